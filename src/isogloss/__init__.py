@@ -1,0 +1,7 @@
+"""isogloss: one meaning space from many views, and the same story in every language."""
+
+from importlib.metadata import version
+
+__all__ = ["__version__"]
+
+__version__ = version("isogloss")

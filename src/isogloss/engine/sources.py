@@ -1,0 +1,93 @@
+"""Sources: row slices of what is in memory, files, and batches that are there already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Batches", "Files", "Rows"]
+
+B = TypeVar("B")
+
+
+class Rows:
+    """Consecutive row slices of something with rows: an array, a sparse matrix, Views.
+
+    Several row-aligned things (data and weights, say) give batches that are tuples; one gives plain
+    slices. ``None`` stays ``None``.
+
+    Parameters
+    ----------
+    *data : sliceable or None
+        At least the first must not be None; all have the same number of rows.
+    batch_rows : int
+        Rows per batch. It is fixed, not derived from the number of workers, so that results do not
+        depend on that number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [load().tolist() for load in Rows(np.arange(5), batch_rows=2).loaders()]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, *data: Any, batch_rows: int = 65_536) -> None:
+        if not data or data[0] is None:
+            raise ValueError("no data given; expected something with rows")
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows={batch_rows}; expected at least 1")
+        lengths = {x.shape[0] for x in data if x is not None}
+        if len(lengths) > 1:
+            raise ValueError(f"row-aligned data have unequal numbers of rows: {sorted(lengths)}")
+        self.data = data
+        self.n_rows = lengths.pop()
+        self.batch_rows = batch_rows
+
+    def loaders(self) -> Sequence[Callable[[], Any]]:
+        """One callable per slice; each carries its own rows and no others."""
+        starts = range(0, max(self.n_rows, 1), self.batch_rows)
+        return [partial(_given, self._slice(a, a + self.batch_rows)) for a in starts]
+
+    def _slice(self, start: int, stop: int) -> Any:
+        parts = tuple(None if x is None else x[start:stop] for x in self.data)
+        return parts[0] if len(parts) == 1 else parts
+
+
+class Batches(Generic[B]):
+    """Batches that are in memory already."""
+
+    def __init__(self, batches: Sequence[B]) -> None:
+        self.batches = list(batches)
+
+    def loaders(self) -> Sequence[Callable[[], B]]:
+        """One callable per batch."""
+        return [partial(_given, batch) for batch in self.batches]
+
+
+class Files(Generic[B]):
+    """One batch per file, read anew in every pass, so that data larger than memory can be used.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files, in order. On a cluster every worker must reach them.
+    read : callable
+        Gives the batch of one path.
+    """
+
+    def __init__(self, paths: Sequence[str | Path], read: Callable[[Path], B]) -> None:
+        self.paths = [Path(path) for path in paths]
+        self.read = read
+        missing = [str(path) for path in self.paths if not path.exists()]
+        if missing:
+            raise FileNotFoundError(f"{len(missing)} of {len(self.paths)} files are missing: {missing[0]}")
+
+    def loaders(self) -> Sequence[Callable[[], B]]:
+        """One callable per file."""
+        return [partial(self.read, path) for path in self.paths]
+
+
+def _given(batch: B) -> B:
+    return batch

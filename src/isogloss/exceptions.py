@@ -1,0 +1,29 @@
+"""The errors isogloss raises itself.
+
+Mathematics raises ``ValueError``, ``TypeError`` and scikit-learn's ``NotFittedError``. Everything
+that touches the world derives from one root::
+
+    IsoglossError
+    ├── ModelFileError     a model file is truncated, changed, of an unknown version or class
+    └── EngineError        a cluster could not finish a computation
+
+    DecreaseError (ArithmeticError)    an EM step made the bound fall and on_decrease='raise'
+"""
+
+__all__ = ["DecreaseError", "EngineError", "IsoglossError", "ModelFileError"]
+
+
+class IsoglossError(Exception):
+    """Root of the errors that come from files, networks and clusters."""
+
+
+class ModelFileError(IsoglossError):
+    """A model file cannot be read or written; the message names the file and the reason."""
+
+
+class EngineError(IsoglossError):
+    """A computation on a cluster failed in a way that a retry did not cure."""
+
+
+class DecreaseError(ArithmeticError):
+    """The lower bound fell during EM, which a correct step cannot do."""

@@ -1,0 +1,5 @@
+"""Mixtures: Gaussian mixtures by EM and its variants, and k-means in a kernel's feature space."""
+
+from isogloss.mixture.gaussian import GaussianMixture
+
+__all__ = ["GaussianMixture"]

@@ -1,0 +1,309 @@
+"""Aligned views of the same rows, any of which may be missing in any row.
+
+A row is one thing that was seen several times: a document in several languages, a stimulus and a
+brain, a patient and her blood. :class:`Views` keeps, per view, the measurements of the rows that
+have it, and a presence mask that says which rows those are; nothing is stored for what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+__all__ = ["Matrix", "Views", "check_views"]
+
+Matrix: TypeAlias = Any
+"""A two-dimensional float array, or a ``scipy.sparse`` CSR matrix."""
+
+
+class Views:
+    """Several aligned views of ``n`` rows, with names and a presence mask.
+
+    Parameters
+    ----------
+    data : sequence or mapping of 2-D arrays or scipy sparse matrices
+        One matrix per view. Each has either one row per row of the mask (rows marked absent are
+        ignored) or exactly the rows that are present, in order. ``None`` is a view that no row has;
+        it needs ``dims``.
+    names : sequence of str, optional
+        Names of the views; the keys of a mapping, or ``view0``, ``view1``, ... by default.
+    present : array of bool, shape (n_rows, n_views), optional
+        Which row has which view. All by default.
+    ids : sequence, optional
+        One distinct id per row.
+    dims : sequence of int, optional
+        Feature counts, needed only for views given as ``None``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> en, de = np.eye(3), np.ones((2, 4))
+    >>> views = Views({"en": en, "de": de}, present=[[1, 1], [1, 0], [1, 1]])
+    >>> views
+    Views(3 rows; en: 3 features, 3 rows; de: 4 features, 2 rows)
+    >>> views[1:]["de"].shape
+    (1, 4)
+
+    Row indexing (``views[rows]`` with an integer array, a mask, a slice or a list) gives another
+    ``Views``, so scikit-learn's cross-validation works on it unchanged; indexing with a name gives
+    that view's matrix of present rows.
+    """
+
+    def __init__(
+        self,
+        data: Sequence[Matrix | None] | Mapping[str, Matrix | None],
+        *,
+        names: Sequence[str] | None = None,
+        present: ArrayLike | None = None,
+        ids: Sequence[Hashable] | None = None,
+        dims: Sequence[int] | None = None,
+    ) -> None:
+        if isinstance(data, Mapping):
+            names = list(data) if names is None else names
+            data = [data[name] for name in names]
+        self.names = _check_names(names, len(data))
+        matrices = [_check_view(x, name) for x, name in zip(data, self.names, strict=True)]
+        self.present = _check_present(present, matrices, self.names)
+        self.dims = _check_dims(dims, matrices, self.names)
+        self.arrays = tuple(
+            _rows_present(x, mask, name, dim)
+            for x, mask, name, dim in zip(matrices, self.present.T, self.names, self.dims, strict=True)
+        )
+        self.ids = _check_ids(ids, len(self.present))
+
+    @classmethod
+    def from_tables(
+        cls,
+        tables: Mapping[str, tuple[Sequence[Hashable], Matrix]],
+        *,
+        how: str = "outer",
+    ) -> Views:
+        """Join tables ``name -> (row ids, matrix)`` on their ids.
+
+        Rows come in the order in which their ids are first seen. ``how='outer'`` keeps every row,
+        ``how='inner'`` only those that all tables have.
+        """
+        if how not in ("outer", "inner"):
+            raise ValueError(f"how={how!r} is not a way to join; use 'outer' or 'inner'")
+        if not tables:
+            raise ValueError("no tables given; expected at least one entry name -> (ids, matrix)")
+        position: dict[Hashable, int] = {}
+        for name, (ids, _) in tables.items():
+            _check_ids(ids, len(ids), where=f"table {name!r}")
+            for key in ids:
+                position.setdefault(key, len(position))
+        present = np.zeros((len(position), len(tables)), dtype=bool)
+        data: dict[str, Matrix] = {}
+        for v, (name, (ids, matrix)) in enumerate(tables.items()):
+            x = _check_view(matrix, name)
+            if x.shape[0] != len(ids):
+                raise ValueError(f"table {name!r} has {len(ids)} ids and {x.shape[0]} rows; expected as many")
+            rows = np.fromiter((position[key] for key in ids), dtype=np.int64, count=len(ids))
+            present[rows, v] = True
+            data[name] = x[np.argsort(rows, kind="stable")]
+        joined = cls(data, present=present, ids=list(position))
+        return joined[joined.present.all(axis=1)] if how == "inner" else joined
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and features of all views together."""
+        return len(self.present), sum(self.dims)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row has every view."""
+        return bool(self.present.all())
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def __iter__(self) -> Iterator[Matrix]:
+        return iter(self.arrays)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return self.arrays[self.index(key)]
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]
+        rows = _as_rows(key, len(self))
+        present = self.present[rows]
+        out = object.__new__(Views)
+        out.names, out.dims, out.present = self.names, self.dims, present
+        out.arrays = tuple(
+            x[rows] if x.shape[0] == len(self) and present[:, v].all() else x[self._positions(rows, v)]
+            for v, x in enumerate(self.arrays)
+        )
+        out.ids = None if self.ids is None else self.ids[rows]
+        return out
+
+    def __repr__(self) -> str:
+        described = (
+            f"{name}: {dim} features, {x.shape[0]} rows"
+            for name, dim, x in zip(self.names, self.dims, self.arrays, strict=True)
+        )
+        return f"Views({len(self)} rows; {'; '.join(described)})"
+
+    def index(self, view: str | int) -> int:
+        """Position of a view given by name or position."""
+        if isinstance(view, str):
+            if view not in self.names:
+                raise ValueError(f"no view named {view!r}; the views are {', '.join(self.names)}")
+            return self.names.index(view)
+        if not -self.n_views <= view < self.n_views:
+            raise ValueError(f"no view {view}; there are {self.n_views} views, counted from 0")
+        return range(self.n_views)[view]
+
+    def shared(self, *views: int) -> list[Matrix]:
+        """Matrices of the given views over the rows that have all of them."""
+        both = self.present[:, list(views)].all(axis=1)
+        if both.all():
+            return [self.arrays[v] for v in views]
+        return [self.arrays[v][both[self.present[:, v]]] for v in views]
+
+    def patterns(self) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
+        """Distinct presence patterns and the rows that have each, patterns in sorted order."""
+        kinds, inverse = np.unique(self.present, axis=0, return_inverse=True)
+        for k, pattern in enumerate(kinds):
+            yield pattern, np.flatnonzero(inverse.ravel() == k)
+
+    def _positions(self, rows: Any, view: int) -> NDArray[np.int64]:
+        """Where the chosen rows that have ``view`` sit in its matrix."""
+        mask = self.present[:, view]
+        chosen = np.arange(len(mask))[rows]
+        return (np.cumsum(mask) - 1)[chosen[mask[chosen]]]
+
+
+def check_views(views: Any, *, min_views: int = 1, min_rows: int = 1) -> Views:
+    """Give ``views`` back as :class:`Views`, or say what is wrong with it.
+
+    A ``Views`` passes through; a list, tuple or dict of matrices is wrapped.
+    """
+    if not isinstance(views, Views):
+        if not isinstance(views, (list, tuple, Mapping)):
+            raise TypeError(
+                f"expected Views, or a list or dict of 2-D arrays, one per view; got {type(views).__name__}"
+            )
+        views = Views(views)
+    if views.n_views < min_views:
+        raise ValueError(f"{views.n_views} view(s) given; at least {min_views} are needed")
+    if len(views) < min_rows:
+        raise ValueError(f"Views has {len(views)} row(s); at least {min_rows} are needed")
+    return views
+
+
+def _as_rows(key: Any, n: int) -> slice | NDArray[Any]:
+    if isinstance(key, slice):
+        return key
+    rows = np.atleast_1d(np.asarray(key))
+    if rows.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if rows.dtype.kind not in "biu" or rows.ndim != 1:
+        raise TypeError(f"views are indexed by rows (integers, mask, slice) or by a view's name; got {key!r}")
+    if rows.dtype.kind == "b" and len(rows) != n:
+        raise IndexError(f"the mask has {len(rows)} entries for {n} rows")
+    return rows
+
+
+def _check_names(names: Sequence[str] | None, n_views: int) -> tuple[str, ...]:
+    if n_views == 0:
+        raise ValueError("no views given; expected at least one matrix")
+    out = tuple(names) if names is not None else tuple(f"view{i}" for i in range(n_views))
+    if len(out) != n_views or len(set(out)) != n_views:
+        raise ValueError(f"names={out} does not give {n_views} views one distinct name each")
+    return out
+
+
+def _check_view(x: Matrix | None, name: str) -> Matrix | None:
+    if x is None:
+        return None
+    try:
+        x = check_array(
+            x,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=f"view {name!r}",
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"view {name!r} is not usable: {str(error).splitlines()[0]} A missing row is marked in `present`, "
+            "never by NaN."
+        ) from error
+    if x.shape[1] == 0:
+        raise ValueError(f"view {name!r} has no features; leave the view out, or give it columns")
+    return x
+
+
+def _check_present(
+    present: ArrayLike | None, matrices: Sequence[Matrix | None], names: Sequence[str]
+) -> NDArray[np.bool_]:
+    if present is None:
+        lengths = {name: x.shape[0] for name, x in zip(names, matrices, strict=True) if x is not None}
+        if len(lengths) < len(names):
+            raise ValueError("a view is None: give `present` (n_rows x n_views) and `dims`")
+        if len(set(lengths.values())) > 1:
+            raise ValueError(
+                f"views have unequal numbers of rows: {lengths}. Give `present` to mark missing rows, "
+                "or join tables on their ids with Views.from_tables"
+            )
+        return np.ones((next(iter(lengths.values())), len(names)), dtype=bool)
+    mask = np.asarray(present)
+    if mask.ndim != 2 or mask.shape[1] != len(names) or not np.isin(mask, (0, 1)).all():
+        raise ValueError(
+            f"present has shape {mask.shape} and dtype {mask.dtype}; expected truth values, one column "
+            f"for each of the {len(names)} views"
+        )
+    return mask.astype(bool)
+
+
+def _check_dims(
+    dims: Sequence[int] | None, matrices: Sequence[Matrix | None], names: Sequence[str]
+) -> tuple[int, ...]:
+    if dims is None:
+        dims = [0 if x is None else x.shape[1] for x in matrices]
+    for dim, x, name in zip(dims, matrices, names, strict=True):
+        if dim < 1:
+            raise ValueError(f"view {name!r} is None: give `dims`, its number of features")
+        if x is not None and x.shape[1] != dim:
+            raise ValueError(f"view {name!r} has {x.shape[1]} features; dims says {dim}")
+    return tuple(int(dim) for dim in dims)
+
+
+def _rows_present(x: Matrix | None, mask: NDArray[np.bool_], name: str, dim: int) -> Matrix:
+    here = int(mask.sum())
+    if x is None:
+        if here:
+            raise ValueError(f"view {name!r} is None but present marks {here} of its rows")
+        return np.zeros((0, dim))
+    if x.shape[0] == here:
+        return x
+    if x.shape[0] == len(mask):
+        return x[mask]
+    raise ValueError(
+        f"view {name!r} has {x.shape[0]} rows; expected {here} (the rows present) or {len(mask)} (all rows)"
+    )
+
+
+def _check_ids(ids: Sequence[Hashable] | None, n: int, where: str = "ids") -> NDArray[Any] | None:
+    if ids is None:
+        return None
+    if len(ids) != n:
+        raise ValueError(f"{where}: {len(ids)} ids for {n} rows; expected one each")
+    seen: set[Hashable] = set()
+    for row, key in enumerate(ids):
+        if key in seen:
+            raise ValueError(f"{where}: id {key!r} occurs again at row {row}; ids must be distinct")
+        seen.add(key)
+    out = np.empty(n, dtype=object)
+    out[:] = list(ids)
+    return out
