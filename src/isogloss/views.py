@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 
 __all__ = ["Matrix", "Views", "check_views"]
 
@@ -27,12 +27,12 @@ class Views:
     ----------
     data : sequence or mapping of 2-D arrays or scipy sparse matrices
         One matrix per view. Each has either one row per row of the mask (rows marked absent are
-        ignored) or exactly the rows that are present, in order. ``None`` is a view that no row has;
-        it needs ``dims``.
+        ignored, whatever they hold) or exactly the rows that are present, in order. ``None`` is a
+        view that no row has; it needs ``dims``. Float matrices are kept by reference, not copied.
     names : sequence of str, optional
         Names of the views; the keys of a mapping, or ``view0``, ``view1``, ... by default.
     present : array of bool, shape (n_rows, n_views), optional
-        Which row has which view. All by default.
+        Which row has which view. By default every row has every view that is not ``None``.
     ids : sequence, optional
         One distinct id per row.
     dims : sequence of int, optional
@@ -50,7 +50,7 @@ class Views:
 
     Row indexing (``views[rows]`` with an integer array, a mask, a slice or a list) gives another
     ``Views``, so scikit-learn's cross-validation works on it unchanged; indexing with a name gives
-    that view's matrix of present rows.
+    that view's matrix of present rows, and iteration gives those matrices in order.
     """
 
     def __init__(
@@ -64,13 +64,15 @@ class Views:
     ) -> None:
         if isinstance(data, Mapping):
             names = list(data) if names is None else names
-            data = [data[name] for name in names]
+            data = [_named(data, name) for name in names]
         self.names = _check_names(names, len(data))
-        matrices = [_check_view(x, name) for x, name in zip(data, self.names, strict=True)]
+        matrices = [
+            None if x is None else _check_view(x, name) for x, name in zip(data, self.names, strict=True)
+        ]
         self.present = _check_present(present, matrices, self.names)
         self.dims = _check_dims(dims, matrices, self.names)
         self.arrays = tuple(
-            _rows_present(x, mask, name, dim)
+            _check_finite(_rows_present(x, mask, name, dim), name)
             for x, mask, name, dim in zip(matrices, self.present.T, self.names, self.dims, strict=True)
         )
         self.ids = _check_ids(ids, len(self.present))
@@ -133,17 +135,19 @@ class Views:
         if isinstance(key, str):
             return self.arrays[self.index(key)]
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
-            key = key[0]
+            key = key[0]  # scikit-learn's way to index rows
         rows = _as_rows(key, len(self))
-        present = self.present[rows]
         out = object.__new__(Views)
-        out.names, out.dims, out.present = self.names, self.dims, present
+        out.names, out.dims, out.present = self.names, self.dims, self.present[rows]
         out.arrays = tuple(
-            x[rows] if x.shape[0] == len(self) and present[:, v].all() else x[self._positions(rows, v)]
+            x[rows] if x.shape[0] == len(self) else x[self._positions(rows, v)]
             for v, x in enumerate(self.arrays)
         )
         out.ids = None if self.ids is None else self.ids[rows]
         return out
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        raise TypeError("Views is several matrices, not one array; take a view by its name, views['name']")
 
     def __repr__(self) -> str:
         described = (
@@ -164,7 +168,7 @@ class Views:
 
     def shared(self, *views: int) -> list[Matrix]:
         """Matrices of the given views over the rows that have all of them."""
-        both = self.present[:, list(views)].all(axis=1)
+        both = np.all(self.present[:, list(views)], axis=1)
         if both.all():
             return [self.arrays[v] for v in views]
         return [self.arrays[v][both[self.present[:, v]]] for v in views]
@@ -175,72 +179,90 @@ class Views:
         for k, pattern in enumerate(kinds):
             yield pattern, np.flatnonzero(inverse.ravel() == k)
 
-    def _positions(self, rows: Any, view: int) -> NDArray[np.int64]:
+    def _positions(self, rows: slice | NDArray[Any], view: int) -> slice | NDArray[np.int64]:
         """Where the chosen rows that have ``view`` sit in its matrix."""
         mask = self.present[:, view]
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            start, stop, _ = rows.indices(len(mask))
+            first = np.count_nonzero(mask[:start])
+            return slice(first, first + np.count_nonzero(mask[start:stop]))
         chosen = np.arange(len(mask))[rows]
         return (np.cumsum(mask) - 1)[chosen[mask[chosen]]]
 
 
-def check_views(views: Any, *, min_views: int = 1, min_rows: int = 1) -> Views:
+def check_views(
+    views: Any, *, min_views: int = 1, min_rows: int = 1, dims: Sequence[int] | None = None
+) -> Views:
     """Give ``views`` back as :class:`Views`, or say what is wrong with it.
 
-    A ``Views`` passes through; a list, tuple or dict of matrices is wrapped.
+    A ``Views`` passes through; a list, tuple or dict of matrices is wrapped, and may hold ``None`` for a
+    view that none of its rows has when ``dims`` says how wide the views are.
     """
     if not isinstance(views, Views):
         if not isinstance(views, (list, tuple, Mapping)):
             raise TypeError(
                 f"expected Views, or a list or dict of 2-D arrays, one per view; got {type(views).__name__}"
             )
-        views = Views(views)
-    if views.n_views < min_views:
-        raise ValueError(f"{views.n_views} view(s) given; at least {min_views} are needed")
-    if len(views) < min_rows:
-        raise ValueError(f"Views has {len(views)} row(s); at least {min_rows} are needed")
-    return views
+        views = Views(views, dims=dims)
+    checked: Views = views
+    if checked.n_views < min_views:
+        raise ValueError(f"{checked.n_views} view(s) given; at least {min_views} are needed")
+    if len(checked) < min_rows:
+        raise ValueError(f"Views has {len(checked)} row(s); at least {min_rows} are needed")
+    return checked
 
 
 def _as_rows(key: Any, n: int) -> slice | NDArray[Any]:
     if isinstance(key, slice):
         return key
     rows = np.atleast_1d(np.asarray(key))
-    if rows.size == 0:
+    if rows.size == 0 and rows.dtype.kind != "b":
         return np.zeros(0, dtype=np.int64)
-    if rows.dtype.kind not in "biu" or rows.ndim != 1:
+    if isinstance(key, tuple) or rows.dtype.kind not in "biu" or rows.ndim != 1:
         raise TypeError(f"views are indexed by rows (integers, mask, slice) or by a view's name; got {key!r}")
     if rows.dtype.kind == "b" and len(rows) != n:
         raise IndexError(f"the mask has {len(rows)} entries for {n} rows")
     return rows
 
 
+def _named(data: Mapping[str, Matrix | None], name: str) -> Matrix | None:
+    if name not in data:
+        raise ValueError(f"names asks for {name!r}; the views given are {list(data)}")
+    return data[name]
+
+
 def _check_names(names: Sequence[str] | None, n_views: int) -> tuple[str, ...]:
     if n_views == 0:
         raise ValueError("no views given; expected at least one matrix")
     out = tuple(names) if names is not None else tuple(f"view{i}" for i in range(n_views))
-    if len(out) != n_views or len(set(out)) != n_views:
-        raise ValueError(f"names={out} does not give {n_views} views one distinct name each")
+    if len(out) != n_views or len(set(out)) != n_views or not all(isinstance(name, str) for name in out):
+        raise ValueError(f"names={out} does not give {n_views} views one distinct name (a str) each")
     return out
 
 
-def _check_view(x: Matrix | None, name: str) -> Matrix | None:
-    if x is None:
-        return None
+def _check_view(x: Matrix, name: str) -> Matrix:
+    """A two-dimensional float array or CSR matrix with columns; its values are looked at later."""
     try:
         x = check_array(
-            x,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name=f"view {name!r}",
+            x, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
         )
-    except ValueError as error:
-        raise ValueError(
-            f"view {name!r} is not usable: {str(error).splitlines()[0]} A missing row is marked in `present`, "
-            "never by NaN."
-        ) from error
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(":")
+        raise ValueError(f"view {name!r} is not a matrix of numbers: {reason}") from error
+    if x.dtype.kind not in "fiub":
+        raise ValueError(f"view {name!r} is not a matrix of numbers: its dtype is {x.dtype}")
     if x.shape[1] == 0:
         raise ValueError(f"view {name!r} has no features; leave the view out, or give it columns")
+    return x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
+
+
+def _check_finite(x: Matrix, name: str) -> Matrix:
+    try:
+        assert_all_finite(x)
+    except ValueError as error:
+        raise ValueError(
+            f"view {name!r} has NaN or infinite values; a missing row is marked in `present`, never by NaN"
+        ) from error
     return x
 
 
@@ -249,14 +271,15 @@ def _check_present(
 ) -> NDArray[np.bool_]:
     if present is None:
         lengths = {name: x.shape[0] for name, x in zip(names, matrices, strict=True) if x is not None}
-        if len(lengths) < len(names):
-            raise ValueError("a view is None: give `present` (n_rows x n_views) and `dims`")
+        if not lengths:
+            raise ValueError("every view is None: give `present` (n_rows x n_views), or a matrix")
         if len(set(lengths.values())) > 1:
             raise ValueError(
                 f"views have unequal numbers of rows: {lengths}. Give `present` to mark missing rows, "
                 "or join tables on their ids with Views.from_tables"
             )
-        return np.ones((next(iter(lengths.values())), len(names)), dtype=bool)
+        here = np.array([x is not None for x in matrices])
+        return np.tile(here, (next(iter(lengths.values())), 1))
     mask = np.asarray(present)
     if mask.ndim != 2 or mask.shape[1] != len(names) or not np.isin(mask, (0, 1)).all():
         raise ValueError(
@@ -271,11 +294,13 @@ def _check_dims(
 ) -> tuple[int, ...]:
     if dims is None:
         dims = [0 if x is None else x.shape[1] for x in matrices]
+    if len(dims) != len(names):
+        raise ValueError(f"dims gives {len(dims)} feature counts for {len(names)} views; expected one each")
     for dim, x, name in zip(dims, matrices, names, strict=True):
-        if dim < 1:
-            raise ValueError(f"view {name!r} is None: give `dims`, its number of features")
         if x is not None and x.shape[1] != dim:
             raise ValueError(f"view {name!r} has {x.shape[1]} features; dims says {dim}")
+        if dim < 1:
+            raise ValueError(f"view {name!r} is None: give `dims`, its number of features")
     return tuple(int(dim) for dim in dims)
 
 
@@ -304,6 +329,4 @@ def _check_ids(ids: Sequence[Hashable] | None, n: int, where: str = "ids") -> ND
         if key in seen:
             raise ValueError(f"{where}: id {key!r} occurs again at row {row}; ids must be distinct")
         seen.add(key)
-    out = np.empty(n, dtype=object)
-    out[:] = list(ids)
-    return out
+    return np.fromiter(ids, dtype=object, count=n)

@@ -8,6 +8,7 @@ from isogloss.em.expectation import (
 )
 from isogloss.em.loop import Callback, EMResult, Iteration, OnDecrease, best_of, run_em
 from isogloss.em.model import EMModel, FreeEnergy, SparseSteps, parameters_id
+from isogloss.em.recorder import Recorder
 
 __all__ = [
     "Callback",
@@ -19,6 +20,7 @@ __all__ = [
     "IncrementalExpectation",
     "Iteration",
     "OnDecrease",
+    "Recorder",
     "SparseExpectation",
     "SparseSteps",
     "best_of",

@@ -24,6 +24,9 @@ class Expectation(Protocol[P_contra]):
     steps_per_sweep: int
     """Calls that look at every row once; convergence is judged over that many."""
 
+    remembers: bool
+    """Whether a call changes what the next one gives, so that it cannot be tried and taken back."""
+
     kind: str
     """What the last call did, for the trace: ``full``, ``sparse``, ``refresh`` or ``shard``."""
 
@@ -38,6 +41,7 @@ class FullExpectation(Generic[P]):
     """Every row, every hidden value."""
 
     steps_per_sweep = 1
+    remembers = False
     kind = "full"
 
     def __init__(self, model: EMModel[P], source: Source[Any], engine: Engine) -> None:
@@ -63,6 +67,7 @@ class SparseExpectation(Generic[P]):
     """
 
     steps_per_sweep = 1
+    remembers = True
 
     def __init__(
         self,
@@ -128,6 +133,8 @@ class IncrementalExpectation(Generic[P]):
 
     The first call visits every shard, because the bound needs them all.
     """
+
+    remembers = True
 
     def __init__(self, model: EMModel[P], source: Source[Any], engine: Engine) -> None:
         self.engine = engine

@@ -105,7 +105,8 @@ def run_em(
         What to do when the bound falls by more than rounding explains: raise
         :class:`~isogloss.exceptions.DecreaseError`, warn and go on, or stop at the best point so far.
     accelerate : bool
-        SQUAREM extrapolation. A jump that would lower the bound is dropped for the plain step.
+        SQUAREM extrapolation, with full E-steps only. A jump that would lower the bound is dropped for
+        the plain step.
     callbacks : iterable of callables
         Each is called as ``callback(iteration, parameters)`` after every E-step.
     """
@@ -146,6 +147,8 @@ class _Climb(Generic[P]):
     ) -> None:
         if accelerate and (model.pack is None or model.unpack is None):
             raise ValueError("this model cannot be accelerated: it has no pack and unpack")
+        if accelerate and expectation.remembers:
+            raise ValueError("acceleration tries steps and takes them back, which needs full E-steps")
         self.model, self.expectation, self.callbacks = model, expectation, callbacks
         self.accelerate = accelerate
         self.steps = 0

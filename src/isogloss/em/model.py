@@ -63,12 +63,12 @@ class SparseSteps(Generic[P]):
     expect_active : callable (Activated, parameters) -> ExpectedCounts
         An E-step over the listed values alone; the posterior of the others stays as it was.
     worthwhile : float
-        The share of active values below which the sparse step beats the full one.
+        The share of listed values below which the sparse step surely beats the full one.
     """
 
     activate: Callable[[Any, P, float], Any]
     expect_active: Callable[[Any, P], ExpectedCounts]
-    worthwhile: float = 0.25
+    worthwhile: float = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +78,8 @@ class EMModel(Generic[P]):
     Parameters
     ----------
     expect : callable (batch, parameters) -> ExpectedCounts
-        The E-step of one batch. For sparse EM a table named ``active`` holds two numbers: hidden values
-        above the threshold, and hidden values in all.
+        The E-step of one batch. For sparse EM a table named ``active`` holds two numbers: the hidden
+        values that lists would hold, and hidden values in all.
     solve : callable (ExpectedCounts, parameters) -> parameters
         The M-step. It may use the current parameters, so that it can be a partial step that only
         improves (generalised EM) instead of a full maximisation.

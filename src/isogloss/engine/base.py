@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 __all__ = ["Engine", "Loader", "Source", "tree_reduce"]
@@ -36,8 +36,9 @@ class Engine(Protocol):
     ) -> S:
         """Combine ``leaf(batch, *broadcast)`` over all batches of the source.
 
-        ``combine`` may change and return its first argument. The shape of the reduction tree depends
-        on the number of batches alone, so the result does not depend on the number of workers.
+        ``leaf`` leaves its batch as it was and gives a new object every time, because ``combine`` may
+        change and return its first argument. The shape of the reduction tree depends on the number of
+        batches alone, so the result does not depend on the number of workers.
         """
 
     def map(self, leaf: Callable[..., Any], source: Any, *broadcast: Any) -> Any:
@@ -55,18 +56,14 @@ def tree_reduce(values: Iterable[S], combine: Callable[[S, S], S]) -> S:
     """
     pending: list[tuple[int, S]] = []
     for value in values:
-        pending.append((0, value))
-        while len(pending) > 1 and pending[-1][0] == pending[-2][0]:
-            (height, left), (_, right) = pending[-2:]
-            pending[-2:] = [(height + 1, combine(left, right))]
+        height = 0
+        while pending and pending[-1][0] == height:
+            value = combine(pending.pop()[1], value)
+            height += 1
+        pending.append((height, value))
     if not pending:
         raise ValueError("the source has no batches; expected at least one")
-    return _fold_from_right([value for _, value in pending], combine)
-
-
-def _fold_from_right(values: Sequence[S], combine: Callable[[S, S], S]) -> S:
-    rest: Iterator[S] = reversed(values)
-    total = next(rest)
-    for value in rest:
-        total = combine(value, total)
+    total = pending.pop()[1]
+    while pending:
+        total = combine(pending.pop()[1], total)
     return total

@@ -8,11 +8,13 @@ that dies takes nothing with it that dask cannot compute again.
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Self, TypeVar
 
-from isogloss.engine.base import Source
+from isogloss.engine.base import Source, tree_reduce
 from isogloss.exceptions import EngineError
 
 __all__ = ["DaskEngine"]
@@ -29,8 +31,23 @@ class DaskEngine:
     client : distributed.Client
         A connected client, for example ``Client(LocalCluster())``.
     retries : int
-        How often a whole sum is started again when workers were lost in a way that the scheduler could
-        not repair by itself (the broadcast parameters died with them, say).
+        How often a whole sum is started again when workers were lost in a way that the scheduler did
+        not repair by itself (a task that was running on several workers as they died, say).
+
+    Notes
+    -----
+    Loaders travel to the workers inside the tasks, through the scheduler, which keeps them to load a
+    lost batch again. That is what :class:`~isogloss.engine.Files` is for: a loader is a path.
+    :class:`~isogloss.engine.Rows` and :class:`~isogloss.engine.Batches` carry their rows with them,
+    which is fine for some hundred megabytes in all (dask warns about tasks above ten); write more than
+    that to files that the workers can reach. Scattering the rows to the workers instead would spare the
+    scheduler, but what is scattered cannot be computed again when its worker dies. Broadcast values go
+    the same way, once for each sum; a worker gets them from the scheduler or from another worker.
+
+    A task may be run twice, and its result may lie on several workers, so ``combine`` gets a copy of its
+    first argument to change.
+
+    A cluster that has no workers is waited for; dask's ``no-workers-timeout`` limits that.
     """
 
     def __init__(self, client: Any, *, retries: int = 3) -> None:
@@ -49,15 +66,12 @@ class DaskEngine:
     ) -> S:
         """Combine ``leaf(batch, *broadcast)`` over all batches, in a tree on the workers."""
         placed = self.persist(source)
+        merge = partial(self.client.submit, _combine, combine, pure=False)
 
         def attempt() -> S:
-            level = self._submit_leaves(leaf, placed, broadcast)
-            while len(level) > 1:
-                level = [
-                    self.client.submit(combine, *pair, pure=False) if len(pair) == 2 else pair[0]
-                    for pair in (level[k : k + 2] for k in range(0, len(level), 2))
-                ]
-            result: S = level[0].result()
+            values = self._broadcast(broadcast)
+            total: Any = tree_reduce(self._leaves(leaf, placed.intact(), values), merge)
+            result: S = total.result()
             return result
 
         return self._with_retries(attempt)
@@ -66,12 +80,16 @@ class DaskEngine:
         """The values ``leaf(batch, *broadcast)``, left on the workers."""
         placed = self.persist(source)
 
-        def attempt() -> _Placed:
-            futures = self._submit_leaves(leaf, placed, broadcast)
-            for future in futures:
-                self._wait(future)
-            return _Placed(futures)
+        def place(which: Sequence[int]) -> list[Any]:
+            batches = placed.intact()
+            chosen = [batches[k] for k in which]
+            return list(self._leaves(leaf, chosen, self._broadcast(broadcast)))
 
+        def attempt() -> _Placed:
+            values.wait()
+            return values
+
+        values = _Placed(place, len(placed))
         return self._with_retries(attempt)
 
     def persist(self, source: Source[Any]) -> _Placed:
@@ -81,26 +99,42 @@ class DaskEngine:
         loaders = source.loaders()
         if not loaders:
             raise ValueError("the source has no batches; expected at least one")
-        return _Placed([self.client.submit(_load, loader, pure=False) for loader in loaders])
 
-    def _submit_leaves(
-        self, leaf: Callable[..., Any], placed: _Placed, broadcast: tuple[Any, ...]
-    ) -> list[Any]:
-        values = [self.client.scatter(value, broadcast=True, hash=False) for value in broadcast]
-        return [self.client.submit(leaf, future, *values, pure=False) for future in placed.futures]
+        def place(which: Sequence[int]) -> list[Any]:
+            return [self._loaded(loaders[k]) for k in which]
 
-    def _wait(self, future: Any) -> None:
-        error = future.exception()
-        if error is not None:
-            raise error
+        placed = _Placed(place, len(loaders))
+        placed.intact()
+        return placed
+
+    def _loaded(self, loader: Callable[[], Any]) -> Any:
+        """The future of a batch; one that is on a worker already stays there."""
+        return (
+            loader.future() if isinstance(loader, _Fetch) else self.client.submit(_load, loader, pure=False)
+        )
+
+    def _broadcast(self, values: tuple[Any, ...]) -> Any:
+        """All values as one future of a task, which can be run again, as a scatter cannot."""
+        return self._loaded(partial(_given, values)) if values else ()
+
+    def _leaves(self, leaf: Callable[..., Any], batches: Sequence[Any], values: Any) -> Iterator[Any]:
+        """Futures of the leaves, one by one, so that a result is let go when it has been combined."""
+        return (self.client.submit(_leaf, leaf, batch, values, pure=False) for batch in batches)
 
     def _with_retries(self, attempt: Callable[[], S]) -> S:
         from concurrent.futures import CancelledError
 
         from distributed.comm.core import CommClosedError
-        from distributed.scheduler import KilledWorker
+        from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
-        lost = (CancelledError, CommClosedError, KilledWorker, TimeoutError)
+        lost = (
+            CancelledError,
+            CommClosedError,
+            KilledWorker,
+            NoValidWorkerError,
+            NoWorkerError,
+            TimeoutError,
+        )
         for left in range(self.retries, -1, -1):
             try:
                 return attempt()
@@ -115,15 +149,58 @@ class DaskEngine:
 
 
 class _Placed:
-    """Batches that lie on workers, as futures."""
+    """Batches that lie on workers, as futures, and the way to place any of them again."""
 
-    def __init__(self, futures: Sequence[Any]) -> None:
-        self.futures = list(futures)
+    def __init__(self, place: Callable[[Sequence[int]], list[Any]], n: int) -> None:
+        self._place = place
+        self._futures: list[Any] = [None] * n
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def intact(self) -> list[Any]:
+        """The futures; those that dask has given up are placed anew."""
+        lost = [k for k, f in enumerate(self._futures) if f is None or f.status in ("error", "cancelled")]
+        for k, future in zip(lost, self._place(lost) if lost else (), strict=True):
+            self._futures[k] = future
+        return list(self._futures)
+
+    def wait(self) -> None:
+        """Wait until all are there, and raise the error of one that cannot be."""
+        for future in self.intact():
+            error = future.exception()
+            if error is not None:
+                raise error
 
     def loaders(self) -> Sequence[Callable[[], Any]]:
         """Callables that bring one batch each to this process."""
-        return [future.result for future in self.futures]
+        return [_Fetch(self, k) for k in range(len(self))]
+
+
+class _Fetch:
+    """Brings one of the batches that lie on workers to this process."""
+
+    def __init__(self, placed: _Placed, k: int) -> None:
+        self.placed, self.k = placed, k
+
+    def future(self) -> Any:
+        return self.placed.intact()[self.k]
+
+    def __call__(self) -> Any:
+        return self.future().result()
+
+
+def _given(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return values
 
 
 def _load(loader: Callable[[], Any]) -> Any:
     return loader()
+
+
+def _leaf(leaf: Callable[..., S], batch: Any, values: tuple[Any, ...]) -> S:
+    return leaf(batch, *values)
+
+
+def _combine(combine: Callable[[S, S], S], left: S, right: S) -> S:
+    return combine(copy.deepcopy(left), right)

@@ -46,13 +46,9 @@ class Rows:
         self.batch_rows = batch_rows
 
     def loaders(self) -> Sequence[Callable[[], Any]]:
-        """One callable per slice; each carries its own rows and no others."""
+        """One callable per slice; each travels with its own rows and no others."""
         starts = range(0, max(self.n_rows, 1), self.batch_rows)
-        return [partial(_given, self._slice(a, a + self.batch_rows)) for a in starts]
-
-    def _slice(self, start: int, stop: int) -> Any:
-        parts = tuple(None if x is None else x[start:stop] for x in self.data)
-        return parts[0] if len(parts) == 1 else parts
+        return [_Slice(self.data, slice(start, start + self.batch_rows)) for start in starts]
 
 
 class Batches(Generic[B]):
@@ -87,6 +83,20 @@ class Files(Generic[B]):
     def loaders(self) -> Sequence[Callable[[], B]]:
         """One callable per file."""
         return [partial(self.read, path) for path in self.paths]
+
+
+class _Slice:
+    """Rows that are cut out when they are asked for, because slices of sparse rows are copies."""
+
+    def __init__(self, data: tuple[Any, ...], rows: slice) -> None:
+        self.data, self.rows = data, rows
+
+    def __call__(self) -> Any:
+        parts = tuple(None if x is None else x[self.rows] for x in self.data)
+        return parts[0] if len(parts) == 1 else parts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial, (_given, self())
 
 
 def _given(batch: B) -> B:

@@ -97,6 +97,8 @@ inline double normalise_row(double *__restrict p, std::size_t k, double &entropy
     return top + log_sum;
 }
 
+// Posteriors in place of log joint densities; gives the weighted entropy and the number of components above
+// the threshold in rows that have several such.
 nb::tuple normalise_log_joint(OutMatrix log_joint, Vector weights, double threshold, OutVector log_norm) {
     const std::size_t n = log_joint.shape(0), k = log_joint.shape(1);
     if (weights.shape(0) != n || log_norm.shape(0) != n) throw std::invalid_argument("lengths differ");
@@ -110,31 +112,38 @@ nb::tuple normalise_log_joint(OutMatrix log_joint, Vector weights, double thresh
             log_norm.data()[r] = normalise_row(p, k, row_entropy);
             const double w = weights.data()[r];
             entropy += w * row_entropy;
-            for (std::size_t j = 0; j < k; ++j) active += p[j] > threshold;
+            const std::int64_t here = std::count_if(p, p + k, [=](double q) { return q > threshold; });
+            if (here > 1) active += here;
         }
     }
     return nb::make_tuple(entropy, active);
 }
 
-// Lists, per row, the components above the threshold, and the share of the posterior that they hold.
+// Counts, per row, the components above the threshold, lists them where there are several, and gives the
+// share of the posterior that they hold.
 void list_active(Matrix posterior, double threshold, OutOffsets lengths, OutIndices indices, OutVector free) {
     const std::size_t n = posterior.shape(0), k = posterior.shape(1), room = indices.shape(0);
     if (lengths.shape(0) != n || free.shape(0) != n) throw std::invalid_argument("lengths differ");
+    std::vector<std::int32_t> row(k);
     std::size_t at = 0;
     nb::gil_scoped_release release;
     for (std::size_t r = 0; r < n; ++r) {
         const double *p = posterior.data() + r * k;
-        const std::size_t begin = at;
+        std::size_t m = 0;
         double mass = 0.0;
         for (std::size_t j = 0; j < k; ++j) {
             if (p[j] > threshold) {
-                if (at == room) throw std::invalid_argument("indices is too short");
-                indices.data()[at++] = static_cast<std::int32_t>(j);
+                row[m++] = static_cast<std::int32_t>(j);
                 mass += p[j];
             }
         }
+        if (m > 1) {
+            if (at + m > room) throw std::invalid_argument("indices is too short");
+            std::copy(row.begin(), row.begin() + m, indices.data() + at);
+            at += m;
+        }
         free.data()[r] = mass;
-        lengths.data()[r] = static_cast<std::int64_t>(at - begin);
+        lengths.data()[r] = static_cast<std::int64_t>(m);
     }
 }
 

@@ -69,7 +69,8 @@ class GaussianMixture(MixtureDensity):
         the lists are short. 'generalised' moves only ``step`` of the way to the maximum in the M-step.
         'incremental' does an M-step after every batch of rows.
     accelerate : bool
-        Extrapolate with SQUAREM; a jump that would lower the bound is not taken.
+        Extrapolate with SQUAREM; a jump that would lower the bound is not taken. For the algorithms 'em'
+        and 'generalised'.
     tol : float
         EM stops when a sweep gains less than this per row.
     max_iter : int
@@ -271,6 +272,8 @@ class GaussianMixture(MixtureDensity):
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least {low}")
         if not self.covariance_floor > 0:
             raise ValueError(f"covariance_floor={self.covariance_floor}; expected a positive number")
+        if self.accelerate and self.algorithm in ("sparse", "incremental"):
+            raise ValueError(f"accelerate=True works with full E-steps; algorithm={self.algorithm!r} has none")
         if not 0 < self.step <= 1:
             raise ValueError(f"step={self.step}; expected a number in (0, 1]")
         if not 0.5 < self.decay <= 1:

@@ -2,7 +2,7 @@ r"""The E- and M-step of a Gaussian mixture, as steps for the one EM loop.
 
 With :math:`f(x)` the quadratic features of a row, :math:`\log \pi_k N(x \mid \mu_k, \Sigma_k)` is
 linear, :math:`\theta_k^\top f(x)`, so the E-step of a block of rows is one matrix product and its sums
-are another. That form loses digits where components lie some :math:`10^4` of their standard deviations
+are another. That form loses digits where components lie some hundreds of their standard deviations
 from the centre of the data; there the step goes component by component. Both give the same sums:
 weight, first and second moments about one fixed reference point per component.
 """
@@ -41,8 +41,8 @@ Batch: TypeAlias = Array | tuple[Array, Array | None]
 _BLOCK_BYTES = 4 * 2**20
 _WIDEST = 20_000
 """Number of features above which the component-by-component form is the faster one."""
-_CANCELLATION = 1e8
-"""Size of the terms of a quadratic form at which half of the digits cancel."""
+_CANCELLATION = 1e6
+"""Size of the terms of a quadratic form above which more than six digits cancel."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -317,8 +317,7 @@ def _list(sums: _Sums, x: Array, weights: Array, threshold: float) -> _Lists:
     indices = np.empty(sums.active - before, dtype=np.int32)
     kernels.list_active(posterior, threshold, lengths, indices, free)
     several = lengths > 1
-    listed = np.repeat(several, lengths)
-    return _Lists((x[several], weights[several]), lengths[several], indices[listed], free[several])
+    return _Lists((x[several], weights[several]), lengths[several], indices, free[several])
 
 
 def _active_sums(covariance: Covariance, lists: _Lists, p: MixtureParameters) -> ExpectedCounts:

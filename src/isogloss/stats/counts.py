@@ -21,8 +21,8 @@ Key: TypeAlias = str | int | tuple[str | int, ...]
 class Counts:
     """How often each key was seen: words, word pairs, documents that contain a word.
 
-    Keys are strings, integers or tuples of these. ``total`` is the number of ``update`` calls that
-    carried keys in one batch each (documents, sentences), which document frequencies divide by.
+    Keys are strings, integers or tuples of these. ``batches`` is the number of ``update`` calls, each
+    of which carries the keys of one document or sentence; document frequencies divide by it.
 
     Examples
     --------
@@ -38,8 +38,10 @@ class Counts:
         self.batches = 0
 
     def update(self, batch: Iterable[Key]) -> Self:
-        """Count every key of ``batch``."""
-        self._table.update(batch)
+        """Count every key of ``batch``; one bad key and nothing is counted."""
+        if isinstance(batch, str):
+            raise TypeError(f"got the text {batch[:20]!r}; expected its keys, a list of words say")
+        self._table.update(Counter(iter(batch)))
         self.batches += 1
         return self
 
@@ -56,7 +58,7 @@ class Counts:
                 raise ValueError(f"cannot take away {n} x {key!r}: it was counted {self._table[key]} times")
         if other.batches > self.batches:
             raise ValueError(f"cannot take away {other.batches} batches of {self.batches}")
-        for key, n in other._table.items():
+        for key, n in list(other._table.items()):
             self._table[key] -= n
             if not self._table[key]:
                 del self._table[key]
@@ -93,13 +95,14 @@ class Counts:
         return self._table.items()
 
     def most_common(self, n: int | None = None) -> list[tuple[Key, int]]:
-        """Keys with the highest counts; equal counts in order of the keys."""
+        """Keys with the highest counts; equal counts in order of the keys as text."""
         ranked = sorted(self._table.items(), key=lambda item: (-item[1], str(item[0])))
         return ranked if n is None else ranked[:n]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays; keys as JSON text in UTF-8."""
-        text = "\n".join(json.dumps(key, ensure_ascii=False) for key in self._table).encode()
+        lines = (json.dumps(key, ensure_ascii=False, default=int) for key in self._table)
+        text = "\n".join(lines).encode(errors="surrogatepass")
         return {
             "keys": np.frombuffer(text, dtype=np.uint8),
             "values": np.fromiter(self._table.values(), dtype=np.int64, count=len(self)),
@@ -110,7 +113,7 @@ class Counts:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The counts that gave these arrays."""
         out = cls()
-        text = arrays["keys"].tobytes().decode()
+        text = arrays["keys"].tobytes().decode(errors="surrogatepass")
         keys = [json.loads(line) for line in text.split("\n")] if text else []
         values = arrays["values"].tolist()
         if len(keys) != len(values):
@@ -150,7 +153,7 @@ class CountTable:
             )
         if (codes < 0).any() or (codes >= self.table.shape).any():
             raise ValueError(f"a code lies outside the table of shape {self.table.shape}")
-        flat = np.ravel_multi_index(tuple(codes.T), self.table.shape)
+        flat = np.ravel_multi_index(tuple(codes.T.astype(np.intp)), self.table.shape)
         self.table += np.bincount(flat, minlength=self.table.size).reshape(self.table.shape)
         return self
 

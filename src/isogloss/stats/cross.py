@@ -5,18 +5,28 @@ Two such summaries add exactly: with :math:`\delta` the difference of the means,
 .. math:: M = M^a + M^b + \frac{n^a n^b}{n^a + n^b}\,\delta_x \delta_y^\top
 
 (Chan, Golub and LeVeque, 1983). The formula also takes rows back, with a negative count.
+
+What the statistics over pairs of views share besides is here too: rows taken in blocks, and dense rows
+taken about their mean.
 """
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-__all__ = ["CrossMoments"]
+from isogloss.views import Matrix, Views
+
+__all__ = ["CrossMoments", "about_mean", "column_means", "row_blocks"]
 
 Array = NDArray[np.float64]
+
+_BLOCK_BYTES = 32 * 2**20
+_BLOCK_ROWS = 65_536
 
 
 class CrossMoments:
@@ -58,9 +68,11 @@ class CrossMoments:
 
     def covariance(self, ddof: int) -> Array:
         """The product per row, with ``ddof`` rows given up; zero where there are no more than that."""
-        return self.product / max(self.n - ddof, 1)
+        if self.n <= ddof:
+            return np.zeros_like(self.product)
+        return self.product / (self.n - ddof)
 
-    def arrays(self) -> dict[str, NDArray[np.float64]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays."""
         return {
             "n": np.array(self.n, dtype=np.int64),
@@ -69,11 +81,51 @@ class CrossMoments:
             "product": self.product,
         }
 
-    def restore(self, arrays: dict[str, NDArray[np.float64]]) -> None:
-        """Take over the state that :meth:`arrays` gave, checking shapes."""
-        self.n = int(arrays["n"])
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self:
+        """The summary that gave these arrays, under names that begin with ``prefix``.
+
+        Nothing larger than the arrays themselves is allocated, whatever they say about each other.
+        """
+        out = cls(0, 0)
+        out.n = int(arrays[prefix + "n"])
         for name in ("mean_x", "mean_y", "product"):
-            target, source = getattr(self, name), arrays[name]
-            if target.shape != source.shape:
-                raise ValueError(f"array {name!r} has shape {source.shape}; expected {target.shape}")
-            target[...] = source
+            setattr(out, name, np.array(arrays[prefix + name], dtype=np.float64))
+        if out.n < 0 or out.product.shape != out.mean_x.shape + out.mean_y.shape:
+            raise ValueError(
+                f"{prefix}product has shape {out.product.shape} and {out.n} rows; the means have shapes "
+                f"{out.mean_x.shape} and {out.mean_y.shape}"
+            )
+        return out
+
+
+def row_blocks(batch: Views) -> Iterator[Views]:
+    """Blocks of rows, small enough that their float64 copies stay out of the way.
+
+    Blocks of sparse rows are bounded too, because their products are centred afterwards and the digits
+    that costs grow with the number of rows.
+    """
+    dense = sum(d for d, x in zip(batch.dims, batch.arrays, strict=True) if not issparse(x))
+    size = min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // (8 * max(dense, 1))))
+    if size >= len(batch):
+        yield batch
+        return
+    for start in range(0, len(batch), size):
+        yield batch[start : start + size]
+
+
+def about_mean(x: NDArray[Any]) -> tuple[Array, Array]:
+    """Dense rows less their mean, in float64, and the mean."""
+    mean = column_means(x)
+    x = x - mean
+    # The mean of many rows is itself rounded; one correction makes the rows sum to zero.
+    rest = x.mean(axis=0)
+    x -= rest
+    return x, mean + rest
+
+
+def column_means(x: Matrix) -> Array:
+    """Means of the columns in float64; of float32 rows, scipy would sum in float32."""
+    if issparse(x):
+        return np.asarray(np.bincount(x.indices, weights=x.data, minlength=x.shape[1]) / x.shape[0])
+    return np.asarray(x.mean(axis=0, dtype=np.float64))

@@ -25,7 +25,8 @@ class ExpectedCounts:
     Parameters
     ----------
     tables : mapping of str to array
-        Sums over rows of expected sufficient statistics.
+        Sums over rows of expected sufficient statistics. Float64 arrays are taken over, not copied:
+        ``merge`` adds into them.
     rows : float
         Number of rows, or their total weight.
     entropy : float
@@ -79,21 +80,37 @@ class ExpectedCounts:
                 f"expected counts were taken under different parameters ({self.parameters_id or 'none'} and "
                 f"{other.parameters_id or 'none'}); run the E-step again under the same ones"
             )
-        shapes = {name: table.shape for name, table in self.tables.items()}
-        if shapes != {name: table.shape for name, table in other.tables.items()}:
-            raise ValueError(f"expected counts of another model: the tables here are {shapes}")
+        if _shapes(self.tables) != _shapes(other.tables):
+            raise ValueError(
+                f"expected counts of another model: tables {_shapes(other.tables)} do not add to "
+                f"{_shapes(self.tables)}"
+            )
 
     def under(self, parameters_id: str) -> ExpectedCounts:
         """The same sums, declared to belong to ``parameters_id``; the tables are copied.
 
         Incremental EM uses this to add, on purpose, sums that shards took at different times.
         """
-        return self.blend(self, 1.0, 0.0, parameters_id)
+        return ExpectedCounts(
+            {name: table.copy() for name, table in self.tables.items()},
+            rows=self.rows,
+            entropy=self.entropy,
+            log_likelihood=self.log_likelihood,
+            parameters_id=parameters_id,
+        )
 
     def blend(
         self, other: ExpectedCounts, mine: float, others: float, parameters_id: str = ""
     ) -> ExpectedCounts:
-        """Weighted sum ``mine * self + others * other``, as stepwise (online) EM takes it."""
+        """Weighted sum ``mine * self + others * other``, as stepwise (online) EM takes it.
+
+        ``other`` may hold tables that are not needed here; they are left out.
+        """
+        if not _shapes(self.tables).items() <= _shapes(other.tables).items():
+            raise ValueError(
+                f"expected counts of another model: tables {_shapes(other.tables)} do not blend into "
+                f"{_shapes(self.tables)}"
+            )
         likelihoods = self.log_likelihood, other.log_likelihood
         return ExpectedCounts(
             {name: mine * table + others * other.tables[name] for name, table in self.tables.items()},
@@ -124,3 +141,7 @@ class ExpectedCounts:
             log_likelihood=None if math.isnan(log_likelihood) else log_likelihood,
             parameters_id=arrays["parameters_id"].tobytes().decode(),
         )
+
+
+def _shapes(tables: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+    return {name: table.shape for name, table in tables.items()}

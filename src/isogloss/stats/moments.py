@@ -10,21 +10,19 @@ a thousand standard deviations. :class:`~isogloss.stats.cross.CrossMoments` has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from isogloss.stats.cross import CrossMoments
+from isogloss.stats.cross import CrossMoments, about_mean, column_means, row_blocks
 from isogloss.views import Matrix, Views, check_views
 
 __all__ = ["ViewMoments"]
 
 Array = NDArray[np.float64]
-
-_BLOCK_BYTES = 32 * 2**20
 
 
 class ViewMoments:
@@ -39,6 +37,7 @@ class ViewMoments:
     -----
     Memory is about :math:`4 p^2` bytes for :math:`p` features in all. Above some 5,000 features per
     view use :class:`~isogloss.stats.Sketch` and operators instead. Sparse batches stay sparse.
+    ``mean`` and ``product`` give what is inside, not copies.
 
     Examples
     --------
@@ -51,31 +50,30 @@ class ViewMoments:
 
     def __init__(self, dims: Sequence[int]) -> None:
         self.dims = tuple(int(d) for d in dims)
+        if not self.dims or min(self.dims) < 1:
+            raise ValueError(f"dims={self.dims}; expected the number of features of each view")
         views = range(len(self.dims))
         self._pairs = {
             (i, j): CrossMoments(self.dims[i], self.dims[j]) for i in views for j in views if i <= j
         }
 
-    def update(self, batch: Views | Sequence[Matrix]) -> Self:
-        """Add the rows of ``batch``, whatever views each of them has."""
-        batch = check_views(batch, min_rows=0)
+    def update(self, batch: Views | Sequence[Matrix | None]) -> Self:
+        """Add the rows of ``batch``, whatever views each of them has; None is a view that no row has."""
+        batch = check_views(batch, min_rows=0, dims=self.dims)
         if batch.dims != self.dims:
             raise ValueError(f"the batch has views of {batch.dims} features; expected {self.dims}")
-        for rows in _row_blocks(batch):
+        for rows in row_blocks(batch):
             self._update_block(rows)
         return self
 
     def _update_block(self, batch: Views) -> None:
-        centred = [_centre(x) for x in batch.arrays] if batch.complete else None
+        whole = [_centre(x) for x in batch.arrays]
         for (i, j), pair in self._pairs.items():
-            if centred is not None:
-                (x, mx, n), (y, my, _) = centred[i], centred[j]
-            else:
-                xi, xj = batch.shared(i, j)
-                x, mx, n = _centre(xi)
-                y, my, _ = (x, mx, n) if i == j else _centre(xj)
-            if n:
-                pair.add(n, mx, my, _centred_product(x, y, n, mx, my))
+            x, y = whole[i], whole[j]
+            if not np.array_equal(batch.present[:, i], batch.present[:, j]):
+                x, y = (_centre(shared) for shared in batch.shared(i, j))
+            if x.n:
+                pair.add(x.n, x.mean, y.mean, _centred_product(x, y))
 
     def merge(self, other: ViewMoments) -> Self:
         """Add the rows that ``other`` has seen; ``other`` is left as it was."""
@@ -148,45 +146,53 @@ class ViewMoments:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The moments that gave these arrays."""
-        out = cls(arrays["dims"].tolist())
+        out = cls.__new__(cls)
+        out.dims = tuple(arrays["dims"].tolist())
+        views = range(len(out.dims))
+        out._pairs = {
+            (i, j): CrossMoments.from_arrays(arrays, f"{i}.{j}.") for i in views for j in views if i <= j
+        }
         for (i, j), pair in out._pairs.items():
-            pair.restore({name: arrays[f"{i}.{j}.{name}"] for name in pair.arrays()})
+            if pair.product.shape != (out.dims[i], out.dims[j]):
+                raise ValueError(f"views of {out.dims} features with a {pair.product.shape} product {(i, j)}")
         return out
 
 
-def _row_blocks(batch: Views) -> Iterator[Views]:
-    """Blocks small enough that their centred float64 copies stay out of the way."""
-    dense = [d for d, x in zip(batch.dims, batch.arrays, strict=True) if not issparse(x)]
-    size = max(1, _BLOCK_BYTES // (8 * sum(dense))) if dense else len(batch)
-    if size >= len(batch):
-        yield batch
-        return
-    for start in range(0, len(batch), size):
-        yield batch[start : start + size]
+class _Block(NamedTuple):
+    """Rows of one view, what is left of their mean, the mean that was there, and their number."""
+
+    rows: Matrix
+    rest: Array | None
+    mean: Array
+    n: int
 
 
-def _centre(x: Matrix) -> tuple[Matrix, Array, int]:
-    """Rows, mean and count of a block; dense rows come back centred in float64."""
-    n = x.shape[0]
+def _centre(x: Matrix) -> _Block:
+    """Rows about their mean where that costs no memory: dense rows, and the full columns of sparse ones.
+
+    Of a sparse column only as much can cancel later as its mean square exceeds its variance, which is at
+    most the number of its stored values over the number of those that are not; a full one is centred here.
+    """
+    n, width = x.shape
     if n == 0:
-        return x, np.zeros(x.shape[1]), 0
-    x = x.astype(np.float64, copy=False)
-    if issparse(x):
-        return x, np.asarray(x.mean(axis=0)).ravel(), n
-    mean = x.mean(axis=0)
-    x = x - mean
-    # A mean of a large block is itself rounded; one correction makes the rows sum to zero.
-    rest = x.mean(axis=0)
-    x -= rest
-    return x, mean + rest, n
+        return _Block(x, None, np.zeros(width), 0)
+    if not issparse(x):
+        centred, mean = about_mean(x)
+        return _Block(centred, None, mean, n)
+    x = x.astype(np.float64)
+    x.sum_duplicates()
+    full = np.bincount(x.indices, minlength=width) == n
+    shift = np.where(full, column_means(x), 0.0)
+    x.data -= shift[x.indices]
+    rest = column_means(x)
+    return _Block(x, rest, shift + rest, n)
 
 
-def _centred_product(x: Matrix, y: Matrix, n: int, mx: Array, my: Array) -> Array:
-    """Centred cross product; a dense side is centred already, which is enough for both."""
-    if issparse(x) and issparse(y):
-        return np.asarray((x.T @ y).todense()) - n * np.outer(mx, my)
-    if issparse(x):
-        return np.asarray(x.T @ y)
-    if issparse(y):
-        return np.asarray(y.T @ x).T
-    return np.asarray(x.T @ y)
+def _centred_product(x: _Block, y: _Block) -> Array:
+    """Centred cross product; one side that is centred already is enough for both."""
+    if not issparse(x.rows) and issparse(y.rows):
+        return np.asarray(y.rows.T @ x.rows).T
+    product = x.rows.T @ y.rows
+    if x.rest is None or y.rest is None:
+        return np.asarray(product)
+    return np.asarray(product.todense()) - np.outer(x.n * x.rest, y.rest)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.stats.base import fingerprint
-from isogloss.stats.cross import CrossMoments
+from isogloss.stats.cross import CrossMoments, about_mean, column_means, row_blocks
 from isogloss.views import Matrix, Views, check_views
 
 __all__ = ["Sketch"]
@@ -55,20 +55,21 @@ class Sketch:
         width = next(iter(self.blocks.values())).shape[1]
         self._sums = {pair: CrossMoments(self.dims[pair[0]], width) for pair in self.pairs}
 
-    def update(self, batch: Views | Sequence[Matrix]) -> Self:
+    def update(self, batch: Views | Sequence[Matrix | None]) -> Self:
         """Add the rows of ``batch``; each pair takes the rows that have both of its views."""
-        batch = check_views(batch, min_rows=0)
+        batch = check_views(batch, min_rows=0, dims=self.dims)
         if batch.dims != self.dims:
             raise ValueError(f"the batch has views of {batch.dims} features; expected {self.dims}")
+        for rows in row_blocks(batch):
+            self._update_block(rows)
+        return self
+
+    def _update_block(self, batch: Views) -> None:
         for (i, j), sums in self._sums.items():
             x, y = batch.shared(i, j)
-            n = x.shape[0]
-            if n:
-                z = np.asarray(y @ self.blocks[j], dtype=np.float64)
-                thin_mean = z.mean(axis=0)
-                mean = np.asarray(x.mean(axis=0), dtype=np.float64).ravel()
-                sums.add(n, mean, thin_mean, np.asarray(x.T @ (z - thin_mean)))
-        return self
+            if x.shape[0]:
+                z, thin_mean = about_mean(np.asarray(y @ self.blocks[j]))
+                sums.add(x.shape[0], column_means(x), thin_mean, np.asarray(x.T @ z))
 
     def merge(self, other: Sketch) -> Self:
         """Add the rows that ``other`` has seen with the same blocks."""
@@ -110,9 +111,13 @@ class Sketch:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The sketch that gave these arrays."""
         blocks = {int(key[6:]): a for key, a in arrays.items() if key.startswith("block.")}
-        out = cls(arrays["dims"].tolist(), blocks, [(int(i), int(j)) for i, j in arrays["pairs"]])
-        for (i, j), sums in out._sums.items():
-            sums.restore({name: arrays[f"{i}.{j}.{name}"] for name in sums.arrays()})
+        dims, pairs = arrays["dims"].tolist(), [(int(i), int(j)) for i, j in arrays["pairs"]]
+        sums = {(i, j): CrossMoments.from_arrays(arrays, f"{i}.{j}.") for i, j in pairs}
+        for (i, j), pair in sums.items():
+            if pair.product.shape != (dims[i], blocks[j].shape[1]):
+                raise ValueError(f"views of {dims} features with a {pair.product.shape} product {(i, j)}")
+        out = cls(dims, blocks, pairs)
+        out._sums = sums
         return out
 
 
@@ -121,14 +126,15 @@ def _check_blocks(
 ) -> None:
     if not pairs:
         raise ValueError("no pairs of views given; expected at least one (i, j)")
-    widths = {block.shape[1] for block in blocks.values() if block.ndim == 2}
     for i, j in pairs:
         if not (0 <= i < len(dims) and 0 <= j < len(dims)):
             raise ValueError(f"the pair {(i, j)} names a view outside 0..{len(dims) - 1}")
         if j not in blocks:
             raise ValueError(f"the pair {(i, j)} needs a random block for view {j}")
-        if blocks[j].ndim != 2 or blocks[j].shape[0] != dims[j] or len(widths) != 1:
+    width = next(iter(blocks.values())).shape[-1]
+    for j, block in blocks.items():
+        if not 0 <= j < len(dims) or block.shape != (dims[j], width):
             raise ValueError(
-                f"the block of view {j} has shape {blocks[j].shape}; expected {dims[j]} rows and as many "
-                "columns as the others"
+                f"the block of view {j} has shape {block.shape}; expected one row for each feature of a view "
+                f"(they have {dims}) and as many columns as the others"
             )

@@ -1,0 +1,9 @@
+"""Examples in docstrings, README and docs run in an empty directory, so that they may write files."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _examples_in_an_empty_directory(request, tmp_path_factory, monkeypatch):
+    if isinstance(request.node, pytest.DoctestItem):
+        monkeypatch.chdir(tmp_path_factory.mktemp("example"))

@@ -1,0 +1,39 @@
+"""``isogloss model``: look at model files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from isogloss.io import describe
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Look at model files.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Commands about model files."""
+
+
+@app.command("info")
+def info(
+    path: Annotated[Path, typer.Argument(help="A model file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what a model file holds, without loading its arrays."""
+    described = describe(path)
+    if as_json:
+        typer.echo(json.dumps(described, indent=2))
+        return
+    table = Table(title=str(path), show_header=False, title_justify="left")
+    for key, value in described.items():
+        text = json.dumps(value) if isinstance(value, (dict, list)) else str(value)
+        table.add_row(key, text if len(text) < 200 else text[:200] + " ...")
+    Console().print(table)

@@ -1,0 +1,34 @@
+"""Linear algebra for data too wide, too sparse or too incomplete for the textbook route.
+
+==================== ==================================================================
+``centred``          products with X − 1μ' that leave a sparse X sparse; kernel centring
+``svd``              randomised SVD and eigenvectors of anything that can be multiplied
+``whitening``        W with W'((1 − κ)C + κI)W = I, and the rank that was found
+``cg``               conjugate gradients for many right-hand sides at once
+``psd``              repair and proof of positive semi-definiteness
+==================== ==================================================================
+
+Samples are rows. Everything is computed in float64; float32 input is converted on entry.
+"""
+
+from isogloss.linalg.centred import CentredOperator, centre_kernel
+from isogloss.linalg.cg import CGResult, block_cg
+from isogloss.linalg.psd import Shrinkage, is_psd, nearest_psd, shrink_to_psd
+from isogloss.linalg.svd import randomized_eigh, randomized_svd
+from isogloss.linalg.whitening import Whitening, regularise, whitening_matrix
+
+__all__ = [
+    "CGResult",
+    "CentredOperator",
+    "Shrinkage",
+    "Whitening",
+    "block_cg",
+    "centre_kernel",
+    "is_psd",
+    "nearest_psd",
+    "randomized_eigh",
+    "randomized_svd",
+    "regularise",
+    "shrink_to_psd",
+    "whitening_matrix",
+]

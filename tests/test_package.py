@@ -1,0 +1,134 @@
+"""The manners of the package as a whole: what it exports, documents, prints and gives away."""
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import subprocess
+import tomllib
+from collections import defaultdict
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import isogloss
+
+ROOT = Path(__file__).resolve().parent.parent
+SRC = ROOT / "src" / "isogloss"
+LONGEST = 400
+LONGER_FOR_A_REASON: dict[str, str] = {}
+"""Modules above the limit, each with the reason why two files would be worse."""
+
+
+def public_modules():
+    found = pkgutil.walk_packages(isogloss.__path__, "isogloss.")
+    return sorted(m.name for m in found if not re.search(r"\._", m.name))
+
+
+MODULES = public_modules()
+SOURCES = sorted(SRC.rglob("*.py"))
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_version_is_that_of_the_metadata():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert isogloss.__version__ == version("isogloss") == declared
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_all_is_explicit_and_every_name_in_it_exists(name):
+    module = importlib.import_module(name)
+    assert "__all__" in vars(module), f"{name} has no __all__"
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert [n for n in module.__all__ if not hasattr(module, n)] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_classes_functions_and_methods_have_docstrings(name):
+    module = importlib.import_module(name)
+    assert inspect.getdoc(module), f"{name} has no docstring"
+    objects = {n: getattr(module, n) for n in module.__all__}
+    for n, thing in list(objects.items()):
+        if inspect.isclass(thing) and thing.__module__.startswith("isogloss"):
+            methods = {k: v for k, v in vars(thing).items() if not k.startswith("_") and callable(v)}
+            objects |= {f"{n}.{k}": getattr(thing, k) for k in methods}
+    documented = [n for n, x in objects.items() if inspect.isclass(x) or inspect.isroutine(x)]
+    assert [n for n in documented if not inspect.getdoc(objects[n])] == []
+
+
+def test_the_reference_lists_every_public_module():
+    """Kernels are not for people, and the command line has a page of its own."""
+    top = {name for name in MODULES if name.count(".") == 1} - {"isogloss.kernels", "isogloss.cli"}
+    listed = (ROOT / "docs" / "reference" / "index.rst").read_text().split()
+    assert top - set(listed) == set()
+
+
+def test_siblings_do_not_give_one_name_to_two_things():
+    exported = defaultdict(dict)
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for n in module.__all__:
+            exported[name.rpartition(".")[0], n][name] = getattr(module, n)
+    clashes = {
+        f"{parent}.*.{n}": sorted(where)
+        for (parent, n), where in exported.items()
+        if len({id(thing) for thing in where.values()}) > 1 and not _is_plain_value(where.values())
+    }
+    assert clashes == {}
+
+
+def _is_plain_value(things):
+    return all(isinstance(thing, (int, float, str)) for thing in things)
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if "cli" not in p.parts], ids=relative)
+def test_only_the_command_line_prints(path):
+    calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+    assert [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"] == []
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *SRC.rglob("*.cpp"), *SRC.rglob("*.hpp")], ids=relative)
+def test_modules_are_short(path):
+    lines = len(path.read_text().splitlines())
+    assert lines <= LONGEST or relative(path) in LONGER_FOR_A_REASON
+
+
+def tracked_files():
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        names = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [path for name in names.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_files_name_no_machine_and_no_registry():
+    folders = "|".join(["work", "home", "root", "opt", "mnt", "srv", "tmp", "Users"])
+    hosts = "|".join(["pypi" + r"\.org", "pythonhosted" + r"\.", "npmjs" + r"\.", "deb" + r"\.debian"])
+    # A path of a route or of a page is not one of a file, so only the folders people and machines have.
+    suspect = re.compile(rf"(?<![\w.~)}}*/-])/(?:{folders})/\w|{hosts}")
+    guilty = []
+    for path in tracked_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if suspect.search(line):
+                guilty.append(f"{relative(path)}:{number}: {line.strip()[:80]}")
+    assert guilty == []
+
+
+def test_the_machine_check_asks_for_the_python_the_package_needs():
+    """tools/setup.py reads pyproject.toml by hand, because it must run on Pythons without tomllib."""
+    spec = importlib.util.spec_from_file_location("setup_tool", ROOT / "tools" / "setup.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert ">=" + ".".join(map(str, tool.required_python())) == declared
