@@ -1,5 +1,8 @@
 """How the documentation is built; `make docs` builds it, offline, and a warning is an error."""
 
+import inspect
+import re
+
 import isogloss
 
 project = "isogloss"
@@ -60,5 +63,29 @@ def skip_what_is_not_ours(app, what, name, thing, skip, options):
     return True if not defined_in.startswith("isogloss") else None
 
 
+def add_references(app, what, name, thing, options, lines):
+    """Give a docstring the references that it cites and that its module lists."""
+    text = "\n".join(lines)
+    missing = set(re.findall(r"\[(\d+)\]_", text)) - set(re.findall(r"^\.\. \[(\d+)\]", text, re.MULTILINE))
+    module = inspect.getmodule(thing)
+    listed = re.findall(r"^(\.\. \[(\d+)\] .*(?:\n   .*)*)", inspect.getdoc(module) or "", re.MULTILINE)
+    wanted = [entry for entry, number in listed if number in missing]
+    if what != "module" and wanted:
+        heading = [] if "References" in lines else ["References", "----------"]
+        lines += ["", *heading, *"\n".join(wanted).splitlines(), ""]
+
+
+def keep_as_written(app, what, name, thing, options, lines):
+    """Escape what reST reads as markup: ``D. Arthur`` as item D of a list, ``shape (n_iter_,)`` as a link."""
+    for number, line in enumerate(lines):
+        line = re.sub(r"^(\.\. \[\d+\] [A-Z])\. ", r"\1\\. ", line)
+        declared, colon, kind = line.partition(" : ")
+        if colon and not line.startswith(" "):
+            line = declared + colon + re.sub(r"(?<![`\w])([A-Za-z]\w*)_(?![`\w])", r"\1\\_", kind)
+        lines[number] = line
+
+
 def setup(app):
     app.connect("autodoc-skip-member", skip_what_is_not_ours)
+    app.connect("autodoc-process-docstring", add_references, priority=100)  # before numpydoc
+    app.connect("autodoc-process-docstring", keep_as_written, priority=101)

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.metadata
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -43,6 +44,15 @@ LEFT_OUT = (".*", "build", "dist", "_build", "gallery", "generated", "__pycache_
 PYTEST_FAILED = 1
 SECONDS = 300
 T = TypeVar("T")
+
+# Importing scikit-learn takes longer than most tests, so tests run in forks of a process that has done it.
+# isogloss itself is not among these, because every copy has its own.
+IMPORTED_ONCE = """
+    hypothesis numpy pytest pytest_timeout rich.progress scipy.linalg scipy.sparse scipy.special
+    sklearn.base sklearn.cluster sklearn.datasets sklearn.metrics sklearn.utils.validation
+"""
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(IMPORTED_ONCE.split())
 
 # An editable install finds isogloss before PYTHONPATH does; the copy's interpreters must not ask it.
 SITECUSTOMIZE = """
@@ -157,32 +167,49 @@ def run_fault(fault: Fault, healthy: dict[str, tuple[int, str]]) -> Verdict:
 @contextmanager
 def copy_of_the_tree() -> Iterator[Path]:
     """A copy of the checkout, compiled kernels included, that Python prefers to the installed one."""
-    import isogloss.kernels._kernels as kernels
-
     with tempfile.TemporaryDirectory(prefix="isogloss-fault-") as folder:
         tree = Path(folder, "tree")
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        shutil.copy(kernels.__file__, tree / "src" / "isogloss" / "kernels")
+        for compiled in compiled_kernels():
+            shutil.copy(compiled, tree / "src" / "isogloss" / "kernels")
         (tree / "src" / "sitecustomize.py").write_text(SITECUSTOMIZE)
         yield tree
 
 
+def compiled_kernels() -> list[Path]:
+    """The extension modules of the installed package, found without importing it."""
+    files = importlib.metadata.files("isogloss") or []
+    return [Path(str(file.locate())) for file in files if file.name.startswith("_kernels.")]
+
+
 def run_test(tree: Path, test: str) -> tuple[int, str]:
     """Exit code and closing line of one test in a tree."""
-    command = [sys.executable, "-m", "pytest", "-x", "-m", "", "-p", "no:cacheprovider", "--tb=line", test]
-    environment = os.environ | {
-        "CI": "true",  # the same random examples every time
-        "PYTHONPATH": str(tree / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
+    output = tree.parent / "output.txt"
+    process = FORKS.Process(target=become_a_test_run, args=(tree, test, output))
+    process.start()
+    process.join(SECONDS)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
         return -1, f"no answer in {SECONDS} s"
-    lines = (done.stdout + done.stderr).strip().splitlines() or ["nothing said"]
-    return done.returncode, lines[-1]
+    lines = output.read_text(errors="replace").strip().splitlines() or ["nothing said"]
+    return process.exitcode, lines[-1]
+
+
+def become_a_test_run(tree: Path, test: str, output: Path) -> None:
+    """Become a Python that was started in the tree, run pytest there, and exit with its code."""
+    said = os.open(output, os.O_WRONLY | os.O_CREAT)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.chdir(tree)
+    # CI: the same random examples every time. PYTHONPATH: for the processes that a test starts.
+    os.environ |= {"CI": "true", "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.dont_write_bytecode = True
+    sys.path[:0] = [str(tree), str(tree / "src")]
+    exec(SITECUSTOMIZE)
+    import pytest
+
+    sys.exit(pytest.main(["-x", "-m", "", "-p", "no:cacheprovider", "--tb=line", test]))
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:

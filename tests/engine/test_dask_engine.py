@@ -15,7 +15,8 @@ import pytest
 from scipy import sparse
 
 pytest.importorskip("distributed")
-from distributed import Client, LocalCluster
+import dask
+from distributed import Client, LocalCluster, Status
 from distributed.scheduler import KilledWorker
 
 from isogloss.engine import Batches, Engine, Files, LocalEngine, Rows, Source
@@ -29,7 +30,9 @@ pytestmark = [pytest.mark.dask, pytest.mark.filterwarnings("ignore:Port 8787 is 
 
 @pytest.fixture(scope="module")
 def client():
+    """Two processes; LocalCluster gives up a worker that is not there some time after it died once."""
     with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
@@ -38,7 +41,10 @@ def client():
 
 @pytest.fixture
 def engine(client):
+    """An engine on a whole cluster; a nanny does not replace a worker that dies before it has seen it run."""
     client.wait_for_workers(2, timeout=60)
+    while not all(nanny.status is Status.running for nanny in client.cluster.workers.values()):
+        time.sleep(0.01)
     return DaskEngine(client)
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.mixture import GaussianMixture as Peer
 
 from isogloss.em import run_em
-from isogloss.em.expectation import FullExpectation
+from isogloss.em.expectation import FullExpectation, SparseExpectation
 from isogloss.engine import Batches, Files, LocalEngine, Rows
 from isogloss.exceptions import DecreaseError
 from isogloss.mixture import GaussianMixture
@@ -133,17 +133,55 @@ def test_sparse_switches_on_only_where_it_pays(rng):
 
 @pytest.mark.parametrize("covariance_type", TYPES)
 def test_components_far_apart_keep_their_digits(rng, covariance_type):
-    """At a million standard deviations the quadratic form has no digits left; the other form takes over."""
-    near = rng.normal(size=(200, 2))
-    x = np.concatenate([near, rng.normal(size=(200, 2)) + 1e6])
-    mixture = GaussianMixture(2, covariance_type=covariance_type, covariance_floor=1e-18, random_state=0).fit(
-        x
+    """At ten million standard deviations the quadratic form has no digits left; the other takes over."""
+    near, far = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 1e7
+    mixture = GaussianMixture(2, covariance_type=covariance_type, covariance_floor=1e-20, random_state=0).fit(
+        np.concatenate([near, far])
     )
-    order = np.argsort(mixture.means_[:, 0])
-    np.testing.assert_allclose(mixture.means_[order[0]], near.mean(axis=0), atol=1e-9)
-    full = SHAPES[covariance_type].expand(mixture.covariances_, 2, 2)
-    variances = full[order[0]].diagonal().mean()
-    assert variances == pytest.approx(1.0, rel=0.2)
+    first = np.argsort(mixture.means_[:, 0])[0]
+    np.testing.assert_allclose(mixture.means_[first], near.mean(axis=0), atol=1e-9)
+    matrices = [np.cov(part.T, bias=True) for part in (near, far)]
+    expected = {
+        "full": matrices[0],
+        "tied": (matrices[0] + matrices[1]) / 2,
+        "diag": np.diag(np.diag(matrices[0])),
+        "spherical": np.trace(matrices[0]) / 2 * np.eye(2),
+    }[covariance_type]
+    fitted = SHAPES[covariance_type].expand(mixture.covariances_, 2, 2)[first]
+    np.testing.assert_allclose(fitted, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_sparse_bound_is_a_bound(rng, covariance_type):
+    """Between two refreshes the bound stays below the likelihood, and climbs."""
+    centres = rng.normal(scale=2.5, size=(8, 3))
+    x = centres[rng.integers(8, size=1500)] + rng.normal(size=(1500, 3))
+    seen = []
+
+    def look(line, parameters):
+        joint = mixture_steps.log_joint(SHAPES[covariance_type], x, parameters)
+        seen.append((line.kind, line.bound, np.logaddexp.reduce(joint, axis=1).sum()))
+
+    mixture = GaussianMixture(
+        8, covariance_type=covariance_type, algorithm="sparse", random_state=0
+    )
+    model = mixture.fit(x)._model()
+    eager = dataclasses.replace(model, sparse=dataclasses.replace(model.sparse, worthwhile=1.0))
+    expectation = SparseExpectation(eager, Rows(x, batch_rows=400), LocalEngine(), refresh=6, threshold=0.02)
+    start = mixture_steps.MixtureParameters(
+        np.full(8, 1 / 8),
+        x[:8],
+        mixture.covariances_,
+        x.mean(axis=0),
+        x[:8],
+    )
+    run_em(eager, expectation, start, tol=1e-7, max_iter=60, callbacks=[look])
+    kinds, bounds, exact = zip(*seen, strict=True)
+    assert kinds.count("sparse") > 10
+    gaps = np.array(exact) - np.array(bounds)
+    assert gaps.min() >= -1e-9 * abs(exact[0])
+    assert max(gap for gap, kind in zip(gaps, kinds, strict=True) if kind == "sparse") > 1e-6
+    assert np.diff(bounds).min() >= -1e-9 * abs(bounds[0])
 
 
 def test_both_forms_agree(rng, monkeypatch):
