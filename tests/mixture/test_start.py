@@ -20,7 +20,7 @@ def test_summary_of_any_split_is_the_summary_of_all(rng, batch_rows):
     assert sorted(summary.sample[:, 0]) == pytest.approx(sorted(x[:, 0]), nan_ok=True)
 
 
-def test_sample_is_uniform_and_follows_weights(rng, monkeypatch):
+def test_sample_is_uniform_over_the_rows_that_count(rng, monkeypatch):
     monkeypatch.setattr("isogloss.mixture.start._SAMPLE", 500)
     x = np.arange(5000.0)[:, None]
     sample = summarise(Rows(x, batch_rows=300), LocalEngine(), seed=0).sample

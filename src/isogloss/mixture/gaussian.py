@@ -273,7 +273,9 @@ class GaussianMixture(MixtureDensity):
         if not self.covariance_floor > 0:
             raise ValueError(f"covariance_floor={self.covariance_floor}; expected a positive number")
         if self.accelerate and self.algorithm in ("sparse", "incremental"):
-            raise ValueError(f"accelerate=True works with full E-steps; algorithm={self.algorithm!r} has none")
+            raise ValueError(
+                f"accelerate=True works with full E-steps; algorithm={self.algorithm!r} has none"
+            )
         if not 0 < self.step <= 1:
             raise ValueError(f"step={self.step}; expected a number in (0, 1]")
         if not 0.5 < self.decay <= 1:

@@ -28,7 +28,8 @@ _SAMPLE = 20_000
 class Summary(NamedTuple):
     """Per feature: how many values, their mean and sum of squares about it; and a uniform sample of rows.
 
-    The sample holds the rows with the smallest random priorities, a rule under which samples merge.
+    The sample holds the rows (and their weights) with the smallest random priorities, a rule under which
+    samples merge.
     """
 
     rows: int
@@ -37,6 +38,7 @@ class Summary(NamedTuple):
     squares: Array
     priorities: Array
     sample: Array
+    weights: Array
 
     @property
     def variances(self) -> Array:
@@ -56,9 +58,10 @@ def summarise(source: Source[Any], engine: Engine, *, seed: int) -> Summary:
 
 def check_summary(summary: Summary, n_components: int, *, allow_gaps: bool) -> None:
     """Refuse data that a mixture cannot be fitted to."""
-    if summary.rows < n_components:
+    if min(summary.rows, len(summary.sample)) < n_components:
         raise ValueError(
-            f"n_components={n_components} needs at least as many rows; n_samples = {summary.rows}"
+            f"n_components={n_components} needs at least as many rows (of positive weight); "
+            f"n_samples = {summary.rows}"
         )
     if not allow_gaps and (summary.counts < summary.rows).any():
         raise ValueError("the data contain NaN; leave those rows out, or use missing='marginalise'")
@@ -76,14 +79,14 @@ def start_parameters(
     handful of rows does not begin as a spike.
     """
     x = np.where(np.isnan(summary.sample), summary.means, summary.sample)
-    labels = _partition(x, n_components, how, rng)
+    labels = _partition(x, summary.weights, n_components, how, rng)
     d = x.shape[1]
-    hard = np.eye(n_components)[labels]
+    hard = np.eye(n_components)[labels] * summary.weights[:, None]
     weight = hard.sum(axis=0)
     means = (hard.T @ x) / weight[:, None]
     second = covariance.scatter(x, hard, means)
     if covariance.name != "tied":
-        second = second + (d + 1) * second.sum(axis=0) / len(x)
+        second = second + (d + 1) * second.sum(axis=0) / weight.sum()
     lent = weight if covariance.name == "tied" else weight + d + 1
     old = np.zeros(covariance.shape(n_components, d))
     return MixtureParameters(
@@ -125,9 +128,9 @@ def _summarise_batch(seed: int, batch: Any) -> Summary:
     means = np.where(seen, x, 0.0).sum(axis=0) / np.maximum(counts, 1.0)
     squares = (np.where(seen, x - means, 0.0) ** 2).sum(axis=0)
     rng = np.random.default_rng([seed, int(fingerprint(x[:1]), 16)])
-    with np.errstate(divide="ignore"):
-        priorities = rng.exponential(size=len(x)) / weights
-    return _keep_sample(Summary(len(x), counts, means, squares, priorities, x))
+    counted = weights > 0
+    priorities = rng.random(len(x))[counted]
+    return _keep_sample(Summary(len(x), counts, means, squares, priorities, x[counted], weights[counted]))
 
 
 def _merge(a: Summary, b: Summary) -> Summary:
@@ -144,6 +147,7 @@ def _merge(a: Summary, b: Summary) -> Summary:
             a.squares + b.squares + a.counts * share * shift**2,
             np.concatenate([a.priorities, b.priorities]),
             np.concatenate([a.sample, b.sample]),
+            np.concatenate([a.weights, b.weights]),
         )
     )
 
@@ -152,16 +156,18 @@ def _keep_sample(summary: Summary) -> Summary:
     if len(summary.priorities) <= _SAMPLE:
         return summary
     kept = np.sort(np.argpartition(summary.priorities, _SAMPLE)[:_SAMPLE])
-    return summary._replace(priorities=summary.priorities[kept], sample=summary.sample[kept])
+    fields = ("priorities", "sample", "weights")
+    return summary._replace(**{name: getattr(summary, name)[kept] for name in fields})
 
 
-def _partition(x: Array, k: int, how: str, rng: Any) -> NDArray[np.int64]:
+def _partition(x: Array, weights: Array, k: int, how: str, rng: Any) -> NDArray[np.int64]:
     """Labels 0..k-1 of the rows of a sample, each used at least once."""
     if how == "kmeans":
-        labels = KMeans(k, n_init=1, random_state=rng).fit(x).labels_.astype(np.int64)
+        found = KMeans(k, n_init=1, random_state=rng).fit(x, sample_weight=weights)
+        labels = found.labels_.astype(np.int64)
     else:
         if how == "k-means++":
-            _, chosen = kmeans_plusplus(x, k, random_state=rng)
+            _, chosen = kmeans_plusplus(x, k, sample_weight=weights, random_state=rng)
         else:
             chosen = rng.choice(len(x), size=k, replace=False)
         labels = pairwise_distances_argmin(x, x[chosen])

@@ -1,0 +1,80 @@
+"""The command line: what it prints, what it writes, and how it fails."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from isogloss import __version__, io
+from isogloss.cli.app import app
+from isogloss.mixture import GaussianMixture
+
+runner = CliRunner()
+
+
+def isogloss(*arguments, cwd=None):
+    command = [sys.executable, "-c", "from isogloss.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+def test_help_names_every_command():
+    result = runner.invoke(app, ["--help"])
+    assert result.exit_code == 0
+    for command in ("demo", "model"):
+        assert command in result.output
+
+
+def test_version():
+    assert runner.invoke(app, ["--version"]).output.strip() == f"isogloss {__version__}"
+
+
+def test_demo_writes_a_page_and_a_model(tmp_path):
+    result = runner.invoke(app, ["demo", "--rows", "600", "--output", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "One mixture, five ways" in result.output
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count("<svg") == 2
+    assert not re.search(r'(src|href)="http', page)
+    assert io.load(tmp_path / "out" / "mixture.isogloss").n_components == 6
+
+
+def test_demo_as_json(tmp_path):
+    done = isogloss("demo", "--rows", 600, "--json", "--output", tmp_path)
+    report = json.loads(done.stdout)
+    bounds = [fit["bound_per_row"] for fit in report["mixture"].values()]
+    assert len(bounds) == 5
+    assert report["moments"]["largest_difference"] < 1e-12
+    assert report["gaps"]["error_of_mixture"] < report["gaps"]["error_of_mean"]
+
+
+def test_model_info(tmp_path, rng):
+    path = tmp_path / "m.isogloss"
+    io.save(GaussianMixture(2, random_state=0).fit(rng.normal(size=(50, 2))), path)
+    result = runner.invoke(app, ["model", "info", str(path), "--json"])
+    assert json.loads(result.output)["class"] == "isogloss.mixture.GaussianMixture"
+    assert "GaussianMixture" in runner.invoke(app, ["model", "info", str(path)]).output
+
+
+def test_known_errors_are_one_sentence(tmp_path):
+    bad = tmp_path / "bad.isogloss"
+    bad.write_text("not a model")
+    done = isogloss("model", "info", bad)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "bad.isogloss" in done.stderr.replace("\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["demo", "--rows", "3"], ["demo", "--rows", "many"]])
+def test_wrong_usage_is_code_two(arguments):
+    assert runner.invoke(app, arguments).exit_code == 2
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = isogloss("demo", "--rows", 200, "--output", tmp_path / "file" / "under")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "error:" in done.stderr
