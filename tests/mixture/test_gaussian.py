@@ -162,9 +162,7 @@ def test_sparse_bound_is_a_bound(rng, covariance_type):
         joint = mixture_steps.log_joint(SHAPES[covariance_type], x, parameters)
         seen.append((line.kind, line.bound, np.logaddexp.reduce(joint, axis=1).sum()))
 
-    mixture = GaussianMixture(
-        8, covariance_type=covariance_type, algorithm="sparse", random_state=0
-    )
+    mixture = GaussianMixture(8, covariance_type=covariance_type, algorithm="sparse", random_state=0)
     model = mixture.fit(x)._model()
     eager = dataclasses.replace(model, sparse=dataclasses.replace(model.sparse, worthwhile=1.0))
     expectation = SparseExpectation(eager, Rows(x, batch_rows=400), LocalEngine(), refresh=6, threshold=0.02)

@@ -1,6 +1,23 @@
-"""Pictures, with matplotlib (install ``isogloss[plot]``). Each function draws on axes and returns them."""
+"""Pictures, with matplotlib (install ``isogloss[plot]``). Each function draws and returns what it drew on."""
 
 from isogloss.plotting.em import plot_free_energy, plot_traces
 from isogloss.plotting.mixture import plot_mixture, plot_mixture_steps
+from isogloss.plotting.multiview import (
+    plot_canonical_correlations,
+    plot_loadings,
+    plot_starts,
+    plot_variates,
+    plot_view_correlations,
+)
 
-__all__ = ["plot_free_energy", "plot_mixture", "plot_mixture_steps", "plot_traces"]
+__all__ = [
+    "plot_canonical_correlations",
+    "plot_free_energy",
+    "plot_loadings",
+    "plot_mixture",
+    "plot_mixture_steps",
+    "plot_starts",
+    "plot_traces",
+    "plot_variates",
+    "plot_view_correlations",
+]
