@@ -47,6 +47,7 @@ def test_demo_as_json(tmp_path):
     bounds = [fit["bound_per_row"] for fit in report["mixture"].values()]
     assert len(bounds) == 5
     assert report["moments"]["largest_difference"] < 1e-12
+    assert report["views"]["globally_optimal"]
     assert report["gaps"]["error_of_mixture"] < report["gaps"]["error_of_mean"]
 
 

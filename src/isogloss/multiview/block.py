@@ -80,7 +80,7 @@ def block_ascent(
         Starts with orthonormal blocks; it is not changed.
     tol : float
         A start is done when a sweep moves it by at most the square root of this, on average over views
-        and components; the objective, flat at its top, is then accurate to about ``tol`` itself.
+        and components. The objective, flat at its top, is then off by some multiple of ``tol``.
     max_iter : int
         Most sweeps.
     """

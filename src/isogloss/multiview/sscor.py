@@ -56,8 +56,8 @@ class SSCor(CovarianceMultiview):
         inside. 'auto' takes the latter above 5,000 features, and above 2,000 sparse ones with a ridge.
     tol : float
         A start is done when a sweep moves its variates by at most the square root of this; the objective
-        is then accurate to about ``tol``. For wide sparse views, where a sweep takes seconds, 1e-2 is
-        enough to be within a percent of the final sum of correlations.
+        is then off by some multiple of ``tol``, the larger the slower the convergence. For wide sparse
+        views, where a sweep takes seconds, 1e-2 is within a percent or so of the final objective.
     max_iter : int
         Most sweeps per component.
     random_state : int, RandomState or None
