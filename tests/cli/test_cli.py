@@ -41,6 +41,14 @@ def test_demo_writes_a_page_and_a_model(tmp_path):
     assert io.load(tmp_path / "out" / "mixture.isogloss").n_components == 6
 
 
+def test_demo_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = runner.invoke(app, ["demo", "--rows", "300", "--output", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "isogloss[plot]" in result.output.replace("\n", "")
+    assert not (tmp_path / "index.html").exists()
+
+
 def test_demo_as_json(tmp_path):
     done = isogloss("demo", "--rows", 600, "--json", "--output", tmp_path)
     report = json.loads(done.stdout)

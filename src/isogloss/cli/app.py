@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 import isogloss
 from isogloss.cli import demo, models
@@ -45,7 +46,7 @@ def main() -> None:
     try:
         app()
     except (IsoglossError, ValueError, OSError, ImportError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
         sys.exit(1)
     except KeyboardInterrupt:
         Console(stderr=True).print("stopped")

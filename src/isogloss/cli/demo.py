@@ -11,6 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from isogloss import io
@@ -57,12 +58,17 @@ def demo(
     }
     _print(results, console)
     traces = {name: mixture.trace_ for name, (mixture, _) in fits.items()}
-    files = write_report(output, x, recorder, traces)
-    model = output / "mixture.isogloss"
-    io.save(fits["EM"][0], model)
-    console.print(f"\nPictures: {output / 'index.html'}   model: {model} (isogloss model info {model})")
+    output.mkdir(parents=True, exist_ok=True)
+    files = [output / "mixture.isogloss"]
+    io.save(fits["EM"][0], files[0])
+    console.print(f"\nThe model is in {files[0]}: .venv/bin/isogloss model info {files[0]}")
+    try:
+        files += write_report(output, x, recorder, traces)
+        console.print(f"Pictures are in {files[-1]}")
+    except ImportError as error:
+        console.print(escape(f"No pictures: {error}"))
     if as_json:
-        typer.echo(json.dumps(results | {"files": [str(path) for path in (*files, model)]}, indent=2))
+        typer.echo(json.dumps(results | {"files": [str(path) for path in files]}, indent=2))
 
 
 def _islands(rng: np.random.Generator, rows: int) -> Array:
