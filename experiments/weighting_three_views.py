@@ -1,6 +1,6 @@
 r"""Figures 3-6 of Lu and Foster, *Optimal weighting of multi-view data with low dimensional hidden states*.
 
-    python experiments/weighting_three_views.py [folder] [--quick] [--seed N]
+    python -m experiments.weighting_three_views [folder] [--quick] [--seed N]
 
 The model of section 4: a hidden state h ~ N(0, I) of k = 10 dimensions, three views A_i h + sigma_i e with
 sigma = 2, 0.5, 0.2, and y = beta'h + 0.5 e. The paper leaves some things open; they are read as follows.
@@ -17,24 +17,27 @@ computed from the model, so the figures have no test-set noise.
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.linalg import null_space
 from scipy.stats import ortho_group
 
+from experiments._report import (
+    Table,
+    claim,
+    options_parser,
+    own_folder,
+    reading,
+    save_figure,
+    timed,
+    write_report,
+)
 from isogloss.multiview import weighting_solution
 from isogloss.multiview.weighting import OptimalWeighting
-
-T = TypeVar("T")
 
 K = 10
 NOISE = (2.0, 0.5, 0.2)
@@ -156,12 +159,12 @@ def draw_figures_3_and_4(losses: dict[str, np.ndarray], folder: Path) -> None:
             axis.plot(ratios[name], ".-", linewidth=0.6, markersize=4, label=labels[name])
         axis.set(xlabel="trial", ylabel="loss / loss of S1")
         axis.legend(fontsize=8, loc=(0.02, 0.12) if len(names) > 1 else "best")
-    _finish(fig, folder / "figure3.png")
+    save_figure(fig, folder / "figure3.png")
     fig, axes = plt.subplots(1, 2, figsize=(10, 3.2))
     for axis, name in zip(axes, ("S2", "S3"), strict=True):
         axis.hist(ratios[name], bins=20)
         axis.set(xlabel=f"loss of {name} / loss of S1", ylabel="trials")
-    _finish(fig, folder / "figure4.png")
+    save_figure(fig, folder / "figure4.png")
 
 
 def draw_figure_5(ratios: dict[int, np.ndarray], folder: Path) -> None:
@@ -170,7 +173,7 @@ def draw_figure_5(ratios: dict[int, np.ndarray], folder: Path) -> None:
     axis.boxplot(list(ratios.values()), tick_labels=[f"{n:,}" for n in ratios])
     axis.axhline(1.0, color="black", linestyle="--", linewidth=0.8)
     axis.set(xlabel="unlabelled rows", ylabel="loss of S2 / loss of S1")
-    _finish(fig, folder / "figure5.png")
+    save_figure(fig, folder / "figure5.png")
 
 
 def draw_figure_6(losses: dict[int, tuple[np.ndarray, np.ndarray]], folder: Path) -> None:
@@ -180,13 +183,7 @@ def draw_figure_6(losses: dict[int, tuple[np.ndarray, np.ndarray]], folder: Path
         axis.boxplot([all_features, learned], tick_labels=["S1", "S2"])
         axis.set(title=f"{n} labelled rows")
     axes[0].set_ylabel("squared loss")
-    _finish(fig, folder / "figure6.png")
-
-
-def _finish(fig: plt.Figure, path: Path) -> None:
-    fig.tight_layout()
-    fig.savefig(path, dpi=120)
-    plt.close(fig)
+    save_figure(fig, folder / "figure6.png")
 
 
 class Results(NamedTuple):
@@ -197,25 +194,29 @@ class Results(NamedTuple):
     sizes: dict[int, np.ndarray]
     few: dict[int, tuple[np.ndarray, np.ndarray]]
 
+    def ratios(self) -> dict[str, dict[str, list[float]]]:
+        """Losses over that of S1, trial by trial."""
+        return {
+            "rotations": {name: r.tolist() for name, r in _over_s1(self.rotations).items()},
+            "gaussian": {name: r.tolist() for name, r in _over_s1(self.gaussian).items()},
+            "unlabelled rows": {str(n): r.tolist() for n, r in self.sizes.items()},
+            "labelled rows": {str(n): (b / a).tolist() for n, (a, b) in self.few.items()},
+        }
 
-def report(results: Results, header: str) -> str:
+
+def report(results: Results, header: str) -> list[str]:
     """The written comparison."""
-    return "\n".join(
-        [
-            "# Optimal weighting of three views: figures 3-6 of Lu and Foster",
-            "",
-            header,
-            "",
-            *_section_3_and_4(results),
-            *_section_5(results),
-            *_section_6(results),
-            *_section_gaussian(results),
-            "## Reading of the paper",
-            "",
-            *(__doc__ or "").strip().splitlines()[4:],
-            "",
-        ]
-    )
+    return [
+        "# Optimal weighting of three views: figures 3-6 of Lu and Foster",
+        "",
+        header,
+        "",
+        *_section_3_and_4(results),
+        *_section_5(results),
+        *_section_6(results),
+        *_section_gaussian(results),
+        *reading(__doc__, 4),
+    ]
 
 
 def _section_3_and_4(results: Results) -> list[str]:
@@ -235,9 +236,9 @@ def _section_3_and_4(results: Results) -> list[str]:
         "![figure 3](figure3.png)",
         "![figure 4](figure4.png)",
         "",
-        _claim(close, "'S1 and S2 is pretty close most of the time': within 1 % in nine trials of ten"),
-        _claim(larger, "'the square loss of S3 is much larger': 1.5 times or more in nine trials of ten"),
-        _claim(reproduced, "equation 8 as printed gives the same: median within 1 %"),
+        claim(close, "'S1 and S2 is pretty close most of the time': within 1 % in nine trials of ten"),
+        claim(larger, "'the square loss of S3 is much larger': 1.5 times or more in nine trials of ten"),
+        claim(reproduced, "equation 8 as printed gives the same: median within 1 %"),
         "",
         "`symmetric` is OptimalWeighting(symmetric=True), which does the third CCA as well. Ratios just",
         "below 1 are the price of estimating 30 coefficients from 5,000 labels instead of 10 (0.4 %).",
@@ -255,8 +256,8 @@ def _section_5(results: Results) -> list[str]:
         "",
         "![figure 5](figure5.png)",
         "",
-        _claim(falling, "'performs better as sample size increases': every median below the one before"),
-        _claim(medians[-1] < 1.01, "'about 20,000: close to the square loss of S1': median within 1 %"),
+        claim(falling, "'performs better as sample size increases': every median below the one before"),
+        claim(medians[-1] < 1.01, "'about 20,000: close to the square loss of S1': median within 1 %"),
         "",
         f"The paper draws S1 at about 0.256. With rotations it is {results.rotations['S1'].mean():.3f} for a "
         f"beta of length 1 (0.256 needs length 0.42), with Gaussian A_i {results.gaussian['S1'].mean():.3f}: "
@@ -278,8 +279,8 @@ def _section_6(results: Results) -> list[str]:
         "",
         "![figure 6](figure6.png)",
         "",
-        _claim(better, "'when lacking labeled data S2 outperform S1': in every set-up with 40 and with 80"),
-        _claim(rising, "'the difference becomes smaller when more labeled data are available'"),
+        claim(better, "'when lacking labeled data S2 outperform S1': in every set-up with 40 and with 80"),
+        claim(rising, "'the difference becomes smaller when more labeled data are available'"),
         "",
     ]
 
@@ -303,35 +304,27 @@ def _over_s1(losses: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def _table(title: str, ratios: dict[str, np.ndarray]) -> list[str]:
     rows = [
-        f"| {name} | {np.mean(r):.3f} | {np.quantile(r, 0.1):.3f} | {np.median(r):.3f} | "
-        f"{np.quantile(r, 0.9):.3f} | {np.max(r):.3f} |"
+        [name, *(f"{v:.3f}" for v in (np.mean(r), *np.quantile(r, [0.1, 0.5, 0.9]), np.max(r)))]
         for name, r in ratios.items()
     ]
-    return [f"| {title} | mean | 10 % | median | 90 % | largest |", "|---|---|---|---|---|---|", *rows]
-
-
-def _claim(holds: bool, claim: str) -> str:
-    return f"- {'holds' if holds else '**does not hold**'}: {claim}"
+    table = Table(
+        f"loss over that of S1, by {title}", [title, "mean", "10 %", "median", "90 %", "largest"], rows
+    )
+    table.show()
+    return table.markdown()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the experiments and write the report."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", nargs="?", default="reports", type=Path, help="where the report goes")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the trials")
-    parser.add_argument("--seed", default=0, type=int)
-    options = parser.parse_args(arguments)
-    rng, (trials, setups, draws) = (
-        np.random.default_rng(options.seed),
-        (10, 5, 20) if options.quick else (100, 25, 100),
-    )
-    folder = options.folder / "weighting_three_views"
-    folder.mkdir(parents=True, exist_ok=True)
+    options = options_parser(__doc__).parse_args(arguments)
+    rng = np.random.default_rng(options.seed)
+    trials, setups, draws = (10, 5, 20) if options.quick else (100, 25, 100)
+    folder = own_folder(options.folder, "weighting_three_views")
     results = Results(
-        _timed("figures 3 and 4", lambda: many_labels(rng, trials, gaussian=False)),
-        _timed("the same with Gaussian loadings", lambda: many_labels(rng, trials, gaussian=True)),
-        _timed("figure 5", lambda: sample_sizes(rng, trials)),
-        _timed("figure 6", lambda: few_labels(rng, setups, draws)),
+        timed("figures 3 and 4", lambda: many_labels(rng, trials, gaussian=False)),
+        timed("the same with Gaussian loadings", lambda: many_labels(rng, trials, gaussian=True)),
+        timed("figure 5", lambda: sample_sizes(rng, trials)),
+        timed("figure 6", lambda: few_labels(rng, setups, draws)),
     )
     draw_figures_3_and_4(results.rotations, folder)
     draw_figure_5(results.sizes, folder)
@@ -339,17 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     header = (
         f"{trials} trials; {setups} set-ups with {draws} draws of labels for figure 6; seed {options.seed}."
     )
-    path = folder / "report.md"
-    path.write_text(report(results, header), encoding="utf-8")
-    print(f"written: {path}")
-
-
-def _timed(what: str, run: Callable[[], T]) -> T:
-    start = time.perf_counter()
-    print(f"{what} ...", flush=True)
-    result = run()
-    print(f"{what}: {time.perf_counter() - start:.0f} s", flush=True)
-    return result
+    write_report(folder, report(results, header), results.ratios())
 
 
 if __name__ == "__main__":

@@ -5,12 +5,23 @@ that touches the world derives from one root::
 
     IsoglossError
     ├── ModelFileError     a model file is truncated, changed, of an unknown version or class
-    └── EngineError        a cluster could not finish a computation
+    ├── EngineError        a cluster could not finish a computation
+    ├── VectorFileError    a file of word vectors cannot be read or written
+    ├── DictionaryError    a bilingual dictionary is unreadable, empty, or of no use with the vectors
+    └── CorpusError        parallel text or a file of links cannot be read or written
 
     DecreaseError (ArithmeticError)    an EM step made the bound fall and on_decrease='raise'
 """
 
-__all__ = ["DecreaseError", "EngineError", "IsoglossError", "ModelFileError"]
+__all__ = [
+    "CorpusError",
+    "DecreaseError",
+    "DictionaryError",
+    "EngineError",
+    "IsoglossError",
+    "ModelFileError",
+    "VectorFileError",
+]
 
 
 class IsoglossError(Exception):
@@ -23,6 +34,18 @@ class ModelFileError(IsoglossError):
 
 class EngineError(IsoglossError):
     """A computation on a cluster failed in a way that a retry did not cure."""
+
+
+class VectorFileError(IsoglossError):
+    """A file of word vectors cannot be read or written; the message names the file and the line."""
+
+
+class DictionaryError(IsoglossError):
+    """A bilingual dictionary cannot be read, written or used; the message says what is missing, with counts."""
+
+
+class CorpusError(IsoglossError):
+    """Parallel text or a file of links cannot be read or written; the message names the file and the line."""
 
 
 class DecreaseError(ArithmeticError):

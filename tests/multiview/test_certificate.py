@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
+from experiments._sumcor_problems import GENERATORS, random_problem
 from isogloss.multiview import dual
 from isogloss.multiview.certificate import Certificate, certify
 from isogloss.multiview.quadratic import Blocks, QuadraticForm
-from tests.oracles.sumcor import GENERATORS, brute_force, random_problem, starting_points
+from tests.oracles.sumcor import brute_force, starting_points
 
 
 def check_instances(seed, count, n_starts):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from experiments._sumcor_problems import GENERATORS, random_problem
 from isogloss.multiview import bounds
 from isogloss.multiview.certificate import certify
-from tests.oracles.sumcor import GENERATORS, brute_force, random_problem
+from tests.oracles.sumcor import brute_force
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from experiments._sumcor_problems import random_problem
 from isogloss.multiview import trust_region
 from isogloss.multiview.dual import Slack, largest_eigenpair
 from isogloss.multiview.lowrank_sdp import largest_rank, solve_relaxation
 from isogloss.multiview.quadratic import Blocks, QuadraticForm, as_quadratic_form, deflate
 from isogloss.multiview.rounding import best_rounding, climb_by_blocks
-from tests.oracles.sumcor import random_problem, starting_points
+from tests.oracles.sumcor import starting_points
 
 
 def form_of(kind, sizes, seed=0):

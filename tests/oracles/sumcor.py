@@ -1,43 +1,6 @@
-"""Generators of section 8.1.1 and the global optimum of small SUMCOR problems by brute force."""
+"""The global optimum of small SUMCOR problems by brute force."""
 
 import numpy as np
-from scipy.linalg import block_diag, solve_triangular
-from scipy.stats import random_correlation
-
-GENERATORS = ("gram", "spectrum", "structure")
-
-
-def random_problem(kind, sizes, rng):
-    """A correlation matrix by one of the three methods, after the per-view change of basis."""
-    n = sum(sizes)
-    if kind == "gram":
-        C = gram(n, rng)
-    elif kind == "spectrum":
-        C = random_correlation.rvs(
-            np.maximum(rng.dirichlet(np.ones(n)), 1e-12) * n, random_state=rng, tol=1e-6
-        )
-    else:
-        C = np.eye(n)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        C[np.ix_(first, first)] = gram(len(sizes), rng)
-        C = (1 - 1e-3) * C + 1e-3 * gram(n, rng)
-    return whiten(C, sizes)
-
-
-def gram(n, rng):
-    V = rng.standard_normal((n, n))
-    V /= np.linalg.norm(V, axis=1, keepdims=True)
-    return V @ V.T
-
-
-def whiten(C, sizes):
-    ends = np.cumsum(sizes)
-    roots = [np.linalg.cholesky(C[e - s : e, e - s : e]) for s, e in zip(sizes, ends, strict=True)]
-    L = block_diag(*roots)
-    A = solve_triangular(L, solve_triangular(L, C, lower=True).T, lower=True)
-    for s, e in zip(sizes, ends, strict=True):
-        A[e - s : e, e - s : e] = np.eye(s)
-    return (A + A.T) / 2
 
 
 def brute_force(A, sizes, rng, n_starts=400, sweeps=400):

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import isogloss
-from isogloss.cli import demo, models
+from isogloss.cli import align, demo, dictionary, models
 from isogloss.exceptions import IsoglossError
 
 __all__ = ["main"]
@@ -23,7 +23,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
-app.add_typer(models.app, name="model")
+app.add_typer(models.model_group, name="model")
+app.add_typer(align.align_group, name="align")
+app.add_typer(dictionary.dictionary_group, name="dictionary")
 
 
 def _version(wanted: bool) -> None:

@@ -12,17 +12,17 @@ from rich.table import Table
 
 from isogloss.io import describe
 
-__all__ = ["app"]
+__all__ = ["model_group"]
 
-app = typer.Typer(help="Look at model files.", no_args_is_help=True)
+model_group = typer.Typer(help="Look at model files.", no_args_is_help=True)
 
 
-@app.callback()
+@model_group.callback()
 def _group() -> None:
     """Commands about model files."""
 
 
-@app.command("info")
+@model_group.command("info")
 def info(
     path: Annotated[Path, typer.Argument(help="A model file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -231,6 +231,8 @@ class _Climb(Generic[P]):
 
     def _holds(self, bound: float) -> bool:
         before = self.trace[-1].bound
+        if not self.model.climbs:
+            return math.isfinite(bound)
         return math.isfinite(bound) and bound >= before - SLACK * max(1.0, abs(before))
 
     def _move(self, parameters: P, statistic: ExpectedCounts, line: Iteration) -> str:

@@ -91,6 +91,9 @@ class EMModel(Generic[P]):
         Parameters to an unconstrained vector and back, which acceleration needs.
     sparse : SparseSteps, optional
         What sparse EM needs.
+    climbs : bool
+        Whether the steps promise that the bound never falls. Steps that do not (two models trained to
+        agree, say) are not held to it: a fall is in the trace and nothing more.
 
     Parameters of a model are a dataclass whose array fields hold all there is to know.
     """
@@ -102,6 +105,7 @@ class EMModel(Generic[P]):
     pack: Callable[[P], Array] | None = None
     unpack: Callable[[Array, P], P] | None = None
     sparse: SparseSteps[P] | None = None
+    climbs: bool = True
 
     def free_energy(self, statistic: ExpectedCounts, parameters: P) -> FreeEnergy:
         """The bound of the posterior behind ``statistic`` under ``parameters``.

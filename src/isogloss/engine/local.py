@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 from isogloss.engine.base import Source, tree_reduce
 from isogloss.engine.sources import Batches
 
-__all__ = ["LocalEngine"]
+__all__ = ["LocalEngine", "thread_count"]
 
 S = TypeVar("S")
 
@@ -63,7 +63,7 @@ class LocalEngine:
     def _results(
         self, leaf: Callable[..., S], source: Source[Any], broadcast: tuple[Any, ...]
     ) -> Generator[S, None, None]:
-        loaders, workers = source.loaders(), self._n_threads()
+        loaders, workers = source.loaders(), thread_count(self.n_jobs)
         calls = [partial(_call, leaf, load, broadcast) for load in loaders]
         if len(calls) == 1:
             yield calls[0]()
@@ -71,12 +71,14 @@ class LocalEngine:
         with _one_thread():
             yield from _in_threads(calls, workers) if workers > 1 else (call() for call in calls)
 
-    def _n_threads(self) -> int:
-        cores = os.cpu_count() or 1
-        n = 1 if self.n_jobs is None else self.n_jobs
-        if n == 0:
-            raise ValueError("n_jobs=0 is no threads at all; use None for one or -1 for all cores")
-        return n if n > 0 else max(1, cores + 1 + n)
+
+def thread_count(n_jobs: int | None) -> int:
+    """Number of threads that ``n_jobs`` asks for: None is one, -1 one per core, -2 one less."""
+    cores = os.cpu_count() or 1
+    n = 1 if n_jobs is None else n_jobs
+    if n == 0:
+        raise ValueError("n_jobs=0 is no threads at all; use None for one or -1 for all cores")
+    return n if n > 0 else max(1, cores + 1 + n)
 
 
 def _call(leaf: Callable[..., S], load: Callable[[], Any], broadcast: tuple[Any, ...]) -> S:

@@ -4,10 +4,37 @@ They know nothing of estimators and check shapes only; each has a slow NumPy twi
 """
 
 from isogloss.kernels._kernels import (
+    best_links,
+    exchange_sweeps,
     expect_active,
+    expect_fertility,
+    expect_links,
+    link_posteriors,
     list_active,
     normalise_log_joint,
+    pair_slots,
+    pair_table,
     quadratic_features,
+    rank_candidates,
+    select_both,
+    select_rows,
+    spelling_similarity,
 )
 
-__all__ = ["expect_active", "list_active", "normalise_log_joint", "quadratic_features"]
+__all__ = [
+    "best_links",
+    "exchange_sweeps",
+    "expect_active",
+    "expect_fertility",
+    "expect_links",
+    "link_posteriors",
+    "list_active",
+    "normalise_log_joint",
+    "pair_slots",
+    "pair_table",
+    "quadratic_features",
+    "rank_candidates",
+    "select_both",
+    "select_rows",
+    "spelling_similarity",
+]

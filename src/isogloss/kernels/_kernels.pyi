@@ -1,7 +1,12 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 _Float = NDArray[np.float64]
+_Single = NDArray[np.float32]
+_Indices = NDArray[np.int32]
+_Offsets = NDArray[np.int64]
 
 def quadratic_features(x: _Float, kind: int, out: _Float) -> None: ...
 def normalise_log_joint(
@@ -24,3 +29,103 @@ def expect_active(
     kind: int,
     sums: _Float,
 ) -> float: ...
+def select_rows(
+    block: _Single, column_bias: _Single, first_column: int, scores: _Single, indices: _Indices
+) -> None: ...
+def select_both(
+    block: _Single,
+    column_bias: _Single,
+    row_bias: _Single,
+    first_row: int,
+    first_column: int,
+    row_scores: _Single,
+    row_indices: _Indices,
+    column_scores: _Single,
+    column_indices: _Indices,
+    floors: _Single,
+) -> None: ...
+def rank_candidates(
+    queries: _Single, targets: _Single, bias: _Float, candidates: _Indices, scores: _Float
+) -> None: ...
+def pair_table(
+    source: _Indices,
+    source_offsets: _Offsets,
+    target: _Indices,
+    target_offsets: _Offsets,
+    source_words: int,
+    target_words: int,
+) -> tuple[_Offsets, _Indices]: ...
+def pair_slots(
+    source: _Indices,
+    source_offsets: _Offsets,
+    target: _Indices,
+    target_offsets: _Offsets,
+    cells: _Offsets,
+    rows: _Offsets,
+    columns: _Indices,
+    target_words: int,
+    slots: _Indices,
+) -> None: ...
+def spelling_similarity(
+    source_letters: _Indices,
+    source_offsets: _Offsets,
+    target_letters: _Indices,
+    target_offsets: _Offsets,
+    alphabet: int,
+    rows: _Offsets,
+    columns: _Indices,
+    out: _Single,
+) -> None: ...
+def expect_links(
+    text: tuple[Any, ...],
+    lexicon: _Single,
+    settings: tuple[int, int, float, float],
+    forward: tuple[Any, ...],
+    backward: tuple[Any, ...],
+    forward_sums: tuple[Any, ...],
+    backward_sums: tuple[Any, ...],
+    threads: int,
+    counts: _Float,
+) -> None: ...
+def link_posteriors(
+    text: tuple[Any, ...],
+    lexicon: _Single,
+    settings: tuple[int, int, float, float],
+    forward: tuple[Any, ...],
+    backward: tuple[Any, ...],
+    threads: int,
+    forward_posterior: _Single,
+    backward_posterior: _Single,
+) -> None: ...
+def best_links(
+    text: tuple[Any, ...],
+    lexicon: _Single,
+    settings: tuple[int, int, float, float],
+    forward: tuple[Any, ...],
+    backward: tuple[Any, ...],
+    threads: int,
+    forward_best: _Indices,
+    backward_best: _Indices,
+) -> None: ...
+def exchange_sweeps(
+    next_rows: _Offsets,
+    next_words: _Indices,
+    next_counts: _Offsets,
+    before_rows: _Offsets,
+    before_words: _Indices,
+    before_counts: _Offsets,
+    order: _Indices,
+    n_classes: int,
+    class_of: _Indices,
+    objective: _Float,
+) -> int: ...
+def expect_fertility(
+    text: tuple[Any, ...],
+    model: tuple[Any, ...],
+    settings: tuple[int, int, int, float],
+    threads: int,
+    best: _Indices,
+    log_likelihood: _Float,
+    links: _Float,
+    sums: tuple[Any, ...],
+) -> None: ...

@@ -3,9 +3,19 @@
 
 namespace nb = nanobind;
 
+void bind_alignment(nb::module_ &m);
+void bind_exchange(nb::module_ &m);
+void bind_fertility(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
+void bind_pairs(nb::module_ &m);
+void bind_topk(nb::module_ &m);
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled loops of isogloss.";
+    bind_alignment(m);
+    bind_exchange(m);
+    bind_fertility(m);
     bind_mixture(m);
+    bind_pairs(m);
+    bind_topk(m);
 }

@@ -6,6 +6,7 @@
 ``whitening``        W with W'((1 − κ)C + κI)W = I, and the rank that was found
 ``cg``               conjugate gradients for many right-hand sides at once
 ``psd``              repair and proof of positive semi-definiteness
+``validation``       checks of arguments, with messages that say what to do
 ==================== ==================================================================
 
 Samples are rows. Everything is computed in float64; float32 input is converted on entry.
@@ -15,6 +16,7 @@ from isogloss.linalg.centred import CentredOperator, centre_kernel
 from isogloss.linalg.cg import CGResult, block_cg
 from isogloss.linalg.psd import Shrinkage, is_psd, nearest_psd, shrink_to_psd
 from isogloss.linalg.svd import randomized_eigh, randomized_svd
+from isogloss.linalg.validation import check_count, check_number, check_symmetric, check_vector
 from isogloss.linalg.whitening import Whitening, regularise, whitening_matrix
 
 __all__ = [
@@ -24,6 +26,10 @@ __all__ = [
     "Whitening",
     "block_cg",
     "centre_kernel",
+    "check_count",
+    "check_number",
+    "check_symmetric",
+    "check_vector",
     "is_psd",
     "nearest_psd",
     "randomized_eigh",

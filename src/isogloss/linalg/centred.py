@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
 
-from isogloss.linalg._validation import check_symmetric, check_vector
+from isogloss.linalg.validation import check_symmetric, check_vector
 
 __all__ = ["CentredOperator", "centre_kernel"]
 

@@ -33,7 +33,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from isogloss.linalg._validation import ASYMMETRY, check_count, check_number, check_symmetric, check_vector
+from isogloss.linalg.validation import ASYMMETRY, check_count, check_number, check_symmetric, check_vector
 
 __all__ = ["CGResult", "block_cg"]
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag, eigh
 from scipy.linalg.lapack import dpotrf
 
-from isogloss.linalg._validation import check_number, check_symmetric
+from isogloss.linalg.validation import check_number, check_symmetric
 from isogloss.linalg.whitening import Whitening, whitening_matrix
 
 __all__ = ["Shrinkage", "is_psd", "nearest_psd", "shrink_to_psd"]
@@ -99,7 +99,8 @@ def is_psd(S: Any, tol: float | None = None) -> bool:
         return True
     S[np.diag_indices_from(S)] += tol
     S[np.diag_indices_from(S)] -= unit * max(np.trace(S), 0.0)
-    return bool(dpotrf(S, lower=0)[1] == 0)
+    # Symmetric, so its transpose, which LAPACK takes as it is, will do; the copy is ours to overwrite.
+    return bool(dpotrf(S.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
 
 
 def nearest_psd(S: Any, floor: float = 0.0) -> NDArray[np.float64]:

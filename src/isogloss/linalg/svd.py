@@ -35,7 +35,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
-from isogloss.linalg._validation import check_count, check_symmetric
+from isogloss.linalg.validation import check_count, check_symmetric
 
 __all__ = ["randomized_eigh", "randomized_svd"]
 

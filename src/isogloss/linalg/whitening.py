@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf, dtrtri
 
-from isogloss.linalg._validation import check_number, check_symmetric
+from isogloss.linalg.validation import check_number, check_symmetric
 
 __all__ = ["Whitening", "regularise", "whitening_matrix"]
 

@@ -35,7 +35,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import assert_all_finite, check_random_state, gen_batches
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from isogloss.linalg._validation import check_count, check_number, check_symmetric, check_vector
+from isogloss.linalg.validation import check_count, check_number, check_symmetric, check_vector
 from isogloss.views import Matrix
 
 __all__ = ["KernelKMeans"]

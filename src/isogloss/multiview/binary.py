@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from isogloss.linalg._validation import check_symmetric
+from isogloss.linalg.validation import check_symmetric
 from isogloss.multiview.certificate import Certificate, certify
 
 __all__ = ["BinaryProblem", "MaxCut", "binary_as_sumcor", "max_cut"]

@@ -23,11 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
 from isogloss.linalg import is_psd
-from isogloss.linalg._validation import check_count, check_number
+from isogloss.linalg.validation import check_count, check_number
 from isogloss.multiview import bounds
 from isogloss.multiview.dual import Kind, largest_eigenpair
 from isogloss.multiview.lowrank_sdp import Relaxation, solve_relaxation
-from isogloss.multiview.quadratic import Blocks, QuadraticForm, as_quadratic_form, deflate
+from isogloss.multiview.quadratic import DENSE_LIMIT, Blocks, QuadraticForm, as_quadratic_form, deflate
 from isogloss.multiview.rounding import best_rounding, leading_point
 
 __all__ = ["Certificate", "certify"]
@@ -85,6 +85,10 @@ class Certificate:
         How far ``rounded_value`` can be below the relaxation, Propositions 5.3 and 5.4.
         None where they do not apply, as for all bounds: these need a positive semi-definite A with
         identities as diagonal blocks, and those on the gap lambda_1 > 1 > sum of the other eigenvalues of X.
+    start_gain : float or None
+        By how much an ascent from the rounded solution ended above those from other starts, as a sum of
+        correlations; 0 if it did not, None if there was no such start (``sdp_start`` of
+        :class:`~isogloss.multiview.SumCor`).
     """
 
     blocks: tuple[int, ...]
@@ -105,6 +109,7 @@ class Certificate:
     omega_bound: float | None
     rank_two_gap: float | None
     low_rank_gap: float | None
+    start_gain: float | None = None
 
     @property
     def rank(self) -> int:
@@ -151,7 +156,7 @@ class Certificate:
         lines = [head, "", " " * 34 + "x'Ax".rjust(15) + "correlations".rjust(15)]
         lines += [_line(name, v, v if v is None else self.correlations(v)) for name, v in levels]
         lines += [_line(name, v, v if v is None else v / 2) for name, v in gaps]
-        return "\n".join(lines)
+        return "\n".join([*lines, _start_line(self.start_gain)])
 
 
 def certify(
@@ -162,7 +167,7 @@ def certify(
     previous: ArrayLike | None = None,
     whitened: bool | None = None,
     tol: float = 1e-6,
-    dense_limit: int = 15_000,
+    dense_limit: int = DENSE_LIMIT,
     random_state: Any = None,
 ) -> Certificate:
     r"""Bound the optimum of :math:`x'Ax` over unit spheres, and judge a solution by the bound.
@@ -263,6 +268,16 @@ def _report(
 def _line(name: str, *values: float | None) -> str:
     return f"{name:34}" + "".join(
         f"{'not applicable' if v is None else format(v, '.6f'):>15}" for v in values
+    )
+
+
+def _start_line(gain: float | None) -> str:
+    if gain is None:
+        return "no start from the rounded SDP solution (sdp_start)"
+    if gain == 0.0:
+        return "the start from the rounded SDP solution ended no higher than the others"
+    return (
+        f"the start from the rounded SDP solution ended higher than the others by {gain:.6f} (correlations)"
     )
 
 

@@ -76,12 +76,14 @@ class CovarianceMultiview(LinearMultiview):
         self._check_parameters()
         self._forget()
         if self._wants_rows(views):
-            return self._fit_rows(check_views(views, min_views=2))
+            self._fit_rows(check_views(views, min_views=2))
+            return self._warned()
         self.moments_, names = collect_moments(views, self._engine(), self.batch_rows)
         self.view_names_, self.dims_ = names, self.moments_.dims
         self._check_views(len(names))
         self._refuse_lack_of_rows(self.moments_.counts)
-        return self._solve_moments()
+        self._solve_moments()
+        return self._warned()
 
     def partial_fit(self, views: Any, y: Any = None) -> Self:
         """Add rows to those seen, and solve again; the same as one ``fit`` on all of them.
@@ -102,7 +104,8 @@ class CovarianceMultiview(LinearMultiview):
         if lack is not None:
             logger.info("not fitted yet: %s", lack)
             return self
-        return self._solve_moments()
+        self._solve_moments()
+        return self._warned()
 
     def _check_views(self, n_views: int) -> None:
         """Refuse numbers of views that the model is not for."""
@@ -144,12 +147,16 @@ class CovarianceMultiview(LinearMultiview):
         self.n_iter_ = sum(len(trace) - 1 for trace in solution.traces)
         self.converged_ = solution.converged
         self.shrinkage_ = solution.shrinkage
-        if not solution.converged:
+        return self
+
+    def _warned(self) -> Self:
+        """Say, to who called ``fit``, when the tolerance was not reached."""
+        if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} sweeps, moving more than "
                 f"the square root of tol={self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return self
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from isogloss.multiview.block import Ascent, squared_step, sum_of_pairs, until_it_stopped
 from isogloss.multiview.problem import WhitenedProblem, block_slices
-from isogloss.multiview.start import polar, start_blocks
+from isogloss.multiview.start import polar, relaxed_components, start_blocks
 
 __all__ = ["horst", "horst_components", "project_out", "unit_blocks"]
 
@@ -100,16 +100,22 @@ def horst_components(
     n_starts: int,
     rng: np.random.RandomState,
     *,
+    sdp_start: bool = False,
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> list[Ascent]:
-    """Several components by deflation, the best of ``n_starts`` for each, in the order found."""
+    """Several components by deflation, the best of ``n_starts`` for each, in the order found.
+
+    With ``sdp_start`` each has one more start, the last, from the relaxation of what is left to it.
+    """
     guess = start_blocks(problem, n_components, 1, rng)[:, 0]
     found: list[Ascent] = []
     for component in range(n_components):
         starts = rng.normal(size=(len(guess), n_starts))
         starts[:, 0] = guess[:, component]
         before = np.hstack([guess[:, :0], *(ascent.X for ascent in found)])
+        if sdp_start:
+            starts = np.hstack([starts, relaxed_components(problem.A, problem.sizes, 1, rng, before)])
         found.append(horst(problem.A, problem.sizes, starts, found=before, tol=tol, max_iter=max_iter))
     return found
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss.engine import Engine, LocalEngine, Rows, Source
 from isogloss.linalg import regularise
-from isogloss.linalg._validation import check_count, check_number
+from isogloss.linalg.validation import check_count, check_number
 from isogloss.multiview.base import LinearMultiview
 from isogloss.multiview.hub_reduction import (
     HubOperator,

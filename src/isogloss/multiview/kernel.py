@@ -26,19 +26,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from isogloss.linalg._validation import check_count
+from isogloss.linalg.validation import check_count
+from isogloss.multiview.certificate import Certificate
+from isogloss.multiview.certified import CertifiedMultiview, gain_of_last_start
+from isogloss.multiview.climb import climb_whitened
 from isogloss.multiview.kernel_base import KernelMultiview
-from isogloss.multiview.kernel_map import Kernel, ViewKernel
+from isogloss.multiview.kernel_map import Kernel, ViewKernel, spectrum_again
 from isogloss.multiview.kernel_operator import DualProducts, solve_dual_cca_rows, solve_dual_sumcor_rows
-from isogloss.multiview.kernel_problem import solve_dual_cca, solve_dual_sumcor
+from isogloss.multiview.kernel_problem import dual_problem, solve_dual_cca, whitened_point
 from isogloss.multiview.problem import WhitenedProblem
+from isogloss.multiview.quadratic import DENSE_LIMIT
 from isogloss.multiview.solution import Solution
 from isogloss.views import Views
 
 __all__ = ["KernelCCA", "KernelSumCor"]
 
 
-class KernelSumCor(KernelMultiview):
+class KernelSumCor(CertifiedMultiview, KernelMultiview):
     """Multi-set CCA with kernels: the sum of correlations over all pairs of views, in feature space.
 
     Parameters
@@ -61,6 +65,8 @@ class KernelSumCor(KernelMultiview):
         All components at once, or one after the other; see :class:`~isogloss.multiview.SumCor`.
     n_init : int or 'auto'
         Number of starts; 'auto' is 10 up to 1,000 directions in all and 1 above. The operator starts once.
+    sdp_start : bool
+        Climb from the rounded solution of the semidefinite relaxation as well; not with the operator.
     low_rank : {None, 'cholesky', 'nystrom'}
         Approximate kernels from some of their columns; for more than a few thousand rows.
     rank : int, optional
@@ -91,8 +97,11 @@ class KernelSumCor(KernelMultiview):
         Landmarks, where new rows need them.
     correlations_ : array (components, views, views)
         Correlations of the variates on the training rows.
-    objective_, objectives_, objective_trace_, start_objectives_, converged_, n_iter_
+    objective_, objectives_, objective_trace_, start_objectives_, sdp_gain_, converged_, n_iter_
         As in :class:`~isogloss.multiview.SumCor`; the trace never falls.
+    certificate_ : Certificate
+        How far the first component can be from the global optimum of the dual problem; worked out when asked
+        for, from the rows, to which a reference is kept until the model is saved or copied.
     ranks_ : tuple of int or None
         Ranks of the centred kernels.
     left_out_ : tuple of float
@@ -127,6 +136,7 @@ class KernelSumCor(KernelMultiview):
         regularisation: str = "approximate",
         algorithm: str = "block",
         n_init: int | str = "auto",
+        sdp_start: bool = False,
         low_rank: str | None = None,
         rank: int | None = None,
         low_rank_tol: float = 1e-6,
@@ -145,6 +155,7 @@ class KernelSumCor(KernelMultiview):
         self.regularisation = regularisation
         self.algorithm = algorithm
         self.n_init = n_init
+        self.sdp_start = sdp_start
         self.low_rank = low_rank
         self.rank = rank
         self.low_rank_tol = low_rank_tol
@@ -154,11 +165,12 @@ class KernelSumCor(KernelMultiview):
         self.random_state = random_state
 
     def _solve(self, problem: WhitenedProblem, rng: np.random.RandomState) -> Solution:
-        return solve_dual_sumcor(
+        return climb_whitened(
             problem,
             self.n_components,
             algorithm=self.algorithm,
             n_init=self.n_init,
+            sdp_start=self.sdp_start,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=rng,
@@ -173,6 +185,39 @@ class KernelSumCor(KernelMultiview):
             max_iter=self.max_iter,
             rng=rng,
         )
+
+    def _take(self, views: Views, kernels: Sequence[ViewKernel], solution: Solution, *basis: Any) -> Self:
+        self._fitted_views = views
+        self.sdp_gain_ = gain_of_last_start(solution, self.tol) if self.sdp_start else None
+        return super()._take(views, kernels, solution, *basis)
+
+    def _wants_operator(self, views: Views, kernels: Sequence[ViewKernel]) -> bool:
+        wanted = super()._wants_operator(views, kernels)
+        if wanted and self.sdp_start:
+            raise ValueError(
+                "sdp_start=True needs kernels taken apart; give solver='eigen', or sdp_start=False"
+            )
+        return wanted
+
+    def _judge_on(self, views: Views) -> Certificate:
+        kernels = self._check_views(views)
+        self._refuse_too_many_rows(views)
+        spectra = [
+            spectrum_again(kernel, x, landmarks, low_rank=self.low_rank is not None)
+            for kernel, x, landmarks in zip(kernels, views.arrays, self.landmarks_, strict=True)
+        ]
+        problem = dual_problem(spectra, self.ridge, self.regularisation)
+        variates = [Z[:, :1] for Z in self.transform(views)]
+        return self._judge(problem.A, problem.sizes, whitened_point(problem, spectra, variates)[:, 0])
+
+    def _refuse_too_many_rows(self, views: Views) -> None:
+        directions = int(np.minimum(len(views), views.dims).sum())
+        if self.ranks_ is None and directions > DENSE_LIMIT:
+            raise ValueError(
+                f"{views.n_views} linear kernels of {len(views)} rows have up to {directions} directions; "
+                f"a certificate takes {DENSE_LIMIT}: judge the model on some of the rows, "
+                "certify(views[:n]), or use SumCor"
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

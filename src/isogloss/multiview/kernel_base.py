@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from isogloss.linalg._validation import check_count, check_number
+from isogloss.linalg.validation import check_count, check_number
 from isogloss.multiview.base import Multiview, view_correlations
 from isogloss.multiview.kernel_map import Kernel, KernelSpectrum, ViewKernel, check_kernels, kernel_spectrum
 from isogloss.multiview.kernel_operator import DualProducts
@@ -76,13 +76,18 @@ class KernelMultiview(Multiview, ABC):
         if self._wants_operator(views, kernels):
             everything, self.left_out_ = np.arange(len(views)), (0.0,) * views.n_views
             solution = self._solve_operator(DualProducts(views, self.ridge, self.regularisation), rng)
-            return self._take(views, kernels, solution, [everything] * views.n_views, [None] * views.n_views)
-        spectra = [self._spectrum(kernel, x, rng) for kernel, x in zip(kernels, views.arrays, strict=True)]
-        self._check_rank(spectra)
-        solution = self._solve(dual_problem(spectra, self.ridge, self.regularisation), rng)
-        self.left_out_ = tuple(one.left_out for one in spectra)
-        landmarks, means = [one.landmarks for one in spectra], [one.means for one in spectra]
-        return self._take(views, kernels, solution, landmarks, means)
+            landmarks, no_means = [everything] * views.n_views, [None] * views.n_views
+            self._take(views, kernels, solution, landmarks, no_means)
+        else:
+            spectra = [
+                self._spectrum(kernel, x, rng) for kernel, x in zip(kernels, views.arrays, strict=True)
+            ]
+            self._check_rank(spectra)
+            solution = self._solve(dual_problem(spectra, self.ridge, self.regularisation), rng)
+            self.left_out_ = tuple(one.left_out for one in spectra)
+            landmarks, means = [one.landmarks for one in spectra], [one.means for one in spectra]
+            self._take(views, kernels, solution, landmarks, means)
+        return self._warned()
 
     @abstractmethod
     def _solve(self, problem: WhitenedProblem, rng: np.random.RandomState) -> Solution: ...
@@ -96,7 +101,7 @@ class KernelMultiview(Multiview, ABC):
         kernels: Sequence[ViewKernel],
         solution: Solution,
         landmarks: list[NDArray[np.int64]],
-        means: list[Array | None],
+        means: Sequence[Array | None],
     ) -> Self:
         """Set the fitted attributes, and what new rows need."""
         self.dual_coef_, self.landmarks_ = with_signs(solution.weights), landmarks
@@ -116,7 +121,11 @@ class KernelMultiview(Multiview, ABC):
         self.n_iter_ = sum(len(trace) - 1 for trace in solution.traces)
         self.start_objectives_, self.ranks_ = solution.ends, solution.ranks
         self.correlations_ = view_correlations(self.transform(views))
-        if not solution.converged:
+        return self
+
+    def _warned(self) -> Self:
+        """Say, to who called ``fit``, when the tolerance was not reached."""
+        if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} sweeps before the gain fell "
                 f"to tol={self.tol:g}; raise max_iter or tol",

@@ -32,11 +32,19 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import assert_all_finite, gen_batches
 
 from isogloss.linalg import centre_kernel
-from isogloss.linalg._validation import check_symmetric
-from isogloss.multiview.low_rank import LowRank, nystrom, pivoted_cholesky
+from isogloss.linalg.validation import check_symmetric
+from isogloss.multiview.low_rank import LowRank, from_landmarks, nystrom, pivoted_cholesky
 from isogloss.views import Matrix
 
-__all__ = ["KERNELS", "Kernel", "KernelSpectrum", "ViewKernel", "check_kernels", "kernel_spectrum"]
+__all__ = [
+    "KERNELS",
+    "Kernel",
+    "KernelSpectrum",
+    "ViewKernel",
+    "check_kernels",
+    "kernel_spectrum",
+    "spectrum_again",
+]
 
 Array = NDArray[np.float64]
 Kernel = str | Callable[..., float]
@@ -163,6 +171,15 @@ def kernel_spectrum(
     if kernel.linear and X.shape[1] < n:
         return _from_features(X.toarray() if issparse(X) else np.asarray(X))
     return _from_matrix(check_symmetric(X if kernel.precomputed else kernel.between(X, X), "the kernel"))
+
+
+def spectrum_again(
+    kernel: ViewKernel, X: Matrix, landmarks: NDArray[np.int64], *, low_rank: bool
+) -> KernelSpectrum:
+    """The spectrum of a fit once more, from the landmarks that it chose."""
+    if low_rank:
+        return _from_landmarks(from_landmarks(lambda i: kernel.columns(X, i), kernel.diagonal(X), landmarks))
+    return kernel_spectrum(kernel, X, rng=np.random.RandomState(0))
 
 
 def _from_matrix(K: Array) -> KernelSpectrum:

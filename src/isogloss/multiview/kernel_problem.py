@@ -31,26 +31,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
 
 from isogloss.linalg import Whitening
-from isogloss.multiview.block import block_ascent, rotate_to_order
-from isogloss.multiview.horst import horst_components
 from isogloss.multiview.kernel_map import KernelSpectrum
 from isogloss.multiview.problem import WhitenedProblem, block_slices, check_ridges
-from isogloss.multiview.solution import Solution, in_order
-from isogloss.multiview.start import start_blocks
+from isogloss.multiview.solution import Solution
 
-__all__ = ["check_kappas", "dual_problem", "regularised", "solve_dual_cca", "solve_dual_sumcor"]
+__all__ = ["check_kappas", "dual_problem", "regularised", "solve_dual_cca", "whitened_point"]
 
 Array = NDArray[np.float64]
-
-# Directions in all up to which ten starts cost next to nothing.
-_SMALL = 1_000
 
 
 def check_kappas(ridge: float | Sequence[float], n_views: int) -> tuple[float, ...]:
@@ -70,24 +64,29 @@ def regularised(n_rows: int, kappa: float, regularisation: str) -> tuple[float, 
 
 
 def dual_problem(
-    spectra: Sequence[KernelSpectrum], ridge: float | Sequence[float], regularisation: str
+    spectra: Sequence[KernelSpectrum],
+    ridge: float | Sequence[float],
+    regularisation: str,
+    moved: Callable[[int, int, Array], Array] | None = None,
 ) -> WhitenedProblem:
     """The problem whose ``weights`` are coefficients of the landmarks' kernel columns.
 
     Parameters
     ----------
     spectra : sequence of KernelSpectrum
-        One per view, of the same rows.
-    ridge : float in (0, 1), or one per view
+        One per view.
+    ridge : float in [0, 1], or one per view
         The thesis's kappa.
     regularisation : {'exact', 'approximate'}
         See above.
+    moved : callable, optional
+        :meth:`~isogloss.multiview.products.RowProducts.moved`, for views of unequal rows; by default
+        all have the same.
     """
-    n, sizes = len(spectra[0].vectors), tuple(len(one.values) for one in spectra)
-    kappas = check_kappas(ridge, len(spectra))
+    sizes = tuple(len(one.values) for one in spectra)
     roots, scaled = [], []
-    for one, kappa in zip(spectra, kappas, strict=True):
-        a, b, c = regularised(n, kappa, regularisation)
+    for one, kappa in zip(spectra, check_ridges(ridge, len(spectra)), strict=True):
+        a, b, c = regularised(len(one.vectors), kappa, regularisation)
         roots.append(np.sqrt((a * one.values + b) * one.values + c))
         scaled.append(one.vectors * (one.values / roots[-1]))
     whitenings = tuple(
@@ -97,9 +96,21 @@ def dual_problem(
     A, rows = np.eye(sum(sizes)), block_slices(sizes)
     for i in range(len(sizes)):
         for j in range(i + 1, len(sizes)):
-            block = scaled[i].T @ scaled[j] / (n - 1)
+            there = scaled[j] / (len(scaled[j]) - 1) if moved is None else moved(i, j, scaled[j])
+            block = scaled[i].T @ there
             A[rows[i], rows[j]], A[rows[j], rows[i]] = block, block.T
     return WhitenedProblem(A, whitenings, sizes)
+
+
+def whitened_point(
+    problem: WhitenedProblem, spectra: Sequence[KernelSpectrum], variates: Sequence[Array]
+) -> Array:
+    """Whitened coordinates (N x components) of given variates of the rows, one array per view."""
+    parts = []
+    for white, one, Z in zip(problem.whitenings, spectra, variates, strict=True):
+        assert white.eigenvalues is not None
+        parts.append((np.sqrt(white.eigenvalues) / one.values)[:, np.newaxis] * (one.vectors.T @ Z))
+    return np.vstack(parts)
 
 
 def solve_dual_cca(problem: WhitenedProblem, n_components: int) -> Solution:
@@ -108,33 +119,3 @@ def solve_dual_cca(problem: WhitenedProblem, n_components: int) -> Solution:
     U, s, Vt = svd(problem.A[rows, columns], full_matrices=False, check_finite=False)
     weights = problem.weights(np.vstack([U[:, :n_components], Vt[:n_components].T]))
     return Solution(weights, s[:n_components], [], spectrum=s, ranks=problem.sizes)
-
-
-def solve_dual_sumcor(
-    problem: WhitenedProblem,
-    n_components: int,
-    *,
-    algorithm: str,
-    n_init: int | str,
-    tol: float,
-    max_iter: int,
-    rng: np.random.RandomState,
-) -> Solution:
-    """Any number of views: ascent from several starts; the parameters are those of ``KernelSumCor``."""
-    n_starts = (10 if len(problem.A) <= _SMALL else 1) if n_init == "auto" else int(n_init)
-    if algorithm == "horst":
-        found = horst_components(problem, n_components, n_starts, rng, tol=tol, max_iter=max_iter)
-        X, objectives = np.hstack([ascent.X for ascent in found]), np.array([a.objective for a in found])
-    else:
-        starts = start_blocks(problem, n_components, n_starts, rng)
-        found = [block_ascent(problem.A, problem.sizes, starts, tol=tol, max_iter=max_iter)]
-        X, objectives = rotate_to_order(problem.A, found[0].X)
-    solution = Solution(
-        problem.weights(X),
-        objectives,
-        [ascent.trace for ascent in found],
-        all(ascent.converged for ascent in found),
-        ends=np.array([ascent.ends for ascent in found]),
-        ranks=problem.sizes,
-    )
-    return in_order(solution) if algorithm == "horst" else solution

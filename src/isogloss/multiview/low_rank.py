@@ -32,7 +32,7 @@ from scipy.linalg import solve_triangular
 
 from isogloss.linalg import whitening_matrix
 
-__all__ = ["LowRank", "nystrom", "pivoted_cholesky"]
+__all__ = ["LowRank", "from_landmarks", "nystrom", "pivoted_cholesky"]
 
 Array = NDArray[np.float64]
 Columns = Callable[[NDArray[np.int64]], Array]
@@ -133,6 +133,11 @@ def nystrom(columns: Columns, diagonal: Array, *, rank: int, rng: np.random.Rand
     """
     n = len(diagonal)
     landmarks = np.sort(rng.choice(n, size=min(rank, n), replace=False)).astype(np.int64)
+    return from_landmarks(columns, diagonal, landmarks)
+
+
+def from_landmarks(columns: Columns, diagonal: Array, landmarks: NDArray[np.int64]) -> LowRank:
+    """Features from given landmarks; ``columns`` and ``diagonal`` as in :func:`pivoted_cholesky`."""
     C = columns(landmarks)
     map_ = whitening_matrix(C[landmarks]).matrix
     features = C @ map_

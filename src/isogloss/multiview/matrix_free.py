@@ -21,7 +21,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,7 +33,7 @@ from isogloss.multiview.problem import block_slices
 from isogloss.multiview.products import RowProducts
 from isogloss.multiview.start import polar
 
-__all__ = ["Criterion", "Variates", "ascend", "shared_start", "variates_of"]
+__all__ = ["Criterion", "Variates", "ascend", "feasible", "shared_start", "variates_of"]
 
 Array = NDArray[np.float64]
 
@@ -142,6 +142,17 @@ def variates_of(products: RowProducts, scores: list[Array], found: Variates) -> 
                 "lower it, or give ridge > 0"
             )
         M = white @ polar((white.T @ (G.T @ B))[:, np.newaxis])[:, 0]
+        out.W.append(G @ M)
+        out.Z.append(ZG @ M)
+    return out
+
+
+def feasible(products: RowProducts, weights: Sequence[Array], found: Variates) -> Variates:
+    """Given weights, made orthonormal in every view and orthogonal to the components found."""
+    out = Variates()
+    for i, W in enumerate(weights):
+        G, ZG = _without(products, i, W, products.project(i, W), found)
+        M = _inverse_root(products.inner(i, G, ZG, G, ZG))
         out.W.append(G @ M)
         out.Z.append(ZG @ M)
     return out

@@ -75,7 +75,9 @@ class WhitenedProblem:
         return [white.matrix @ X[rows] for white, rows in zip(self.whitenings, self.slices, strict=True)]
 
 
-def whitened_problem(moments: ViewMoments, ridge: float | Sequence[float] = 0.0) -> WhitenedProblem:
+def whitened_problem(
+    moments: ViewMoments, ridge: float | Sequence[float] = 0.0, *, shrink: bool = True
+) -> WhitenedProblem:
     """Whiten every view, and the covariances between them.
 
     Parameters
@@ -84,6 +86,8 @@ def whitened_problem(moments: ViewMoments, ridge: float | Sequence[float] = 0.0)
         Of at least two views. A pair that shares at most one row has a zero block.
     ridge : float in [0, 1], or one per view
         The thesis's kappa.
+    shrink : bool
+        Whether covariances that incomplete rows made impossible are shrunk.
 
     Examples
     --------
@@ -100,7 +104,7 @@ def whitened_problem(moments: ViewMoments, ridge: float | Sequence[float] = 0.0)
     sizes = tuple(white.rank for white in whitenings)
     A = _assemble(moments, whitenings, sizes)
     complete = (moments.counts == moments.counts[0, 0]).all()
-    t = 0.0 if complete else _shrinkage(A, sizes, ridges)
+    t = 0.0 if complete or not shrink else _shrinkage(A, sizes, ridges)
     if t > 0:
         logger.warning("rows are missing: covariances between views were shrunk by %.3g to be possible", t)
         A *= 1.0 - t

@@ -92,7 +92,7 @@ class RowProducts:
     """
 
     def __init__(self, views: Views, ridge: float | Sequence[float] = 0.0) -> None:
-        self.dims, self.present = views.dims, views.present
+        self.views, self.dims, self.present = views, views.dims, views.present
         self.ridges = check_ridges(ridge, views.n_views)
         present = self.present.astype(np.int64)
         self.counts = present.T @ present
@@ -117,7 +117,7 @@ class RowProducts:
 
     def pull(self, i: int, Z: dict[int, Array]) -> Array:
         """Sum over j of ``C_ij V_j``, given ``Z[j] = project(j, V_j)``: one product with the rows of i."""
-        total = sum(self._moved(i, j, z) for j, z in Z.items())
+        total = sum(self.moved(i, j, z) for j, z in Z.items())
         return np.asarray(self.rows[i].X.T @ total)
 
     def regularised(self, i: int, V: Array) -> Array:
@@ -157,7 +157,7 @@ class RowProducts:
             max_iter=2_000,
         ).x
 
-    def _moved(self, i: int, j: int, Z: Array) -> Array:
+    def moved(self, i: int, j: int, Z: Array) -> Array:
         """``Z`` (rows of view j) on the rows of view i, centred over the rows that have both."""
         n = self.counts[i, j]
         if n == len(Z) == self.counts[i, i]:

@@ -18,11 +18,14 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils import check_array
 
-from isogloss.linalg._validation import ASYMMETRY, check_symmetric
+from isogloss.linalg.validation import ASYMMETRY, check_symmetric
 
-__all__ = ["Blocks", "QuadraticForm", "as_quadratic_form", "deflate"]
+__all__ = ["DENSE_LIMIT", "Blocks", "QuadraticForm", "as_quadratic_form", "deflate"]
 
 Array = NDArray[np.float64]
+
+DENSE_LIMIT = 15_000
+"""Most features for which a matrix is factorised, a minute of work and four times 1.8 GB."""
 
 # Columns that are multiplied at a time when an operator is written out as a matrix.
 _CHUNK = 256

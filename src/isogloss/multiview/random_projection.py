@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.linalg._validation import check_count, check_number
+from isogloss.linalg.validation import check_count, check_number
 from isogloss.multiview.base import LinearMultiview
 from isogloss.multiview.problem import check_ridges, lack_of_rows
 from isogloss.multiview.products import RowProducts

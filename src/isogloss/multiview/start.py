@@ -1,7 +1,8 @@
-"""Where an ascent begins: the eigenvectors of A, cut into blocks, and at random."""
+"""Where an ascent begins: the eigenvectors of A, cut into blocks, at random, and from the relaxation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,20 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import eigsh
 
+from isogloss.multiview.dual import largest_eigenpair
+from isogloss.multiview.lowrank_sdp import solve_relaxation
 from isogloss.multiview.problem import WhitenedProblem
+from isogloss.multiview.quadratic import Blocks, QuadraticForm, deflate
+from isogloss.multiview.rounding import best_rounding
 
-__all__ = ["leading_eigenvectors", "polar", "start_blocks"]
+__all__ = ["leading_eigenvectors", "polar", "relaxed_components", "start_blocks"]
 
 Array = NDArray[np.float64]
 
 # Up to this size LAPACK's k leading eigenvectors cost no more than Lanczos.
 _DENSE = 1_000
+# A start need not be closer to the solution of the relaxation, relative to its value.
+_RELAXED = 1e-6
 
 
 def leading_eigenvectors(
@@ -34,12 +41,17 @@ def leading_eigenvectors(
 
 
 def start_blocks(
-    problem: WhitenedProblem, n_components: int, n_starts: int, rng: np.random.RandomState
+    problem: WhitenedProblem,
+    n_components: int,
+    n_starts: int,
+    rng: np.random.RandomState,
+    *,
+    sdp_start: bool = False,
 ) -> Array:
     """Starts of shape (N, n_starts, n_components), blocks orthonormal: first the best guess, then chance.
 
     The guess are the eigenvectors of A (the MAXVAR solution), which for two views have the canonical
-    directions in their blocks already.
+    directions in their blocks already. With ``sdp_start`` there is one more, the last, from the relaxation.
     """
     N = len(problem.A)
     X = rng.normal(size=(N, n_starts, n_components))
@@ -49,9 +61,33 @@ def start_blocks(
         X[rows, 0], X[columns, 0] = U[:, :n_components], Vt[:n_components].T
     else:
         X[:, 0] = leading_eigenvectors(problem.A, n_components, rng, tol=1e-2)[1]
+    if sdp_start:
+        relaxed = relaxed_components(problem.A, problem.sizes, n_components, rng)
+        X = np.concatenate([X, relaxed[:, np.newaxis]], axis=1)
     for rows in problem.slices:
         X[rows] = polar(X[rows])
     return X
+
+
+def relaxed_components(
+    A: Array,
+    sizes: Sequence[int],
+    n_components: int,
+    rng: np.random.RandomState,
+    found: Array | None = None,
+) -> Array:
+    """Points (N x components) to which the relaxation leads, one component after the other (section 5.2).
+
+    Each is the best rounding of the relaxation of what is left, view by view, by those before it and by
+    those ``found`` earlier.
+    """
+    form, X = QuadraticForm(Blocks(sizes), A), np.zeros((len(A), 0)) if found is None else found
+    before = X.shape[1]
+    for _ in range(n_components):
+        rest = deflate(form, X) if X.shape[1] else form
+        relaxation = solve_relaxation(rest, [largest_eigenpair(rest, rng).vector], tol=_RELAXED, rng=rng)
+        X = np.hstack([X, best_rounding(rest, relaxation.V, rng)])
+    return X[:, before:]
 
 
 def polar(S: NDArray[Any]) -> Array:

@@ -21,31 +21,30 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from isogloss.engine import Engine
-from isogloss.linalg import regularise
-from isogloss.multiview.block import block_ascent, rotate_to_order
-from isogloss.multiview.certificate import Certificate, certify
+from isogloss.multiview.certificate import Certificate
+from isogloss.multiview.certified import CertifiedMultiview, gain_of_last_start
+from isogloss.multiview.climb import climb_whitened
+from isogloss.multiview.coordinates import Coordinates, MomentCoordinates, row_coordinates
 from isogloss.multiview.covariance import CovarianceMultiview
-from isogloss.multiview.horst import horst_components
-from isogloss.multiview.matrix_free import Criterion, Variates, ascend, shared_start, variates_of
-from isogloss.multiview.problem import check_ridges, whitened_problem
+from isogloss.multiview.matrix_free import Criterion, Variates, ascend, feasible, shared_start, variates_of
+from isogloss.multiview.problem import whitened_problem
 from isogloss.multiview.products import CovarianceProducts, RowProducts
+from isogloss.multiview.quadratic import DENSE_LIMIT
 from isogloss.multiview.solution import Solution, check_components, in_order
-from isogloss.multiview.start import polar, start_blocks
+from isogloss.multiview.start import polar, relaxed_components
 from isogloss.stats import ViewMoments
+from isogloss.views import Views
 
 __all__ = ["SumCor", "block_rows", "solve_sumcor", "solve_sumcor_rows"]
 
 Array = NDArray[np.float64]
 
 ALGORITHMS = ("block", "horst")
-# Whitened features in all up to which ten starts cost next to nothing.
-_SMALL = 1_000
 
 
-class SumCor(CovarianceMultiview):
+class SumCor(CertifiedMultiview, CovarianceMultiview):
     """Multi-set CCA that maximises the sum of correlations over all pairs of views.
 
     Parameters
@@ -62,6 +61,10 @@ class SumCor(CovarianceMultiview):
         Number of starts, climbed together: the eigenvectors of the joint problem (:class:`MaxVar`) and
         otherwise random ones. 'auto' is 10 up to 1,000 whitened features in all and 1 above.
         The operator solver starts once, from the singular vectors of all views side by side.
+    sdp_start : bool
+        Climb from the rounded solution of the semidefinite relaxation as well (section 5.2 of the thesis). It
+        costs a relaxation per component and is worth it where starts end in different places;
+        ``certificate_`` tells whether it was. Not beyond 15,000 whitened features.
     solver : {'auto', 'moments', 'operator'}
         'moments' sums p x p matrices; 'operator' multiplies with the rows only, with conjugate gradients
         inside. 'auto' takes the latter above 5,000 features, and above 2,000 sparse ones with a ridge.
@@ -97,7 +100,13 @@ class SumCor(CovarianceMultiview):
         Objective before the first sweep and after each, of the best start; one array for 'block' and
         one per component for 'horst'. Never falls.
     start_objectives_ : array (ascents, starts)
-        Objective that each start reached.
+        Objective that each start reached; with ``sdp_start``, that one is the last.
+    sdp_gain_ : float or None
+        By how much it ended above the best of the others, 0 if it did not; None without ``sdp_start``.
+    certificate_ : Certificate
+        How far the first component can be from the global optimum; worked out when asked for. After the
+        operator solver that needs the rows, to which a reference is kept until the model is saved or copied;
+        see :meth:`certify`.
     loadings_ : list of array (features, components)
         Correlations of the features with the variates of their view.
     converged_ : bool
@@ -138,6 +147,7 @@ class SumCor(CovarianceMultiview):
         ridge: float | Sequence[float] = 0.0,
         algorithm: str = "block",
         n_init: int | str = "auto",
+        sdp_start: bool = False,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -150,6 +160,7 @@ class SumCor(CovarianceMultiview):
         self.ridge = ridge
         self.algorithm = algorithm
         self.n_init = n_init
+        self.sdp_start = sdp_start
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -158,24 +169,17 @@ class SumCor(CovarianceMultiview):
         self.batch_rows = batch_rows
         self.engine = engine
 
-    @property
-    def certificate_(self) -> Certificate:
-        """How far the first component can be from the best single one; worked out at every request.
+    def _judge_fit(self) -> Certificate:
+        if hasattr(self, "moments_"):
+            return self._judge_in(MomentCoordinates(self.moments_, self.ridge))
+        return super()._judge_fit()
 
-        It bounds the sum of correlations of one component. With ``algorithm='block'`` and several
-        components the total is maximised, so the first need not be the best single one.
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "moments_"):
-            raise AttributeError("the operator solver keeps no moments to certify; see multiview.certify")
-        problem = whitened_problem(self.moments_, self.ridge)
-        ridges = check_ridges(self.ridge, len(self.dims_))
-        parts = [
-            white.matrix.T @ regularise(self.moments_.covariance(i), ridges[i]) @ self.weights_[i][:, 0]
-            for i, white in enumerate(problem.whitenings)
-        ]
-        x = np.concatenate([part / np.linalg.norm(part) for part in parts])
-        return certify(problem.A, problem.sizes, x, whitened=True)
+    def _judge_on(self, views: Views) -> Certificate:
+        return self._judge_in(row_coordinates(RowProducts(views, self.ridge)))
+
+    def _judge_in(self, where: Coordinates) -> Certificate:
+        x = where.point([W[:, :1] for W in self.weights_])[:, 0]
+        return self._judge(where.A, where.sizes, x, where.whitened)
 
     def _solve(self, moments: ViewMoments) -> Solution:
         return solve_sumcor(
@@ -184,6 +188,7 @@ class SumCor(CovarianceMultiview):
             self.ridge,
             algorithm=self.algorithm,
             n_init=self.n_init,
+            sdp_start=self.sdp_start,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
@@ -194,13 +199,33 @@ class SumCor(CovarianceMultiview):
             products,
             self.n_components,
             algorithm=self.algorithm,
+            start=self._relaxed_start(products) if self.sdp_start else None,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
 
+    def _forget(self) -> None:
+        super()._forget()
+        self._fitted_views = None
+
+    def _relaxed_start(self, products: RowProducts) -> list[Array]:
+        """Weights from the relaxation, by way of coordinates in which it is solved."""
+        where = row_coordinates(products)
+        if not isinstance(where.A, np.ndarray):
+            raise ValueError(
+                f"sdp_start=True with {sum(where.sizes)} features; the relaxation is a start for at most "
+                f"{DENSE_LIMIT} features, or rows, in all views together: give sdp_start=False"
+            )
+        check_components(self.n_components, where.sizes)
+        rng = check_random_state(self.random_state)
+        return where.weights(relaxed_components(where.A, where.sizes, self.n_components, rng))
+
     def _take(self, solution: Solution, products: CovarianceProducts) -> Self:
         self.start_objectives_ = solution.ends
+        if isinstance(products, RowProducts):
+            self._fitted_views = products.views
+        self.sdp_gain_ = gain_of_last_start(solution, self.tol) if self.sdp_start else None
         return super()._take(solution, products)
 
     def _check_parameters(self) -> None:
@@ -218,6 +243,7 @@ def solve_sumcor(
     *,
     algorithm: str = "block",
     n_init: int | str = "auto",
+    sdp_start: bool = False,
     tol: float = 1e-8,
     max_iter: int = 1000,
     random_state: Any = None,
@@ -225,24 +251,16 @@ def solve_sumcor(
     """SUMCOR from second moments; the parameters are those of :class:`SumCor`."""
     problem = whitened_problem(moments, ridge)
     check_components(n_components, problem.sizes)
-    rng = check_random_state(random_state)
-    n_starts = (10 if len(problem.A) <= _SMALL else 1) if n_init == "auto" else int(n_init)
-    if algorithm == "horst":
-        found = horst_components(problem, n_components, n_starts, rng, tol=tol, max_iter=max_iter)
-        X, objectives = np.hstack([ascent.X for ascent in found]), np.array([a.objective for a in found])
-    else:
-        starts = start_blocks(problem, n_components, n_starts, rng)
-        found = [block_ascent(problem.A, problem.sizes, starts, tol=tol, max_iter=max_iter)]
-        X, objectives = rotate_to_order(problem.A, found[0].X)
-    solution = Solution(
-        problem.weights(X),
-        objectives,
-        [ascent.trace for ascent in found],
-        all(ascent.converged for ascent in found),
-        problem.shrinkage,
-        np.array([ascent.ends for ascent in found]),
+    return climb_whitened(
+        problem,
+        n_components,
+        algorithm=algorithm,
+        n_init=n_init,
+        sdp_start=sdp_start,
+        tol=tol,
+        max_iter=max_iter,
+        rng=check_random_state(random_state),
     )
-    return in_order(solution) if algorithm == "horst" else solution
 
 
 def solve_sumcor_rows(
@@ -250,35 +268,60 @@ def solve_sumcor_rows(
     n_components: int,
     *,
     algorithm: str = "block",
+    start: Sequence[Array] | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
     random_state: Any = None,
 ) -> Solution:
-    """SUMCOR without covariances; the parameters are those of :class:`SumCor`."""
+    """SUMCOR without covariances; the parameters are those of :class:`SumCor`.
+
+    With ``start``, weights of every view, there is one more ascent, from there.
+    """
     check_components(n_components, products.dims)
     rng = check_random_state(random_state)
     if algorithm == "block":
-        found, trace, converged = block_rows(products, n_components, rng, tol=tol, max_iter=max_iter)
+        found, trace, converged, ends = _best_rows(
+            products, shared_start(products, n_components, rng), start, Variates(), tol, max_iter
+        )
         found, objectives = _rotated_to_order(products, found)
-        return Solution(found.W, objectives, [trace], converged, ends=trace[np.newaxis, -1:])
-    found, traces, ok = Variates(), [], []
+        return Solution(found.W, objectives, [trace], converged, ends=ends[np.newaxis])
+    found, traces, ok, reached = Variates(), [], [], []
     scores = shared_start(products, n_components, rng)
     for component in range(n_components):
-        start = variates_of(products, [U[:, [component]] for U in scores], found)
-        new, trace, converged = ascend(products, start, SUM, found=found, tol=tol, max_iter=max_iter)
+        guess = [U[:, [component]] for U in scores]
+        extra = None if start is None else [W[:, [component]] for W in start]
+        new, trace, converged, ends = _best_rows(products, guess, extra, found, tol, max_iter)
         found = found.join(new)
         traces.append(trace)
         ok.append(converged)
-    ends = np.array([trace[-1:] for trace in traces])
-    return in_order(Solution(found.W, ends.ravel(), traces, all(ok), ends=ends))
+        reached.append(ends)
+    objectives = np.array([trace[-1] for trace in traces])
+    return in_order(Solution(found.W, objectives, traces, all(ok), ends=np.array(reached)))
 
 
 def block_rows(
     products: RowProducts, n_components: int, rng: np.random.RandomState, *, tol: float, max_iter: int
 ) -> tuple[Variates, Array, bool]:
     """All components at once, not rotated; their trace, and whether the tolerance was reached."""
-    start = variates_of(products, shared_start(products, n_components, rng), Variates())
-    return ascend(products, start, SUM, tol=tol, max_iter=max_iter)
+    scores = shared_start(products, n_components, rng)
+    return _best_rows(products, scores, None, Variates(), tol, max_iter)[:3]
+
+
+def _best_rows(
+    products: RowProducts,
+    scores: list[Array],
+    start: Sequence[Array] | None,
+    found: Variates,
+    tol: float,
+    max_iter: int,
+) -> tuple[Variates, Array, bool, Array]:
+    """The best ascent from the scores and from given weights, and where each of the two ended."""
+    starts = [variates_of(products, scores, found)]
+    if start is not None:
+        starts.append(feasible(products, start, found))
+    ascents = [ascend(products, one, SUM, found=found, tol=tol, max_iter=max_iter) for one in starts]
+    ends = np.array([trace[-1] for _, trace, _ in ascents])
+    return *ascents[int(np.argmax(ends))], ends
 
 
 def _others(products: RowProducts, i: int, Z: list[Array]) -> Array:

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss.engine import Engine, LocalEngine, Rows, Source
 from isogloss.linalg import whitening_matrix
-from isogloss.linalg._validation import check_count, check_number
+from isogloss.linalg.validation import check_count, check_number
 from isogloss.multiview.base import Multiview, view_correlations
 from isogloss.multiview.survey import Survey, merge_surveys, survey_views
 from isogloss.multiview.weighting_solution import reduce_parts, three_view_subspace

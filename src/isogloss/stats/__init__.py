@@ -7,6 +7,17 @@ from isogloss.stats.base import Statistic, fingerprint
 from isogloss.stats.counts import Counts, CountTable
 from isogloss.stats.expected import ExpectedCounts
 from isogloss.stats.moments import ViewMoments
+from isogloss.stats.patterns import Pattern, PatternMoments
 from isogloss.stats.sketch import Sketch
 
-__all__ = ["CountTable", "Counts", "ExpectedCounts", "Sketch", "Statistic", "ViewMoments", "fingerprint"]
+__all__ = [
+    "CountTable",
+    "Counts",
+    "ExpectedCounts",
+    "Pattern",
+    "PatternMoments",
+    "Sketch",
+    "Statistic",
+    "ViewMoments",
+    "fingerprint",
+]

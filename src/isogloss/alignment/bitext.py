@@ -1,0 +1,195 @@
+"""Sentence pairs as integers: the form in which every alignment model reads a text."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bitext", "Sentences", "Vocabulary", "WordForms"]
+
+
+@dataclasses.dataclass(frozen=True)
+class WordForms:
+    """What counts as the same word in the statistics; the text itself stays as it is.
+
+    Parameters
+    ----------
+    lower : bool
+        Ignore case.
+    prefix : int or None
+        Look at the first letters only, a crude stem for languages with rich endings.
+
+    Examples
+    --------
+    >>> WordForms(prefix=5)("Translations")
+    'trans'
+    """
+
+    lower: bool = True
+    prefix: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.prefix is not None and self.prefix < 1:
+            raise ValueError(f"prefix={self.prefix}; expected a number of letters, or None for whole words")
+
+    def __call__(self, word: str) -> str:
+        """The form of one word."""
+        word = word.lower() if self.lower else word
+        return word if self.prefix is None else word[: self.prefix]
+
+
+class Vocabulary:
+    """Words and their numbers, in the order in which they were first seen."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self.index: dict[str, int] = {}
+        for word in words:
+            self.index.setdefault(word, len(self.index))
+
+    @property
+    def words(self) -> list[str]:
+        """The words by number."""
+        return list(self.index)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.words == other.words
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> Vocabulary:
+        """The same words; adding to the copy leaves this one as it is."""
+        out = Vocabulary()
+        out.index = dict(self.index)
+        return out
+
+
+class Sentences:
+    """One side of a bitext: word numbers of all sentences in one array."""
+
+    def __init__(self, words: NDArray[np.int32], offsets: NDArray[np.int64], vocabulary: Vocabulary) -> None:
+        self.words, self.offsets, self.vocabulary = words, offsets, vocabulary
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Words per sentence."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: slice) -> Sentences:
+        start, stop, _ = rows.indices(len(self))
+        offsets = self.offsets[start : max(stop, start) + 1]
+        return Sentences(self.words[offsets[0] : offsets[-1]], offsets - offsets[0], self.vocabulary)
+
+
+class Bitext:
+    """Aligned sentences of two languages.
+
+    Parameters
+    ----------
+    source, target : Sentences
+        Equally many sentences; a sentence may be empty and then has no links.
+
+    Examples
+    --------
+    >>> bitext = Bitext.from_pairs([("the house", "la maison"), ("the", "la")])
+    >>> bitext
+    Bitext(2 sentence pairs; 3 source words, 2 of them different; 3 target words, 2 of them different)
+    >>> bitext.source.words
+    array([0, 1, 0], dtype=int32)
+    """
+
+    def __init__(self, source: Sentences, target: Sentences) -> None:
+        if len(source) != len(target):
+            raise ValueError(
+                f"{len(source)} source sentences and {len(target)} target sentences; expected equally many"
+            )
+        self.source, self.target = source, target
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[str | Sequence[str], str | Sequence[str]]],
+        *,
+        forms: WordForms | None = None,
+        vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+    ) -> Self:
+        """Number the words of sentence pairs, given as token lists or as text to be split at spaces.
+
+        Parameters
+        ----------
+        pairs : iterable of (source, target)
+            Read once.
+        forms : WordForms, optional
+            Which words count as the same; lower case by default.
+        vocabularies : pair of Vocabulary, optional
+            Known words keep their numbers and new ones are appended, to copies.
+        """
+        normal = WordForms() if forms is None else forms
+        known = vocabularies or (Vocabulary(), Vocabulary())
+        sides = [_Side(vocabulary.copy(), normal) for vocabulary in known]
+        for pair in pairs:
+            if len(pair) != 2 or isinstance(pair, str):
+                raise ValueError(f"{pair!r} is not a sentence pair; expected (source, target)")
+            for side, sentence in zip(sides, pair, strict=True):
+                side.add(sentence.split() if isinstance(sentence, str) else sentence)
+        return cls(*(side.sentences() for side in sides))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, rows: slice) -> Bitext:
+        return Bitext(self.source[rows], self.target[rows])
+
+    def __repr__(self) -> str:
+        s, t = self.source, self.target
+        return (
+            f"Bitext({len(self)} sentence pairs; {len(s.words)} source words, {len(s.vocabulary)} of them "
+            f"different; {len(t.words)} target words, {len(t.vocabulary)} of them different)"
+        )
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Where the word pairs of each sentence pair begin when all are laid out in a row."""
+        return np.concatenate([[0], np.cumsum(self.source.lengths * self.target.lengths)])
+
+
+class _Numbers(dict[str, int]):
+    """The number of every word as it is written; a new one is brought to its form first."""
+
+    def __init__(self, vocabulary: Vocabulary, forms: WordForms) -> None:
+        super().__init__()
+        self.index, self.forms = vocabulary.index, forms
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self.index.setdefault(self.forms(word), len(self.index))
+        return number
+
+
+class _Side:
+    """Numbers the words of one side as sentences come in."""
+
+    def __init__(self, vocabulary: Vocabulary, forms: WordForms) -> None:
+        self.vocabulary = vocabulary
+        self.number = _Numbers(vocabulary, forms).__getitem__
+        self.words, self.ends = array("i"), array("q", [0])
+
+    def add(self, sentence: Sequence[str]) -> None:
+        self.words.extend(map(self.number, sentence))
+        self.ends.append(len(self.words))
+
+    def sentences(self) -> Sentences:
+        words = np.frombuffer(self.words, dtype=np.int32) if self.words else np.empty(0, dtype=np.int32)
+        return Sentences(words, np.frombuffer(self.ends, dtype=np.int64), self.vocabulary)

@@ -1,0 +1,237 @@
+"""``isogloss align``: links between the words of sentence pairs."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, get_args
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from isogloss import io
+from isogloss.alignment import Aligner, Bitext, Links, WordForms
+from isogloss.alignment.checkpoint import Checkpoints
+from isogloss.alignment.formats import write_pharaoh
+from isogloss.alignment.itg import itg_links
+from isogloss.alignment.symmetrise import Heuristic
+from isogloss.cli import align_look
+from isogloss.cli.align_input import (
+    Columns,
+    First,
+    Form,
+    Jobs,
+    Json,
+    Languages,
+    MaxTokens,
+    Model,
+    Output,
+    Source,
+    Strict,
+    Target,
+    open_text,
+    read_known_words,
+)
+from isogloss.cli.align_progress import AlignProgress
+from isogloss.corpora import PairReport
+from isogloss.exceptions import CorpusError
+
+__all__ = ["align_group"]
+
+DEFAULTS = Aligner()
+METHODS = ("agreed", "forward", "backward", *(name for name in get_args(Heuristic) if name != "posterior"))
+
+
+class _DefaultRun(TyperGroup):
+    """A group whose first command, ``run``, need not be named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put ``run`` before arguments that do not begin with a command."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+align_group = typer.Typer(
+    cls=_DefaultRun,
+    help="Links between the words of sentence pairs: isogloss align SRC TGT -o LINKS.",
+    no_args_is_help=True,
+)
+
+Method: TypeAlias = Annotated[
+    str,
+    typer.Option(help=f"Which links: {', '.join(METHODS)}."),
+]
+Threshold: TypeAlias = Annotated[
+    float, typer.Option(help="Least probability of 'agreed' links: lower for more of them.", min=0.0, max=1.0)
+]
+Itg: TypeAlias = Annotated[
+    bool, typer.Option("--itg", help="Leave out links that no bracketing of the pair allows.")
+]
+Probabilities: TypeAlias = Annotated[
+    bool, typer.Option("--probabilities", help="Write 0-0:0.93, each 'agreed' link with its probability.")
+]
+
+
+@align_group.command("run")
+def run(
+    source: Source,
+    target: Target = None,
+    *,
+    output: Output,
+    model: Annotated[Path | None, typer.Option(help="Also write the model, for the other commands.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted run with this output stopped.")
+    ] = False,
+    schedule: Annotated[str, typer.Option(help="Models and iterations, as 1:3,hmm:5.")] = DEFAULTS.schedule,
+    method: Method = "agreed",
+    threshold: Threshold = DEFAULTS.threshold,
+    itg: Itg = False,
+    lexicon: Annotated[
+        Path | None, typer.Option(help="Known translations: source, target, pseudo-count; tab-separated.")
+    ] = None,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Upper and lower case differ.")] = False,
+    prefix: Annotated[
+        int | None, typer.Option(help="Tell words apart by their first letters only, this many.", min=1)
+    ] = None,
+    probabilities: Probabilities = False,
+    first: First = 0,
+    form: Form = "auto",
+    columns: Columns = "0,1",
+    languages: Languages = None,
+    max_tokens: MaxTokens = 1000,
+    strict: Strict = False,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> None:
+    """Learn from sentence pairs and write their links; the name of this command may be left out.
+
+    Both directions are learned and joined. Writes one line per sentence pair, such as 0-0 1-2 (Pharaoh),
+    and an empty one for a bad pair. What was learned is kept beside the output until the links are
+    written, and Ctrl-C leaves it there for --resume.
+    """
+    _check(method, probabilities, output, model)
+    console = Console(stderr=True)
+    text = open_text(source, target, form, columns, languages, strict, max_tokens)
+    aligner = Aligner(schedule, threshold=threshold, lower=not keep_case, prefix=prefix, n_jobs=jobs)
+    known = read_known_words(lexicon)
+    with AlignProgress(console) as progress:
+        progress.say("reading")
+        bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix))
+        _tell(text.report, console, as_json)
+        _train(aligner, bitext, known, output, resume, progress)
+        progress.say("aligning")
+        links = _aligned(aligner, bitext, method, itg)
+        write_pharaoh(links, output, first=first, probabilities=probabilities)
+        if model is not None:
+            io.save(aligner, model)
+    _checkpoint_path(output).unlink(missing_ok=True)
+    bits = aligner.bits_per_word_[-1] if aligner.bits_per_word_ else None
+    files = {"output": str(output), "model": None if model is None else str(model)}
+    _finish(text.report, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
+
+
+def _train(
+    aligner: Aligner,
+    bitext: Bitext,
+    known: list[tuple[str, str, float]],
+    output: Path,
+    resume: bool,
+    progress: AlignProgress,
+) -> None:
+    """Fit, and keep the last finished iteration whatever happens."""
+    checkpoints = Checkpoints(_checkpoint_path(output), aligner, bitext, known)
+    start = checkpoints.load() if resume else None
+    progress.plan(aligner.schedule)
+
+    def finished(where: Any, line: Any) -> None:
+        checkpoints.keep(where)
+        progress.advance(where, line)
+
+    try:
+        aligner.fit(bitext, lexicon=known, on_iteration=finished, resume=start)
+    except BaseException:
+        checkpoints.flush()
+        raise
+
+
+def _checkpoint_path(output: Path) -> Path:
+    return output.with_name(output.name + ".checkpoint")
+
+
+def _aligned(aligner: Aligner, text: Any, method: str, itg: bool) -> Links:
+    links = aligner.align(text, method=method)
+    return itg_links(links) if itg else links
+
+
+def _check(method: str, probabilities: bool, *files: Path | None) -> None:
+    """Refuse before the work what would be refused after it."""
+    if method not in METHODS:
+        raise typer.BadParameter(f"--method {method}: expected one of {', '.join(METHODS)}")
+    if probabilities and method != "agreed":
+        raise typer.BadParameter("--probabilities: only links of --method agreed have them")
+    for path in files:
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise CorpusError(f"{path}: cannot be written; give the path of a file in a folder that exists")
+
+
+@align_group.command("apply")
+def apply(
+    model: Model,
+    source: Source,
+    target: Target = None,
+    *,
+    output: Output,
+    method: Method = "agreed",
+    threshold: Annotated[
+        float | None, typer.Option(help="Least probability of 'agreed' links; the model's own by default.")
+    ] = None,
+    itg: Itg = False,
+    probabilities: Probabilities = False,
+    first: First = 0,
+    form: Form = "auto",
+    columns: Columns = "0,1",
+    languages: Languages = None,
+    max_tokens: MaxTokens = 1000,
+    strict: Strict = False,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> None:
+    """Align other text with a model, without learning from it."""
+    _check(method, probabilities, output)
+    console = Console(stderr=True)
+    text = open_text(source, target, form, columns, languages, strict, max_tokens)
+    aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
+    if threshold is not None:
+        aligner.set_params(threshold=threshold)
+    with AlignProgress(console) as progress:
+        progress.say("aligning")
+        links = _aligned(aligner, text, method, itg)
+    _tell(text.report, console, as_json)
+    write_pharaoh(links, output, first=first, probabilities=probabilities)
+    _finish(text.report, links, {"output": str(output)}, as_json, seconds=progress.seconds)
+
+
+def _tell(report: PairReport, console: Console, as_json: bool) -> None:
+    """Say which pairs were left out."""
+    if report.bad and not as_json:
+        console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
+
+
+def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bool, **figures: Any) -> None:
+    """Say what was done, to people or to machines."""
+    if as_json:
+        counts = {"pairs": report.pairs, "left_out": dict(report.problems), "links": links.n_links}
+        clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures.items()}
+        typer.echo(json.dumps({**files, **counts, **clean}, indent=2))
+        return
+    bits = figures.get("bits_per_word")
+    said = "" if bits is None else f", {bits:.3f} bits per word"
+    typer.echo(f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}")
+
+
+for _command in (align_look.lexicon, align_look.score, align_look.show):
+    align_group.command()(_command)

@@ -1,0 +1,166 @@
+"""``isogloss align lexicon``, ``score`` and ``show``: look at what was learned and linked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss import io
+from isogloss.alignment import Aligner, Links
+from isogloss.alignment.render import AlignmentPicture
+from isogloss.alignment.score import RATES, score_links
+from isogloss.cli.align_input import (
+    Columns,
+    First,
+    Form,
+    Json,
+    Languages,
+    Model,
+    Output,
+    Source,
+    Target,
+    open_text,
+    read_any_gold,
+    read_any_links,
+)
+from isogloss.corpora.files import replacing
+
+__all__ = ["lexicon", "score", "show"]
+
+
+def lexicon(
+    model: Model,
+    *,
+    output: Output,
+    least: Annotated[float, typer.Option(help="Leave out pairs seen less often than this.", min=0.0)] = 0.5,
+    best: Annotated[int | None, typer.Option(help="Translations per word, in each direction.", min=1)] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a table of translations with their probabilities both ways and how often they were counted."""
+    rows = [row for row in io.load(model, expected=Aligner).translation_table_ if row[4] >= least]
+    rows = rows if best is None else _best(rows, best)
+    with replacing(output) as file:
+        file.write(b"source\ttarget\tp(target|source)\tp(source|target)\tcount\n")
+        for source, target, forward, backward, count in rows:
+            file.write(f"{source}\t{target}\t{forward:.6g}\t{backward:.6g}\t{count:.4f}\n".encode())
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), "pairs": len(rows)}))
+    else:
+        typer.echo(f"{output}: {len(rows)} translations")
+
+
+Row: TypeAlias = tuple[str, str, float, float, float]
+
+
+def _best(rows: list[Row], best: int) -> list[Row]:
+    """Rows that are among the best of their source word or of their target word."""
+    chosen: set[int] = set()
+    for word, probability in ((0, 2), (1, 3)):
+        ranks: dict[Any, int] = {}
+        for number in sorted(range(len(rows)), key=lambda k: -float(rows[k][probability])):
+            rank = ranks[rows[number][word]] = ranks.get(rows[number][word], 0) + 1
+            if rank <= best:
+                chosen.add(number)
+    return [rows[number] for number in sorted(chosen)]
+
+
+def score(
+    links: Annotated[Path, typer.Argument(metavar="LINKS", help="Links to judge: Pharaoh or NAACL.")],
+    gold: Annotated[
+        Path, typer.Argument(metavar="GOLD", help="Links of people: 0-0 sure, 0p0 possible; or NAACL.")
+    ],
+    first: First = 0,
+    gold_first: Annotated[
+        int | None, typer.Option(help="Number of the first word in GOLD, when it differs.", min=0, max=1)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare links with those of people: precision, recall, F1, alignment error rate."""
+    found = read_any_links(links, first=first)
+    people = read_any_gold(gold, n=len(found), first=first if gold_first is None else gold_first)
+    summary = score_links(found, people).summary()
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2))
+        return
+    table = Table("", "percent", "standard error", title=escape(str(links)), title_justify="left")
+    for name in RATES:
+        table.add_row(
+            name.upper() if len(name) < 4 else name,
+            *(f"{100 * summary[k]:.2f}" for k in (name, f"{name}_se")),
+        )
+    Console().print(table)
+    typer.echo(
+        f"{summary['sentences']} sentence pairs, {summary['links']} links, {summary['sure']} sure links"
+    )
+
+
+def show(
+    source: Source,
+    target: Target = None,
+    *,
+    number: Annotated[int, typer.Option("--number", "-n", help="Which sentence pair, from 1.", min=1)] = 1,
+    links: Annotated[Path | None, typer.Option(help="Links to draw.")] = None,
+    model: Annotated[Path | None, typer.Option(help="A model whose posteriors shade the cells.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Links of people, drawn as frames.")] = None,
+    first: First = 0,
+    svg: Annotated[
+        Path | None, typer.Option(help="Write an SVG file instead of showing the picture.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML page instead of showing it.")] = None,
+    form: Form = "auto",
+    columns: Columns = "0,1",
+    languages: Languages = None,
+) -> None:
+    """Draw the alignment matrix of one sentence pair, in the terminal or as SVG or HTML."""
+    if links is None and model is None and gold is None:
+        raise typer.BadParameter("nothing to draw; give --links, --model or --gold")
+    text = open_text(source, target, form, columns, languages, False, 1000)
+    pairs = list(text)
+    if number > len(pairs):
+        raise typer.BadParameter(f"--number {number}: the text has {len(pairs)} sentence pairs")
+    picture = _picture(pairs[number - 1], number - 1, links, model, gold, first, len(pairs))
+    for path, drawn in ((svg, picture.svg), (html, picture.html)):
+        if path is not None:
+            with replacing(path) as file:
+                file.write(drawn().encode())
+    if svg is None and html is None:
+        typer.echo(picture.text())
+
+
+def _picture(
+    pair: tuple[list[str], list[str]],
+    row: int,
+    links: Path | None,
+    model: Path | None,
+    gold: Path | None,
+    first: int,
+    n: int,
+) -> AlignmentPicture:
+    options: dict[str, Any] = {}
+    drawn: Any = ()
+    if model is not None:
+        aligner = io.load(model, expected=Aligner)
+        options["posterior"] = aligner.posterior(*pair).agreed
+        drawn = aligner.align([pair])[0]
+    if links is not None:
+        drawn = _row(read_any_links(links, first=first), row, links)
+    if gold is not None:
+        people = read_any_gold(gold, n=n, first=first)
+        options["sure"], options["possible"] = (
+            _row(side, row, gold) for side in (people.sure, people.possible)
+        )
+    return AlignmentPicture(*pair, drawn, **options)
+
+
+def _row(links: Links, row: int, path: Path) -> Any:
+    if row >= len(links):
+        raise typer.BadParameter(
+            f"{path} has {len(links)} sentence pairs, number {row + 1} is not among them"
+        )
+    return links[row]

@@ -1,0 +1,77 @@
+"""A progress bar for alignment: iterations of all models, bits per word, time left."""
+
+from __future__ import annotations
+
+import math
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from isogloss.alignment.schedule import Progress as Place
+from isogloss.alignment.schedule import parse_schedule
+from isogloss.em import Iteration
+
+__all__ = ["AlignProgress"]
+
+
+class AlignProgress:
+    """Draws what alignment is doing; use it as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[bits]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=None, bits="")
+        self._began = time.perf_counter()
+        self._models: list[str] = []
+        self._before: list[int] = []
+        self.seconds = 0.0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+        self.seconds = round(time.perf_counter() - self._began, 3)
+
+    def say(self, doing: str) -> None:
+        """Name a step that has no bar."""
+        self._bar.update(self._task, description=doing, total=None)
+
+    def plan(self, schedule: str) -> None:
+        """Say which models will run."""
+        stages = parse_schedule(schedule)
+        lengths = [stage.iterations for stage in stages]
+        self._models = [stage.model for stage in stages]
+        self._before = [sum(lengths[:k]) for k in range(len(lengths))]
+        self._bar.reset(self._task, total=sum(lengths), description="training", bits="")
+
+    def advance(self, place: Place, line: Iteration) -> None:
+        """Move the bar to an iteration that has ended."""
+        likelihood = line.free_energy.log_likelihood
+        bits = "" if likelihood is None else f"{-likelihood / line.rows / math.log(2):.3f} bits per word"
+        done = self._before[place.stage] + place.iteration
+        model = self._models[place.stage]
+        name = f"model {model}" if model.isdigit() else model
+        self._bar.update(self._task, completed=done, description=name, bits=bits)

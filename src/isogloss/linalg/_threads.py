@@ -1,0 +1,42 @@
+"""Threads over blocks, with BLAS held to one thread in each of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """The number of threads that ``n_jobs`` means: ``None`` is one, ``-1`` one per core."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 is no threads at all; use None for one or -1 for all cores")
+    n = 1 if n_jobs is None else n_jobs
+    return n if n > 0 else max(1, (os.cpu_count() or 1) + 1 + n)
+
+
+def map_threads(task: Callable[[P], R], parts: Sequence[P], n_threads: int) -> list[R]:
+    """``task`` of every part, in order."""
+    with _one_thread():
+        if n_threads == 1 or len(parts) == 1:
+            return [task(part) for part in parts]
+        # OpenMP remembers its number of threads per thread, so the limit is set in each of them too.
+        with ThreadPoolExecutor(n_threads, initializer=_one_thread) as pool:
+            return list(pool.map(task, parts))
+
+
+def _one_thread() -> Any:
+    return _libraries().limit(limits=1)
+
+
+@cache
+def _libraries() -> Any:
+    """The libraries that have threads of their own; looking for them takes milliseconds."""
+    return ThreadpoolController()

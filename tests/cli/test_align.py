@@ -1,0 +1,290 @@
+"""``isogloss align`` and its commands."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from xml.dom import minidom
+
+import pytest
+from typer.testing import CliRunner
+
+from isogloss import io
+from isogloss.alignment import Aligner
+from isogloss.alignment.formats import read_pharaoh
+from isogloss.cli.align_progress import AlignProgress
+from isogloss.cli.app import app
+
+runner = CliRunner()
+ENGLISH = ["the house", "the blue house", "the flower", "a blue flower", "a house"] * 3
+FRENCH = ["la maison", "la maison bleue", "la fleur", "une fleur bleue", "une maison"] * 3
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    """Files en and fr in the folder at hand."""
+    monkeypatch.chdir(tmp_path)
+    Path("en").write_text("\n".join(ENGLISH) + "\n")
+    Path("fr").write_text("\n".join(FRENCH) + "\n")
+    return tmp_path
+
+
+def align(*arguments, code=0):
+    result = runner.invoke(app, ["align", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_two_files_are_enough(text):
+    assert "sentence pairs" in align("en", "fr", "-o", "out").output
+    links = read_pharaoh("out")
+    assert len(links) == 15
+    assert links.to_lists()[1] == [(0, 0), (1, 2), (2, 1)]
+    assert files(text) == ["en", "fr", "out"]
+
+
+def test_the_command_may_be_named_and_options_may_come_first(text):
+    align("en", "fr", "-o", "a")
+    align("run", "en", "fr", "-o", "b")
+    align("-o", "c", "en", "fr")
+    assert Path("a").read_bytes() == Path("b").read_bytes() == Path("c").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["run", "apply", "lexicon", "score", "show"])
+def test_help_names_every_command(command):
+    assert command in align("--help").output
+    assert "Usage" in align(command, "--help").output
+
+
+def test_every_form_of_text_gives_the_same_links(text):
+    align("en", "fr", "-o", "plain")
+    pairs = list(zip(ENGLISH, FRENCH, strict=True))
+    Path("t.tsv").write_text("".join(f"{k}\t{a}\t{b}\n" for k, (a, b) in enumerate(pairs)))
+    Path("bars").write_text("".join(f"{a} ||| {b}\n" for a, b in pairs))
+    units = (
+        f'<tu><tuv xml:lang="en"><seg>{a}</seg></tuv><tuv xml:lang="fr"><seg>{b}</seg></tuv></tu>'
+        for a, b in pairs
+    )
+    Path("m.tmx.gz").write_bytes(gzip.compress(f"<tmx><body>{''.join(units)}</body></tmx>".encode()))
+    with zipfile.ZipFile("o.zip", "w") as archive:
+        archive.write("en", "Books.en")
+        archive.write("fr", "Books.fr")
+    for arguments in (
+        ["t.tsv", "--columns", "1,2"],
+        ["bars"],
+        ["m.tmx.gz", "--languages", "en,fr"],
+        ["o.zip", "--languages", "en,fr"],
+    ):
+        align(*arguments, "-o", "out")
+        assert Path("out").read_bytes() == Path("plain").read_bytes()
+
+
+def test_bad_pairs_have_empty_lines_and_are_told(text):
+    Path("en").write_bytes(
+        b"".join(line.encode() + b"\n" for line in ENGLISH) + b"\nnot \xff utf-8\nlast one\n"
+    )
+    Path("fr").write_text("\n".join([*FRENCH, "vide", "x", "la derni\u00e8re"]) + "\n")
+    result = align("en", "fr", "-o", "out", "--json")
+    report = json.loads(result.stdout)
+    assert report["left_out"] == {"empty": 1, "not UTF-8": 1}
+    lines = Path("out").read_text().split("\n")
+    assert len(lines) == 19
+    assert lines[15] == lines[16] == lines[18] == ""
+    assert lines[17]
+    assert "en:16, fr:16: the source side is empty" in align("en", "fr", "-o", "out").stderr.replace(
+        "\n", " "
+    )
+
+
+def isogloss(*arguments):
+    command = [sys.executable, "-c", "from isogloss.cli import main; main()", "align", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_what_cannot_be_read_is_one_sentence_and_no_file(text):
+    Path("fr").write_text("\n".join(FRENCH[:-1]) + "\n")
+    done = isogloss("en", "fr", "-o", "out")
+    assert done.returncode == 1
+    assert "en has 15 lines and fr has 14" in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert files(text) == ["en", "fr"]
+
+
+def test_strict_stops_at_the_first_bad_pair(text):
+    Path("en").write_text("\n".join(["", *ENGLISH[1:]]) + "\n")
+    result = align("en", "fr", "-o", "out", "--strict", code=1)
+    assert "en:1" in str(result.exception)
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["en", "-o", "out", "--format", "lines"],
+        ["en", "fr", "-o", "out", "--format", "bars"],
+        ["en", "fr", "-o", "out", "--format", "paper"],
+        ["m.tmx", "-o", "out"],
+        ["t.tsv", "-o", "out", "--columns", "1"],
+        ["en", "fr"],
+        ["en", "fr", "-o", "out", "--method", "union", "--probabilities"],
+        ["en", "fr", "-o", "out", "--method", "best"],
+        ["show", "en", "fr"],
+        ["show", "en", "fr", "--gold", "out", "-n", "99"],
+    ],
+)
+def test_wrong_usage_is_code_two(text, arguments):
+    align(*arguments, code=2)
+    assert not Path("out").exists()
+
+
+class Interrupt:
+    """Ctrl-C at the n-th iteration."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, *arguments):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_leaves_no_half_file_and_goes_on_where_it_stopped(text, monkeypatch):
+    align("en", "fr", "-o", "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(AlignProgress, "advance", Interrupt(after=5))
+        align("en", "fr", "-o", "out", code=130)
+    assert files(text) == ["en", "fr", "out.checkpoint", "whole"]
+    counter = Interrupt(after=-1)
+    with monkeypatch.context() as patch:
+        patch.setattr(AlignProgress, "advance", counter)
+        align("en", "fr", "-o", "out", "--resume")
+    assert Path("out").read_bytes() == Path("whole").read_bytes()
+    assert -1 - counter.left == 4
+    assert files(text) == ["en", "fr", "out", "whole"]
+
+
+def test_a_checkpoint_of_other_text_or_settings_is_refused(text, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(AlignProgress, "advance", Interrupt(after=3))
+        align("en", "fr", "-o", "out", code=130)
+    result = align("en", "fr", "-o", "out", "--resume", "--keep-case", code=1)
+    assert "other text or settings" in str(result.exception)
+    assert "other text" in str(align("fr", "en", "-o", "out", "--resume", code=1).exception)
+    align("en", "fr", "-o", "out", "--resume")
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(text, monkeypatch):
+    monkeypatch.setattr(Aligner, "fit", Interrupt(after=1))
+    for output in ("absent/out", "."):
+        assert "cannot be written" in str(align("en", "fr", "-o", output, code=1).exception)
+    assert "absent/m" in str(align("en", "fr", "-o", "out", "--model", "absent/m", code=1).exception)
+
+
+def test_resume_without_a_checkpoint_starts_anew(text):
+    align("en", "fr", "-o", "out", "--resume")
+    assert len(read_pharaoh("out")) == 15
+
+
+def test_a_model_aligns_other_text(text):
+    align("en", "fr", "-o", "out", "--model", "m")
+    Path("new.en").write_text("a blue house\n\nthe unknown flower\n")
+    Path("new.fr").write_text("une maison bleue\nvide\nla fleur inconnue\n")
+    report = json.loads(align("apply", "m", "new.en", "new.fr", "-o", "new", "--json").stdout)
+    assert report["left_out"] == {"empty": 1}
+    lines = Path("new").read_text().split("\n")
+    assert lines[0] == "0-0 1-2 2-1"
+    assert lines[1] == ""
+    assert "0-0" in lines[2]
+    assert "2-1" in lines[2]
+    assert io.load("m", expected=Aligner).align([("the house", "la maison")]).to_lists() == [[(0, 0), (1, 1)]]
+    align("apply", "m", "en", "fr", "-o", "again")
+    assert Path("again").read_bytes() == Path("out").read_bytes()
+
+
+def test_links_can_have_probabilities_and_begin_at_one(text):
+    align("en", "fr", "-o", "out", "--probabilities", "--first", "1")
+    links = read_pharaoh("out", first=1)
+    assert links.to_lists()[0] == [(0, 0), (1, 1)]
+    assert 0.5 < links.probability.min() <= links.probability.max() <= 1
+
+
+@pytest.mark.parametrize("method", ["forward", "backward", "grow-diag-final-and", "intersection"])
+def test_other_ways_to_join_directions(text, method):
+    align("en", "fr", "-o", "out", "--method", method, "--itg")
+    assert read_pharaoh("out").n_links > 20
+
+
+def test_known_translations_help(text):
+    Path("en").write_text("x y\n")
+    Path("fr").write_text("p q\n")
+    Path("known").write_text("x\tq\t50\ny\tp\n")
+    align("en", "fr", "-o", "out", "--lexicon", "known")
+    assert (0, 1) in read_pharaoh("out").to_sets()[0]
+    Path("known").write_text("x\tq\tmany\n")
+    assert "known:1" in str(align("en", "fr", "-o", "out", "--lexicon", "known", code=1).exception)
+
+
+def test_the_lexicon_is_a_table(text):
+    align("en", "fr", "-o", "out", "--model", "m")
+    assert json.loads(align("lexicon", "m", "-o", "lex", "--best", "1", "--json").stdout)["pairs"] >= 5
+    header, *rows = [line.split("\t") for line in Path("lex").read_text().splitlines()]
+    assert header == ["source", "target", "p(target|source)", "p(source|target)", "count"]
+    best = {row[0]: row for row in rows}
+    assert best["house"][1] == "maison"
+    assert float(best["house"][2]) > 0.9
+    assert 8 < float(best["house"][4]) < 10
+    align("lexicon", "m", "-o", "lex", "--least", "8.5")
+    assert len(Path("lex").read_text().splitlines()) < len(rows)
+
+
+def test_score_reads_pharaoh_and_naacl(text):
+    Path("links").write_text("0-0 1-1\n0-1\n")
+    Path("gold").write_text("0-0 1p1\n0-0\n")
+    Path("naacl").write_text("1 1 1 S\n1 2 2 P\n2 1 1 S\n")
+    summary = json.loads(align("score", "links", "gold", "--json").stdout)
+    assert summary["precision"] == pytest.approx(2 / 3)
+    assert summary["recall"] == 0.5
+    assert summary["aer"] == pytest.approx(1 - 3 / 5)
+    assert json.loads(align("score", "links", "naacl", "--json").stdout) == summary
+    Path("ones").write_text("1-1 2-2\n1-2\n")
+    assert (
+        json.loads(align("score", "ones", "gold", "--first", "1", "--gold-first", "0", "--json").stdout)
+        == summary
+    )
+    assert "40.00" in align("score", "links", "gold").stdout
+
+
+def test_show_draws_in_the_terminal_and_to_files(text):
+    align("en", "fr", "-o", "out", "--model", "m")
+    Path("gold").write_text("0-0 1-2 2p1\n" * 15)
+    shown = align("show", "en", "fr", "-n", "2", "--links", "out", "--model", "m", "--gold", "gold").stdout
+    assert "[█]" in shown
+    assert "(█)" in shown
+    align("show", "en", "fr", "-n", "2", "--links", "out", "--svg", "p.svg", "--html", "p.html")
+    assert minidom.parse("p.svg").documentElement.tagName == "svg"
+    assert "maison" in Path("p.html").read_text()
+
+
+@pytest.mark.slow
+def test_hansards_from_the_command_line(tmp_path, monkeypatch):
+    default = Path(__file__).resolve().parents[3] / "shared" / "data"
+    data = Path(os.environ.get("ISOGLOSS_DATA", default)) / "alignment" / "hansards-en-fr"
+    if not data.exists():
+        pytest.skip("the Hansards are not here; set ISOGLOSS_DATA to their folder")
+    monkeypatch.chdir(tmp_path)
+    for language in ("en", "fr"):
+        with gzip.open(data / f"train.{language}.gz", "rt") as train:
+            lines = [next(train) for _ in range(5000)]
+        Path(language).write_text((data / f"test.{language}").read_text() + "".join(lines))
+    align("en", "fr", "-o", "out")
+    Path("test").write_text("".join(Path("out").read_text().splitlines(keepends=True)[:447]))
+    summary = json.loads(align("score", "test", data / "test.gold", "--json").stdout)
+    assert summary["aer"] < 0.12

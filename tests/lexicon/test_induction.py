@@ -1,0 +1,223 @@
+"""Translations, their evaluation, self-learning, the check against chance, and the explorer."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from isogloss.exceptions import DictionaryError
+from isogloss.lexicon import (
+    BilingualDictionary,
+    WordSpace,
+    WordVectors,
+    build_space,
+    chance_test,
+    evaluate,
+    evaluate_induced,
+    induce,
+    mutual_pairs,
+    neighbourhood,
+    read_induced,
+    refine,
+    write_induced,
+)
+from tests.lexicon.data import dictionary, languages
+
+PAIR = ("en", "de")
+NAMES = [f"w{i}" for i in range(60)]
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    return languages(PAIR)
+
+
+@pytest.fixture(scope="module")
+def placed(vectors):
+    return WordSpace.learn(vectors, [dictionary(*PAIR, range(200))]).place(vectors)
+
+
+@pytest.mark.parametrize("rule", ["cosine", "csls", "inverted_softmax"])
+def test_translations_have_score_rank_and_margin(placed, rule):
+    found = induce(placed["en"], placed["de"], k=3, rule=rule)
+    assert len(found) == 3 * len(placed["en"])
+    assert found.ranks[:6].tolist() == [1, 2, 3, 1, 2, 3]
+    scores = found.scores.reshape(-1, 3)
+    np.testing.assert_allclose(found.margins.reshape(-1, 3)[:, :2], scores[:, :2] - scores[:, 1:])
+    assert (found.margins >= 0).all()
+    assert len(found.best()) == len(placed["en"])
+
+
+def test_right_translations_have_larger_margins(placed):
+    found = induce(placed["en"], placed["de"])
+    right = np.array([s[2:] == t[2:] for s, t in found.pairs])
+    assert found.margins[right].mean() > 1.5 * found.margins[~right].mean()
+
+
+def test_mutual_translations_are_each_others_best(placed):
+    kept = induce(placed["en"], placed["de"], mutual=True)
+    back = dict(induce(placed["de"], placed["en"]).pairs)
+    assert 0 < len(kept) < len(placed["en"])
+    assert all(back[t] == s for s, t in kept.pairs)
+    both, score = mutual_pairs(placed["en"], placed["de"])
+    assert both.pairs == kept.pairs
+    assert score == pytest.approx(kept.scores.mean())
+
+
+def test_some_words_alone(placed):
+    found = induce(placed["en"], placed["de"], ["en7", "en3"], k=2)
+    assert [s for s, _ in found.pairs] == ["en7", "en7", "en3", "en3"]
+    with pytest.raises(DictionaryError, match=r"1 of 2 words have no vector in 'en' \(400 words\): dog"):
+        induce(placed["en"], placed["de"], ["en7", "dog"])
+
+
+def test_an_induced_dictionary_is_written_whole_and_read_back(tmp_path, placed):
+    found = induce(placed["en"], placed["de"], k=2)
+    write_induced(found, tmp_path / "en-de.tsv")
+    again = read_induced(tmp_path / "en-de.tsv")
+    assert (again.source, again.target, again.pairs) == ("en", "de", found.pairs)
+    np.testing.assert_array_equal(again.ranks, found.ranks)
+    np.testing.assert_allclose(again.scores, found.scores, atol=1e-6)
+    assert os.listdir(tmp_path) == ["en-de.tsv"]
+    broken = replace(found, margins=np.array(["a"] * len(found)))
+    with pytest.raises(ValueError, match="format"):
+        write_induced(broken, tmp_path / "en-de.tsv")
+    assert read_induced(tmp_path / "en-de.tsv").pairs == found.pairs
+    assert os.listdir(tmp_path) == ["en-de.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "expected the columns"), ("a\tb\n", "expected the columns"), ("HEADER\na\tb\t1\n", r"t\.tsv:2: ")],
+)
+def test_tables_of_something_else_are_refused(tmp_path, text, message):
+    (tmp_path / "t.tsv").write_text(text.replace("HEADER", "source\ttarget\tscore\trank\tmargin"))
+    with pytest.raises(DictionaryError, match=message):
+        read_induced(tmp_path / "t.tsv")
+
+
+def by_hand():
+    """Four words whose translations are at places 1, 2, 3 and nowhere."""
+    en = WordVectors(["a", "b", "c", "d"], np.eye(4), "en")
+    rows = np.array([[9, 2, 1, 4], [0, 3, 2, 3], [0, 0, 3, 2], [0, 0, 0, 1.0]])
+    de = WordVectors(["A", "B", "C", "D"], rows, "de")
+    gold = BilingualDictionary("en", "de", [("a", "A"), ("b", "A"), ("b", "C"), ("x", "D"), ("c", "Y")])
+    return {"en": en, "de": de}, gold
+
+
+def test_figures_by_hand():
+    placed, _ = by_hand()
+    gold = BilingualDictionary("en", "de", [("a", "A"), ("b", "A"), ("d", "C"), ("x", "D"), ("c", "Y")])
+    result = evaluate(placed, gold, rule="cosine", depth=3, bands=[1])
+    order = {q: induce(placed["en"], placed["de"], [q], k=4, rule="cosine").pairs for q in "abd"}
+    ranks = [[t for _, t in order[q]].index(t) + 1 for q, t in (("a", "A"), ("b", "A"), ("d", "C"))]
+    assert result.query_words == ("a", "b", "d")
+    assert result.ranks.tolist() == [r if r <= 3 else 0 for r in ranks]
+    assert ranks[0] == 1
+    assert ranks[1:] != [1, 1]
+    assert (result.n_words, result.n_queries, result.coverage) == (5, 3, 0.6)
+    hits = np.array([r == 1 for r in ranks], dtype=float)
+    assert result.precision(1) == hits.mean()
+    assert result.standard_error(1) == pytest.approx(np.sqrt(hits.mean() * (1 - hits.mean()) / 3))
+    assert result.mrr == pytest.approx(np.mean([1 / r if r <= 3 else 0 for r in ranks]))
+    assert [(band.first, band.last, band.n_queries) for band in result.bands] == [(0, 1, 1), (1, 4, 2)]
+    assert result.bands[0].precision == 1.0
+    with pytest.raises(ValueError, match="up to place 3"):
+        result.precision(5)
+
+
+def test_any_of_several_translations_is_right():
+    placed, gold = by_hand()
+    result = evaluate(placed, gold, rule="cosine", depth=4)
+    one = [BilingualDictionary("en", "de", [("b", t)]) for t in "AC"]
+    assert result.ranks[1] == min(evaluate(placed, g, rule="cosine", depth=4).ranks[0] for g in one)
+
+
+def test_a_dictionary_is_evaluated_as_its_space_is(placed):
+    gold = dictionary(*PAIR, range(150, 400))
+    found = induce(placed["en"], placed["de"], k=5)
+    direct, table = evaluate(placed, gold, depth=5), evaluate_induced(found, gold)
+    assert dict(zip(table.query_words, table.ranks, strict=True)) == dict(
+        zip(direct.query_words, direct.ranks, strict=True)
+    )
+    with pytest.raises(DictionaryError, match="none of the 3 words"):
+        evaluate_induced(found, BilingualDictionary("en", "de", [("x", "y"), ("v", "w"), ("a", "b")]))
+
+
+def test_self_learning_makes_more_of_a_small_seed():
+    vectors = languages(PAIR, n=600, noise=0.2, dims=(10, 10), factors=9, rotated=True)
+    held = dictionary(*PAIR, range(300, 600))
+    seed = [dictionary(*PAIR, range(8))]
+    before = evaluate(WordSpace.learn(vectors, seed, "procrustes").place(vectors), held).precision()
+    result = refine(vectors, seed, rounds=8, model="procrustes")
+    after = evaluate(result.space.place(vectors), held).precision()
+    assert after > before + 0.05
+    assert len(result.rounds) > 1
+    assert max(line.score for line in result.rounds) > result.rounds[0].score
+
+
+def test_no_rounds_are_the_seed_alone(vectors):
+    seed = [dictionary(*PAIR, range(200))]
+    plain, refined = WordSpace.learn(vectors, seed), refine(vectors, seed, rounds=0)
+    assert refined.rounds == ()
+    np.testing.assert_array_equal(plain.weight, refined.space.weight)
+
+
+def test_a_seed_of_wrong_pairs_is_refused(vectors, rng):
+    wrong = BilingualDictionary(
+        *PAIR, [(f"en{i}", f"de{j}") for i, j in zip(range(300), rng.permutation(300), strict=True)]
+    )
+    with pytest.raises(
+        DictionaryError, match=r"300 seed pairs would be no better than chance: en-de: \d+ of 60"
+    ):
+        build_space(vectors, [wrong])
+
+
+def test_a_good_seed_is_not_refused_and_all_of_it_is_used(vectors):
+    said = []
+    built = build_space(vectors, [dictionary(*PAIR, range(200))], progress=said.append)
+    assert built.tests[0].passed
+    assert built.tests[0].n_queries == 50
+    assert built.tried.keys() == {"mbfa", "procrustes"}
+    assert built.tried[built.model] == max(built.tried.values())
+    assert built.space.n_rows in (200, 200 + 800)
+    assert len(said) == 3
+
+
+def test_few_words_and_foreign_languages_are_refused(vectors):
+    with pytest.raises(DictionaryError, match="has 9 words with vectors; at least 10"):
+        build_space(vectors, [dictionary(*PAIR, range(9))])
+    with pytest.raises(DictionaryError, match=r"without vectors \(fr\); there are vectors of en, de"):
+        build_space(vectors, [dictionary("en", "fr", range(50))])
+    with pytest.raises(DictionaryError, match=r"0 of 1 pairs have vectors"):
+        build_space(vectors, [BilingualDictionary(*PAIR, [("dog", "Hund")])])
+    with pytest.raises(DictionaryError, match="en-de is empty"):
+        build_space(vectors, [BilingualDictionary(*PAIR, [])])
+    with pytest.raises(ValueError, match="model='best'"):
+        build_space(vectors, [dictionary(*PAIR, range(50))], "best")
+
+
+def test_one_answer_to_everything_is_chance(rng):
+    """A frequent word that is right for some questions is no sign of knowledge."""
+    en = WordVectors(NAMES, np.abs(rng.normal(size=(60, 4))), "en")
+    hub = np.vstack([np.ones((1, 4)), -np.abs(rng.normal(size=(59, 4)))])
+    held = BilingualDictionary("en", "de", [(w, "w0" if i < 20 else w) for i, w in enumerate(NAMES)])
+    test = chance_test({"en": en, "de": WordVectors(NAMES, hub, "de")}, held, rule="cosine")
+    assert test.hits == 20
+    assert test.expected == pytest.approx(20)
+    assert not test.passed
+
+
+def test_neighbours_in_all_languages_at_once(placed):
+    around = neighbourhood(placed, "en5", "en", k=4)
+    assert around.neighbours[0].word == "en5"
+    assert "en5" not in [one.word for one in around.of("en")]
+    assert len(around.of("en")) == len(around.of("de")) == 4
+    cosines = [one.cosine for one in around.neighbours]
+    assert cosines == sorted(cosines, reverse=True)
+    assert around.positions.shape == (9, 2)
+    only = neighbourhood(placed, "en5", "en", k=4, languages=["de"])
+    assert only.neighbours[1:] == around.of("de")
+    with pytest.raises(DictionaryError, match="'dog' is not among the 400 words of 'en'"):
+        neighbourhood(placed, "dog", "en")
