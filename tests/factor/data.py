@@ -8,14 +8,14 @@ from isogloss.factor.noise import noise_of
 from isogloss.views import Views
 
 
-def draw_parameters(rng, dims=(4, 3, 5), k=2, kind="full", noise=1.0):
+def draw_parameters(rng, dims=(4, 3, 5), k=2, kind="full", strength=0.7):
     """Loadings of falling strength, noise of the given kind, means away from zero."""
     D = sum(dims)
-    W = rng.standard_normal((D, k)) * np.linspace(1.5, 0.8, k)
+    W = rng.standard_normal((D, k)) * np.linspace(strength, 0.7 * strength, k)
     noises = []
     for d in dims:
         root = rng.standard_normal((d, 2 * d)) / np.sqrt(2 * d)
-        full = noise * (root @ root.T + 0.2 * np.eye(d))
+        full = root @ root.T + 0.2 * np.eye(d)
         each = np.diag(full) if kind == "diag" else np.full(d, np.diag(full).mean())
         noises.append(full if kind == "full" else np.diag(each))
     return FactorParameters(10 * rng.standard_normal(D), W, flat(noises, kind, dims), kind, tuple(dims))

@@ -52,7 +52,7 @@ def test_likelihood_never_falls(rng, kind, missing, accelerate, init):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_at_the_end_the_gradient_vanishes(rng, kind, missing):
-    views = draw_rows(rng, draw_parameters(rng, kind=kind), 400, missing)
+    views = draw_rows(rng, draw_parameters(rng, (5, 6, 4), kind=kind), 1000, missing)
     model = MultiBatteryFA(2, noise=kind, tol=1e-14, max_iter=5000).fit(views)
     p = model.parameters_
     in_mean, in_W, in_noises = oracle.gradient(views, p.mean, p.W, p.noises)
@@ -65,7 +65,7 @@ def test_at_the_end_the_gradient_vanishes(rng, kind, missing):
 
 @pytest.mark.parametrize("accelerate", [False, True])
 def test_two_views_em_ends_at_the_closed_form(rng, accelerate):
-    views = draw_rows(rng, draw_parameters(rng, (6, 5), k=3, noise=0.3), 600)
+    views = draw_rows(rng, draw_parameters(rng, (6, 5), k=3, strength=1.0), 600)
     closed = InterBatteryFA(3, solver="closed").fit(views)
     em = InterBatteryFA(
         3, solver="em", init="random", accelerate=accelerate, tol=1e-13, max_iter=50_000, random_state=0
@@ -99,7 +99,7 @@ def test_nothing_near_the_closed_form_is_more_likely(rng):
 
 
 def test_a_simulated_model_is_recovered(rng):
-    truth = draw_parameters(rng, (6, 5, 7), k=3)
+    truth = draw_parameters(rng, (6, 5, 7), k=3, strength=1.0)
     views = draw_rows(rng, truth, 40_000, 0.2)
     p = MultiBatteryFA(3, tol=1e-8).fit(views).parameters_
     scale = np.sqrt(np.diag(truth.covariance()))
@@ -112,7 +112,7 @@ def test_a_simulated_model_is_recovered(rng):
 
 def test_rows_with_missing_views_teach(rng):
     """A third of each view is missing; a third of the rows is complete."""
-    truth = draw_parameters(rng, (8, 8, 8), k=4)
+    truth = draw_parameters(rng, (8, 8, 8), k=4, strength=1.0)
     views, held_out = draw_rows(rng, truth, 150, 0.3), draw_rows(rng, truth, 2000)
     complete = views[views.present.all(axis=1)]
     every, some = (MultiBatteryFA(4).fit(rows).score(held_out) for rows in (views, complete))
@@ -122,7 +122,7 @@ def test_rows_with_missing_views_teach(rng):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_batches_sources_and_threads_agree(rng, missing):
     views = draw_rows(rng, draw_parameters(rng), 300, missing)
-    options = {"tol": 1e-8}
+    options = {"tol": 1e-7}
     whole = MultiBatteryFA(2, **options).fit(views)
     shards = [views[:40], views[40:41], views[41:]]
     others = [

@@ -10,7 +10,7 @@ from tests.factor.data import draw_parameters, draw_rows
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_true_number_is_found(rng, missing):
-    views = draw_rows(rng, draw_parameters(rng, (6, 6, 6), k=3), 500, missing)
+    views = draw_rows(rng, draw_parameters(rng, (6, 6, 6), k=3, strength=1.0), 500, missing)
     choice = choose_components(MultiBatteryFA(), views, range(1, 6))
     assert choice.best == choice.best_bic == 3
     assert choice.held_out.shape == (5, 5)
@@ -20,16 +20,16 @@ def test_the_true_number_is_found(rng, missing):
 def test_it_is_what_fitting_and_scoring_each_fold_gives(rng):
     views = draw_rows(rng, draw_parameters(rng), 200, 0.3)
     cv = KFold(3, shuffle=True, random_state=0)
-    choice = choose_components(MultiBatteryFA(tol=1e-8), views, [2], cv=cv)
+    choice = choose_components(MultiBatteryFA(tol=1e-6), views, [2], cv=cv)
     by_hand = [
-        MultiBatteryFA(2, tol=1e-8).fit(views[train]).score(views[test]) for train, test in cv.split(views)
+        MultiBatteryFA(2, tol=1e-6).fit(views[train]).score(views[test]) for train, test in cv.split(views)
     ]
-    np.testing.assert_allclose(choice.held_out[0], by_hand, rtol=1e-6)
-    assert choice.bic[0] == pytest.approx(MultiBatteryFA(2, tol=1e-8).fit(views).bic(), rel=1e-9)
+    np.testing.assert_allclose(choice.held_out[0], by_hand, rtol=1e-5)
+    assert choice.bic[0] == pytest.approx(MultiBatteryFA(2, tol=1e-6).fit(views).bic(), rel=1e-6)
 
 
 def test_scikit_learns_search_works_on_views(rng):
-    views = draw_rows(rng, draw_parameters(rng, (6, 6, 6), k=3), 400, 0.2)
+    views = draw_rows(rng, draw_parameters(rng, (6, 6, 6), k=3, strength=1.0), 400, 0.2)
     search = GridSearchCV(MultiBatteryFA(), {"n_components": [1, 3]}, cv=3).fit(views)
     assert search.best_params_ == {"n_components": 3}
 

@@ -284,7 +284,7 @@ class Aligner(BaseEstimator):
         return stages
 
     def _bitext(self, pairs: Bitext | Iterable[Any], *, known: bool = False) -> Bitext:
-        if isinstance(pairs, Bitext) and not known:
+        if isinstance(pairs, Bitext) and (not known or self._has_words_of(pairs)):
             bitext = pairs
         else:
             vocabularies = (Vocabulary(self.source_words_), Vocabulary(self.target_words_)) if known else None
@@ -338,11 +338,20 @@ class Aligner(BaseEstimator):
         ]
         return grown[0].astype(np.int32), grown[1].astype(np.int32)
 
+    def _has_words_of(self, bitext: Bitext) -> bool:
+        """Whether a bitext numbers its words as this aligner does."""
+        words = bitext.source.vocabulary.words, bitext.target.vocabulary.words
+        return words == (self.source_words_, self.target_words_)
+
     def _reader(self, pairs: Bitext | Iterable[Any]) -> tuple[Reader, Bitext]:
         """A reader of new text: the lexicon of its pairs from what was counted and how they are spelt."""
         check_is_fitted(self, "parameters_")
         model = self._check()[-1].model
         bitext = self._bitext(pairs, known=True)
+        if self._has_words_of(bitext) and model not in TABLED and (self.table_.slots(bitext) >= 0).all():
+            parameters = extend_parameters(self.parameters_, self.table_.shape, _longest(bitext))
+            classes = self.source_classes_, self.target_classes_
+            return Reader(self._settings(model, LexicalPrior()), parameters, self.table_, classes), bitext
         table = PairTable.of(bitext)
         words = bitext.source.vocabulary.words, bitext.target.vocabulary.words
         prior = lexical_prior(table, *words, self.spelling, (), self.pseudo_count, self.bayes)

@@ -1,12 +1,13 @@
 r"""The parameters of one view that maximise the likelihood, given those of all other views.
 
-What the other views say of the factors, :math:`\hat z = E[z \mid x_{-v}]` with covariance :math:`C`, is known, and
+What the other views say of the factors, :math:`\hat z = E[z \mid x_{-v}]` with covariance :math:`C`, is
+known, and
 
 .. math:: x_v \mid x_{-v} \sim N(W_v \hat z,\; Q_v), \qquad Q_v = \Psi_v + W_v C W_v^\top .
 
 Without a floor :math:`(W_v, Q_v)` are free and the maximum is a linear regression,
-:math:`W_v = S_{v\hat z} S_{\hat z\hat z}^{-1}` with :math:`Q_v` the covariance :math:`R` of its residuals. It may ask
-for noise below the floor. In the coordinates in which :math:`R = I` and :math:`W C W^\top` is diagonal, such
+:math:`W_v = S_{v\hat z} S_{\hat z\hat z}^{-1}` with :math:`Q_v` the covariance :math:`R` of its residuals. It
+may ask for noise below the floor. In the coordinates in which :math:`R = I` and :math:`W C W^\top` is diagonal, such
 directions are those in which it exceeds one. For one of them alone, with loadings :math:`w` and on the floor,
 the maximum is
 
@@ -88,7 +89,7 @@ class OneView:
 def one_view(
     S: Array, xz: Array, zz: Array, C: Array, current: tuple[Array, Array], floor: float
 ) -> tuple[Array, Array] | None:
-    """Loadings and noise of a view with covariance ``S``; None where nothing better than ``current`` is found.
+    """Loadings and noise of a view with covariance ``S``; None if nothing better than ``current`` is found.
 
     ``xz`` is its covariance with the means of the factors given the other views.
     """

@@ -18,9 +18,10 @@ scored again in float64, and where the bound leaves open whether a target outsid
 ``k`` best, the row is searched once more for everything within the bound. That happens to few rows unless
 there are many exact ties.
 
-**Cost.** One product of float32 matrices; at 300 dimensions and 50,000 targets about a sixth of it on top, for
-both sides of a pass a quarter. Memory beside input and output: a block of 4 MB per thread and 8 bytes for each place in a list; the lists of columns are
-kept once per thread. Threads go over blocks of rows; BLAS is held to one thread in each.
+**Cost.** One product of float32 matrices; at 300 dimensions and 50,000 targets about a sixth of it on top,
+for both sides of a pass a quarter. Memory beside input and output: a block of 4 MB per thread and 8 bytes for
+each place in a list; the lists of columns are kept once per thread. Threads go over blocks of rows; BLAS is
+held to one thread in each.
 
 References
 ----------

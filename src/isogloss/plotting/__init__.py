@@ -1,5 +1,6 @@
 """Pictures, with matplotlib (install ``isogloss[plot]``). Each function draws and returns what it drew on."""
 
+from isogloss.plotting.alignment import plot_alignment
 from isogloss.plotting.em import plot_free_energy, plot_traces
 from isogloss.plotting.mixture import plot_mixture, plot_mixture_steps
 from isogloss.plotting.multiview import (
@@ -11,6 +12,7 @@ from isogloss.plotting.multiview import (
 )
 
 __all__ = [
+    "plot_alignment",
     "plot_canonical_correlations",
     "plot_free_energy",
     "plot_loadings",
