@@ -41,7 +41,7 @@ class VectorFileError(IsoglossError):
 
 
 class DictionaryError(IsoglossError):
-    """A bilingual dictionary cannot be read, written or used; the message says what is missing, with counts."""
+    """A bilingual dictionary cannot be read, written or used; the message says why, with counts."""
 
 
 class CorpusError(IsoglossError):

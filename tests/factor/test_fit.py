@@ -122,7 +122,7 @@ def test_rows_with_missing_views_teach(rng):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_batches_sources_and_threads_agree(rng, missing):
     views = draw_rows(rng, draw_parameters(rng), 300, missing)
-    options = {"tol": 1e-7}
+    options = {"tol": 1e-3}
     whole = MultiBatteryFA(2, **options).fit(views)
     shards = [views[:40], views[40:41], views[41:]]
     others = [
@@ -132,8 +132,8 @@ def test_batches_sources_and_threads_agree(rng, missing):
         MultiBatteryFA(2, **options).fit_moments(PatternMoments(views.dims).update(views)),
     ]
     for other in others:
-        assert other.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=1e-10)
-        assert worst(other, whole) < 1e-5
+        assert other.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=1e-9)
+        assert worst(other, whole) < 1e-6
 
 
 @pytest.mark.dask
@@ -204,8 +204,8 @@ def steps_to(model, bound):
 
 def test_ten_times_fewer_steps_than_plain_em(rng):
     views = weak_factors(rng)
-    plain = MultiBatteryFA(10, accelerate=False, tol=1e-6, max_iter=5000).fit(views)
-    fast = MultiBatteryFA(10, tol=1e-6).fit(views)
+    plain = MultiBatteryFA(10, accelerate=False, tol=1e-5, max_iter=5000).fit(views)
+    fast = MultiBatteryFA(10, tol=1e-5).fit(views)
     reached = plain.trace_[-1].bound
     assert steps_to(fast, reached) <= plain.n_iter_ / 10
 

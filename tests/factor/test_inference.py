@@ -153,7 +153,10 @@ def weighting_loss(features, y, n):
 
 @pytest.mark.parametrize("rotations", [True, False])
 def test_the_posterior_mean_weighs_views_at_least_as_well_as_optimal_weighting(rng, rotations):
-    """The generator of the three-view paper: k = 10, noise 2, 0.5 and 0.2; also far from orthogonal."""
+    """The generator of the three-view paper: k = 10, noise 2, 0.5 and 0.2; also far from orthogonal.
+
+    Noise that is independent within views is what the generator has; full noise leaves more to be estimated.
+    """
     k, n = 10, 20_000
     loadings = [
         ortho_group.rvs(k, random_state=seed) if rotations else rng.standard_normal((k, k)) / np.sqrt(k)
@@ -165,7 +168,7 @@ def test_the_posterior_mean_weighs_views_at_least_as_well_as_optimal_weighting(r
     ]
     y = h @ rng.standard_normal(k) + rng.standard_normal(n)
     everything = weighting_loss(np.hstack(views), y, 500)
-    ours = weighting_loss(MultiBatteryFA(k).fit(views).transform(views), y, 500)
+    ours = weighting_loss(MultiBatteryFA(k, noise="diag").fit(views).transform(views), y, 500)
     theirs = weighting_loss(OptimalWeighting(k).fit(views).transform(views), y, 500)
-    assert ours < 1.01 * theirs
-    assert ours < 1.01 * everything
+    assert ours < (1.01 if rotations else 0.95) * theirs
+    assert ours < everything

@@ -176,13 +176,19 @@ def test_a_seed_of_wrong_pairs_is_refused(vectors, rng):
 
 def test_a_good_seed_is_not_refused_and_all_of_it_is_used(vectors):
     said = []
-    built = build_space(vectors, [dictionary(*PAIR, range(200))], progress=said.append)
+    built = build_space(vectors, [dictionary(*PAIR, range(200))], rounds=0, progress=said.append)
+    assert built.refinement.rounds == ()
     assert built.tests[0].passed
     assert built.tests[0].n_queries == 50
     assert built.tried.keys() == {"mbfa", "procrustes"}
     assert built.tried[built.model] == max(built.tried.values())
     assert built.space.n_rows in (200, 200 + 800)
     assert len(said) == 3
+
+
+def test_small_seeds_are_refined_unless_told_otherwise(vectors):
+    built = build_space(vectors, [dictionary(*PAIR, range(60))], "procrustes")
+    assert len(built.refinement.rounds) > 1
 
 
 def test_few_words_and_foreign_languages_are_refused(vectors):

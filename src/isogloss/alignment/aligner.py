@@ -23,7 +23,8 @@ from isogloss.alignment.schedule import Progress, Stage, parse_schedule
 from isogloss.alignment.steps import AGREEMENTS, TABLED, AlignmentParameters, Settings, start
 from isogloss.alignment.symmetrise import Heuristic, symmetrise
 from isogloss.alignment.training import OnIteration, Trainer
-from isogloss.engine import Engine, LocalEngine, thread_count
+from isogloss.engine import Engine, LocalEngine
+from isogloss.linalg.threads import count_threads
 
 __all__ = ["Aligner", "Posterior"]
 
@@ -326,7 +327,7 @@ class Aligner(BaseEstimator):
         return dataclasses.replace(parameters, lexicon=lexicon, posterior=posterior)
 
     def _settings(self, model: str, prior: LexicalPrior) -> Settings:
-        threads = thread_count(self.n_jobs)
+        threads = count_threads(self.n_jobs)
         return Settings(model, self.agreement, self.null, self.uniform, self.jump_pseudo, prior, threads)
 
     def _classes(self, shape: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

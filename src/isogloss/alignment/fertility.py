@@ -36,7 +36,8 @@ from isogloss.alignment.schedule import Stage, parse_schedule
 from isogloss.alignment.steps import DIRECTIONS, Settings
 from isogloss.alignment.symmetrise import symmetrise
 from isogloss.em import FullExpectation, Iteration, run_em
-from isogloss.engine import Batches, LocalEngine, thread_count
+from isogloss.engine import Batches, LocalEngine
+from isogloss.linalg.threads import count_threads
 
 __all__ = ["FertilityAligner"]
 
@@ -219,7 +220,7 @@ class FertilityAligner(BaseEstimator):
         """The last simple model as it was trained, for the text it was trained on."""
         a = self.aligner_
         model = parse_schedule(simple)[-1].model
-        settings = Settings(model, None, a.null, a.uniform, threads=thread_count(self.n_jobs))
+        settings = Settings(model, None, a.null, a.uniform, threads=count_threads(self.n_jobs))
         return Reader(settings, a.parameters_, a.table_, (a.source_classes_, a.target_classes_))
 
     def _settings(self, stage: Stage, prior: LexicalPrior) -> FertilitySettings:
@@ -229,7 +230,7 @@ class FertilityAligner(BaseEstimator):
             fertility_pseudo=self.fertility_pseudo,
             distortion_pseudo=self.distortion_pseudo,
             lexical=prior,
-            threads=thread_count(self.n_jobs),
+            threads=count_threads(self.n_jobs),
         )
 
     def _train(

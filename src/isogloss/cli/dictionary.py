@@ -86,7 +86,9 @@ def build(
     mutual: Annotated[
         bool, typer.Option("--mutual", help="Keep only pairs that are each other's best.")
     ] = False,
-    rounds: Annotated[int, typer.Option(help="Rounds of self-learning.", min=0)] = 0,
+    rounds: Annotated[
+        int | None, typer.Option(help="Rounds of self-learning; 5 for small seeds by default.", min=0)
+    ] = None,
     words: Words = WORDS,
     strict: Strict = False,
     save_model: Annotated[

@@ -5,7 +5,7 @@
 """
 
 from isogloss.engine.base import Engine, Source, tree_reduce
-from isogloss.engine.local import LocalEngine, thread_count
+from isogloss.engine.local import LocalEngine
 from isogloss.engine.sources import Batches, Files, Rows
 
-__all__ = ["Batches", "Engine", "Files", "LocalEngine", "Rows", "Source", "thread_count", "tree_reduce"]
+__all__ = ["Batches", "Engine", "Files", "LocalEngine", "Rows", "Source", "tree_reduce"]

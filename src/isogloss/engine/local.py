@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
-
-from threadpoolctl import ThreadpoolController
 
 from isogloss.engine.base import Source, tree_reduce
 from isogloss.engine.sources import Batches
+from isogloss.linalg.threads import count_threads, one_thread
 
-__all__ = ["LocalEngine", "thread_count"]
+__all__ = ["LocalEngine"]
 
 S = TypeVar("S")
 
@@ -63,22 +61,13 @@ class LocalEngine:
     def _results(
         self, leaf: Callable[..., S], source: Source[Any], broadcast: tuple[Any, ...]
     ) -> Generator[S, None, None]:
-        loaders, workers = source.loaders(), thread_count(self.n_jobs)
+        loaders, workers = source.loaders(), count_threads(self.n_jobs)
         calls = [partial(_call, leaf, load, broadcast) for load in loaders]
         if len(calls) == 1:
             yield calls[0]()
             return
-        with _one_thread():
+        with one_thread():
             yield from _in_threads(calls, workers) if workers > 1 else (call() for call in calls)
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Number of threads that ``n_jobs`` asks for: None is one, -1 one per core, -2 one less."""
-    cores = os.cpu_count() or 1
-    n = 1 if n_jobs is None else n_jobs
-    if n == 0:
-        raise ValueError("n_jobs=0 is no threads at all; use None for one or -1 for all cores")
-    return n if n > 0 else max(1, cores + 1 + n)
 
 
 def _call(leaf: Callable[..., S], load: Callable[[], Any], broadcast: tuple[Any, ...]) -> S:
@@ -88,7 +77,7 @@ def _call(leaf: Callable[..., S], load: Callable[[], Any], broadcast: tuple[Any,
 def _in_threads(calls: Sequence[Callable[[], S]], workers: int) -> Iterator[S]:
     """Results in order; no more of them are waiting than there are workers, and one in hand."""
     # OpenMP remembers its number of threads per thread, so the limit is set in each of them too.
-    with ThreadPoolExecutor(workers, initializer=_one_thread) as pool:
+    with ThreadPoolExecutor(workers, initializer=one_thread) as pool:
         waiting: deque[Future[S]] = deque()
         for call in calls:
             waiting.append(pool.submit(call))
@@ -96,14 +85,3 @@ def _in_threads(calls: Sequence[Callable[[], S]], workers: int) -> Iterator[S]:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def _one_thread() -> Any:
-    """Hold BLAS and OpenMP to one thread, until the end of a ``with`` block if there is one."""
-    return _libraries().limit(limits=1)
-
-
-@cache
-def _libraries() -> Any:
-    """The libraries that have threads of their own; looking for them takes milliseconds."""
-    return ThreadpoolController()

@@ -47,7 +47,8 @@ class MultiBatteryFA(FactorDensity):
     noise_floor : float
         Least share of the variance that is noise: of every direction of a view (full), of every feature
         (diag), of a view's mean variance (isotropic). A constraint of the M-step. Factors that explain a
-        direction entirely (Heywood cases) are common, seldom real, and slow to reach.
+        direction entirely (Heywood cases) are common, seldom real, and slow to reach; below some 1e-5
+        rounding takes over.
     ridge : float
         Fit as if every view had this share of its variance added as independent noise. Full noise needs
         it for a view with no more rows than features.
@@ -176,9 +177,7 @@ class MultiBatteryFA(FactorDensity):
         self._check_parameters()
         given = tuple(f"view{v}" for v in range(len(moments.dims))) if names is None else tuple(names)
         if len(given) != len(moments.dims):
-            raise ValueError(
-                f"{len(given)} names for moments of {len(moments.dims)} views; expected one each"
-            )
+            raise ValueError(f"{len(given)} names for {len(moments.dims)} views; expected one each")
         return self._fit(moments, given, callbacks)
 
     def partial_fit(self, views: Any, y: Any = None) -> Self:

@@ -7,9 +7,9 @@ known, and
 
 Without a floor :math:`(W_v, Q_v)` are free and the maximum is a linear regression,
 :math:`W_v = S_{v\hat z} S_{\hat z\hat z}^{-1}` with :math:`Q_v` the covariance :math:`R` of its residuals. It
-may ask for noise below the floor. In the coordinates in which :math:`R = I` and :math:`W C W^\top` is diagonal, such
-directions are those in which it exceeds one. For one of them alone, with loadings :math:`w` and on the floor,
-the maximum is
+may ask for noise below the floor. In the coordinates in which :math:`R = I` and :math:`W C W^\top` is
+diagonal, such directions are those in which it exceeds one. For one of them alone, with loadings :math:`w`
+and on the floor, the maximum is
 
 .. math:: w = w^* S_{\hat z\hat z} (S_{\hat z\hat z} + \tau C)^{-1}, \qquad
           \tau = 1 - \frac{1 + (w - w^*) S_{\hat z\hat z} (w - w^*)^\top}{\text{floor} + w C w^\top},
@@ -72,9 +72,9 @@ class OneView:
     def floored_maximum(self, floor: float) -> tuple[Array, Array]:
         """Loadings that shrink in the directions whose noise is on the floor."""
         L = np.linalg.cholesky(self.residual)
-        gains, E = eigh(self.zz, self.C, check_finite=False)
+        gains, E = eigh(self.zz, self.C, driver="gvd", check_finite=False)
         Y = solve_triangular(L, self.W, lower=True, check_finite=False) @ self.C @ E
-        explained, U = eigh(Y @ Y.T, check_finite=False)
+        explained, U = eigh(Y @ Y.T, driver="evd", check_finite=False)
         floors = floor * np.square(solve_triangular(L, U, trans="T", lower=True, check_finite=False)).sum(
             axis=0
         )

@@ -18,6 +18,7 @@ __all__ = ["CheckedSpace", "build_space"]
 
 logger = logging.getLogger(__name__)
 
+SMALL_SEED, ROUNDS = 1000, 5
 HELD_SHARE = 0.2
 HELD_WORDS = (50, 1000)
 """Least (if the seed has twice as many) and most source words of a dictionary that are held out."""
@@ -53,7 +54,7 @@ def build_space(
     dictionaries: Sequence[BilingualDictionary],
     model: str = "auto",
     *,
-    rounds: int = 0,
+    rounds: int | None = None,
     rule: str = "csls",
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -75,7 +76,8 @@ def build_space(
         ``'auto'`` tries ``'mbfa'`` and ``'procrustes'`` and takes what does better on the words held out:
         rotations have fewer parameters and win when there are few pairs.
     rounds : int
-        Rounds of self-learning, see :func:`~isogloss.lexicon.refine`.
+        Most rounds of self-learning, see :func:`~isogloss.lexicon.refine`; by default 5 for seeds of fewer
+        than 1,000 pairs, for which it does most, and none for larger ones.
     rule : str
         How held-out words are translated.
     random_state : int
@@ -97,6 +99,8 @@ def build_space(
     if not set(candidates) <= set(MODELS):
         raise ValueError(f"model={model!r}; expected 'auto' or one of {', '.join(MODELS)}")
     seeds = [_covered(one, vectors) for one in dictionaries]
+    if rounds is None:
+        rounds = ROUNDS if sum(map(len, seeds)) < SMALL_SEED else 0
     parts = [_hold_out(one, random_state) for one in seeds]
     held = [part[1] for part in parts]
     results = {}

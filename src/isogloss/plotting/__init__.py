@@ -2,6 +2,7 @@
 
 from isogloss.plotting.alignment import plot_alignment
 from isogloss.plotting.em import plot_free_energy, plot_traces
+from isogloss.plotting.factor import plot_component_choice, plot_factor_knowledge
 from isogloss.plotting.mixture import plot_mixture, plot_mixture_steps
 from isogloss.plotting.multiview import (
     plot_canonical_correlations,
@@ -14,6 +15,8 @@ from isogloss.plotting.multiview import (
 __all__ = [
     "plot_alignment",
     "plot_canonical_correlations",
+    "plot_component_choice",
+    "plot_factor_knowledge",
     "plot_free_energy",
     "plot_loadings",
     "plot_mixture",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from isogloss.corpora.files import PathLike, replacing
 from isogloss.exceptions import IsoglossError
 from isogloss.lexicon import Evaluation, Neighbourhood
-from isogloss.lexicon.files import PathLike, replacing
 from isogloss.plotting.axes import new_axes
 
 __all__ = ["plot_neighbourhood", "plot_precision", "save_picture"]

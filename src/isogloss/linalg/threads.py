@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+__all__ = ["count_threads", "map_threads", "one_thread"]
+
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -24,15 +26,16 @@ def count_threads(n_jobs: int | None) -> int:
 
 def map_threads(task: Callable[[P], R], parts: Sequence[P], n_threads: int) -> list[R]:
     """``task`` of every part, in order."""
-    with _one_thread():
+    with one_thread():
         if n_threads == 1 or len(parts) == 1:
             return [task(part) for part in parts]
         # OpenMP remembers its number of threads per thread, so the limit is set in each of them too.
-        with ThreadPoolExecutor(n_threads, initializer=_one_thread) as pool:
+        with ThreadPoolExecutor(n_threads, initializer=one_thread) as pool:
             return list(pool.map(task, parts))
 
 
-def _one_thread() -> Any:
+def one_thread() -> Any:
+    """Hold BLAS and OpenMP to one thread, until the end of a ``with`` block if there is one."""
     return _libraries().limit(limits=1)
 
 
