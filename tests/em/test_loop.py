@@ -4,6 +4,8 @@ Each row is the number of heads in ten throws of one coin; which coin is hidden 
 """
 
 import dataclasses
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -137,6 +139,19 @@ def test_best_of_takes_the_highest_bound():
     starts = [Coins(np.array([0.5, 0.5])), START]
     results = [run_em(MODEL, full(), start, tol=1e-8) for start in starts]
     assert best_of(results) is results[1]
+
+
+def test_parameters_of_earlier_steps_are_let_go():
+    seen = []
+    alive = []
+
+    def watch(_line, coins):
+        seen.append(weakref.ref(coins))
+        gc.collect()
+        alive.append(sum(ref() is not None for ref in seen))
+
+    run_em(MODEL, full(), START, tol=-np.inf, max_iter=12, callbacks=[watch])
+    assert max(alive) <= 3
 
 
 def test_callback_stops():

@@ -80,9 +80,12 @@ def test_bound_is_the_log_likelihood_and_a_lower_bound_elsewhere(seed, kind, mis
     views = draw_rows(rng, draw_parameters(rng, kind=kind), 30, missing)
     data = prepare(PatternMoments(views.dims).update(views), kind, ridge=ridge)
     p, q = (dataclasses.replace(draw_parameters(rng, kind=kind), mean=rng.normal(size=12)) for _ in "pq")
-    statistic, model = expect(data, p), factor_model(data, floor=1e-6)
+    statistic = expect(data, p)
+    from_sums = expected_log_joint(data, statistic, p) + statistic.entropy
+    assert from_sums == pytest.approx(statistic.log_likelihood, rel=1e-9)
     statistic.parameters_id = parameters_id(p)
-    energy = model.free_energy(statistic, p)
+    energy = factor_model(data, floor=1e-6).free_energy(statistic, p)
+    assert energy.bound == pytest.approx(statistic.log_likelihood, rel=1e-12)
     assert energy.kl == pytest.approx(0.0, abs=1e-9 * abs(energy.bound))
     elsewhere = expected_log_joint(data, statistic, q) + statistic.entropy
     assert elsewhere <= expect(data, q).log_likelihood + 1e-9 * abs(elsewhere)

@@ -163,8 +163,9 @@ class _Climb(Generic[P]):
         """One M-step and the E-step after it: ``ok``, ``fell`` or ``stop``."""
         proposal = self.model.solve(self.statistic, self.parameters)
         self.steps += 1
-        self.path.append(self.parameters)
-        if self.accelerate and len(self.path) == 2:
+        if self.accelerate:
+            self.path.append(self.parameters)
+        if len(self.path) == 2:
             jump = self._jump(proposal)
             self.path.clear()
             if jump is not None:
