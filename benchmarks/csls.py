@@ -2,8 +2,8 @@
 
 Ours takes two passes over the similarities: the means of both sides at once, then the ranking. faiss
 searches in one direction at a time, so that the same takes it three. Accuracy is the share of words whose
-translation comes first. Details: what plain float32 matrix products of the same size take in the same run (the
-mean of many, and the best of them) as a share of what each pass takes, ours and faiss's.
+translation comes first. Details: what plain float32 matrix products of the same size take in the same run
+(the mean of many, and the best of them) as a share of what each pass takes, ours and faiss's.
 """
 
 from typing import Any

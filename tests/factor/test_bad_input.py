@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from isogloss.factor import InterBatteryFA, MultiBatteryFA
 from isogloss.stats import PatternMoments
@@ -144,6 +145,14 @@ def test_rows_of_other_views(views):
         model.partial_fit(list(views)[:2])
     with pytest.raises(ValueError, match="2 names for 3 views"):
         model.fit_moments(PatternMoments(views.dims).update(views), ["en", "de"])
+
+
+def test_a_model_that_was_not_fitted(views):
+    model = MultiBatteryFA()
+    asked = [model.transform, model.posterior, model.impute, model.score, model.bic]
+    for ask in (*asked, lambda rows: model.predict(rows, 0), lambda rows: model.posterior_covariance([0])):
+        with pytest.raises(NotFittedError):
+            ask(views)
 
 
 def test_a_first_batch_that_is_too_small_is_only_collected(views):

@@ -143,7 +143,7 @@ def test_dask_agrees(rng):
 
     views = draw_rows(rng, draw_parameters(rng), 300, 0.3)
     local = MultiBatteryFA(2, batch_rows=50).fit(views)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         far = MultiBatteryFA(2, batch_rows=50, engine=DaskEngine(client)).fit(views)
     assert far.log_likelihood_ == pytest.approx(local.log_likelihood_, rel=1e-12)

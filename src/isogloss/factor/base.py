@@ -84,7 +84,8 @@ class FactorDensity(TransformerMixin, BaseEstimator):
 
     def posterior(self, views: Any) -> Conditional:
         """The Gaussian of the factors of every row, given the views it has."""
-        return factors_of(self.parameters_, self._check_seen(views))
+        views = self._check_seen(views)
+        return factors_of(self.parameters_, views)
 
     def posterior_covariance(self, views: Sequence[int | str]) -> Array:
         """Covariance (k, k) of the factors once the given views are seen, whatever they hold."""
@@ -94,7 +95,8 @@ class FactorDensity(TransformerMixin, BaseEstimator):
 
     def predict(self, views: Any, view: int | str) -> Conditional:
         """The Gaussian of one view of every row, given the other views that the row has."""
-        return conditional(self.parameters_, self._check_seen(views), self._view_index(view))
+        views = self._check_seen(views)
+        return conditional(self.parameters_, views, self._view_index(view))
 
     def impute(self, views: Any) -> Views:
         """The rows with every view; what is missing has its conditional mean given the rest of its row.
@@ -111,7 +113,8 @@ class FactorDensity(TransformerMixin, BaseEstimator):
 
     def score_samples(self, views: Any) -> Array:
         """Log density of every row over the views it has."""
-        return log_density(self.parameters_, self._check_seen(views))
+        views = self._check_seen(views)
+        return log_density(self.parameters_, views)
 
     def log_likelihood(self, views: Any) -> float:
         """Log density of all rows together."""

@@ -22,6 +22,7 @@
 from isogloss.lexicon.building import CheckedSpace, build_space
 from isogloss.lexicon.chance import ChanceTest, chance_test
 from isogloss.lexicon.concepts import concept_table, concept_views
+from isogloss.lexicon.csls import csls_both, csls_means, csls_top_k, unit_rows
 from isogloss.lexicon.dictionaries import BilingualDictionary, Coverage, read_dictionary, write_dictionary
 from isogloss.lexicon.evaluation import Band, Evaluation, evaluate, evaluate_induced
 from isogloss.lexicon.explore import Neighbour, Neighbourhood, neighbourhood
@@ -30,6 +31,7 @@ from isogloss.lexicon.normalising import Normaliser, fit_normaliser
 from isogloss.lexicon.procrustes import Procrustes
 from isogloss.lexicon.reading import read_vectors, read_vectors_with_report
 from isogloss.lexicon.refinement import Refinement, Round, refine
+from isogloss.lexicon.retrieval import Matches, retrieve
 from isogloss.lexicon.seeds import identical_words, numerals
 from isogloss.lexicon.smoothing import smoothed
 from isogloss.lexicon.spaces import WordSpace
@@ -45,6 +47,7 @@ __all__ = [
     "Coverage",
     "Evaluation",
     "InducedDictionary",
+    "Matches",
     "Neighbour",
     "Neighbourhood",
     "Normaliser",
@@ -58,6 +61,9 @@ __all__ = [
     "chance_test",
     "concept_table",
     "concept_views",
+    "csls_both",
+    "csls_means",
+    "csls_top_k",
     "evaluate",
     "evaluate_induced",
     "fit_normaliser",
@@ -71,7 +77,9 @@ __all__ = [
     "read_vectors",
     "read_vectors_with_report",
     "refine",
+    "retrieve",
     "smoothed",
+    "unit_rows",
     "write_dictionary",
     "write_induced",
     "write_vectors",

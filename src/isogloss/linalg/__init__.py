@@ -5,17 +5,20 @@
 ``svd``              randomised SVD and eigenvectors of anything that can be multiplied
 ``whitening``        W with W'((1 − κ)C + κI)W = I, and the rank that was found
 ``cg``               conjugate gradients for many right-hand sides at once
+``topk``             exact nearest neighbours by inner product, blocked, both ways
+``threads``          threads over blocks, with BLAS held to one
 ``psd``              repair and proof of positive semi-definiteness
 ``validation``       checks of arguments, with messages that say what to do
 ==================== ==================================================================
 
-Samples are rows. Everything is computed in float64; float32 input is converted on entry.
+Samples are rows. Everything but ``topk`` is computed in float64; float32 input is converted on entry.
 """
 
 from isogloss.linalg.centred import CentredOperator, centre_kernel
 from isogloss.linalg.cg import CGResult, block_cg
 from isogloss.linalg.psd import Shrinkage, is_psd, nearest_psd, shrink_to_psd
 from isogloss.linalg.svd import randomized_eigh, randomized_svd
+from isogloss.linalg.topk import TopK, rescore, top_k, top_k_both
 from isogloss.linalg.validation import check_count, check_number, check_symmetric, check_vector
 from isogloss.linalg.whitening import Whitening, regularise, whitening_matrix
 
@@ -23,6 +26,7 @@ __all__ = [
     "CGResult",
     "CentredOperator",
     "Shrinkage",
+    "TopK",
     "Whitening",
     "block_cg",
     "centre_kernel",
@@ -35,6 +39,9 @@ __all__ = [
     "randomized_eigh",
     "randomized_svd",
     "regularise",
+    "rescore",
     "shrink_to_psd",
+    "top_k",
+    "top_k_both",
     "whitening_matrix",
 ]
