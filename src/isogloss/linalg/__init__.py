@@ -18,6 +18,7 @@ from isogloss.linalg.centred import CentredOperator, centre_kernel
 from isogloss.linalg.cg import CGResult, block_cg
 from isogloss.linalg.psd import Shrinkage, is_psd, nearest_psd, shrink_to_psd
 from isogloss.linalg.svd import randomized_eigh, randomized_svd
+from isogloss.linalg.threads import count_threads, map_threads, one_thread
 from isogloss.linalg.topk import TopK, rescore, top_k, top_k_both
 from isogloss.linalg.validation import check_count, check_number, check_symmetric, check_vector
 from isogloss.linalg.whitening import Whitening, regularise, whitening_matrix
@@ -34,8 +35,11 @@ __all__ = [
     "check_number",
     "check_symmetric",
     "check_vector",
+    "count_threads",
     "is_psd",
+    "map_threads",
     "nearest_psd",
+    "one_thread",
     "randomized_eigh",
     "randomized_svd",
     "regularise",

@@ -17,7 +17,13 @@ R = TypeVar("R")
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """The number of threads that ``n_jobs`` means: ``None`` is one, ``-1`` one per core."""
+    """The number of threads that ``n_jobs`` means: ``None`` is one, ``-1`` one per core.
+
+    Examples
+    --------
+    >>> count_threads(None), count_threads(3)
+    (1, 3)
+    """
     if n_jobs == 0:
         raise ValueError("n_jobs=0 is no threads at all; use None for one or -1 for all cores")
     n = 1 if n_jobs is None else n_jobs
@@ -25,7 +31,13 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def map_threads(task: Callable[[P], R], parts: Sequence[P], n_threads: int) -> list[R]:
-    """``task`` of every part, in order."""
+    """``task`` of every part, in order.
+
+    Examples
+    --------
+    >>> map_threads(abs, [-1, 2, -3], 2)
+    [1, 2, 3]
+    """
     with one_thread():
         if n_threads == 1 or len(parts) == 1:
             return [task(part) for part in parts]
@@ -35,7 +47,14 @@ def map_threads(task: Callable[[P], R], parts: Sequence[P], n_threads: int) -> l
 
 
 def one_thread() -> Any:
-    """Hold BLAS and OpenMP to one thread, until the end of a ``with`` block if there is one."""
+    """Hold BLAS and OpenMP to one thread, until the end of a ``with`` block if there is one.
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     1 + 1
+    2
+    """
     return _libraries().limit(limits=1)
 
 
