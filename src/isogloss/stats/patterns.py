@@ -79,6 +79,9 @@ class PatternMoments:
         batch = check_views(batch, min_rows=0, dims=self.dims)
         if batch.dims != self.dims:
             raise ValueError(f"the batch has views of {batch.dims} features; expected {self.dims}")
+        if batch.complete:  # looking for patterns takes longer than the sums of narrow rows
+            self._add(tuple(range(len(self.dims))), batch)
+            return self
         for present, rows in batch.patterns():
             views = tuple(np.flatnonzero(present).tolist())
             if views:
@@ -86,6 +89,8 @@ class PatternMoments:
         return self
 
     def _add(self, views: tuple[int, ...], batch: Views) -> None:
+        if not len(batch):
+            return
         sums = self._of(views)
         size = max(1, _BLOCK_BYTES // (8 * sums.width))
         for start in range(0, len(batch), size):
