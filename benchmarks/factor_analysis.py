@@ -1,9 +1,9 @@
 """Factor analysis of one table, 200,000 x 300, 100 factors: views of one column each, and scikit-learn's.
 
 Ours runs to its tolerance; scikit-learn gets 5 iterations, after which it is not as likely yet. Accuracy is
-the log-likelihood per row. Details: how many iterations scikit-learn needs to be as likely (found on 600
-rows that have the same covariance), what they would cost, and our time on the table as one view with
-``noise='diag'``.
+the log-likelihood per row. Details: how many iterations scikit-learn needs to be as likely (300 stands for
+that many or more; found on 600 rows that have the same covariance), what they would cost, and our time on the
+table as one view with ``noise='diag'``.
 """
 
 import warnings
@@ -32,7 +32,10 @@ def main() -> Result:
     with threadpool_limits(limits=1):
         details["one_view_cpu"], _ = measure_seconds(lambda: MultiBatteryFA(FACTORS, noise="diag").fit([x]))
         mine = MultiBatteryFA(FACTORS).fit(columns)
-        details["steps"], details["their_steps"] = mine.n_iter_, steps_to(x, mine.log_likelihood_ / ROWS)
+        details["steps"], details["their_steps_at_least"] = (
+            mine.n_iter_,
+            steps_to(x, mine.log_likelihood_ / ROWS),
+        )
     result = compare(
         "factor_analysis",
         ours=lambda: MultiBatteryFA(FACTORS).fit(columns),
@@ -45,7 +48,7 @@ def main() -> Result:
     )
     per_step = result.peer.cpu_seconds / THEIR_STEPS
     details["their_cpu_per_step"] = per_step
-    details["times_faster_at_equal_likelihood"] = details["their_steps"] * per_step / result.ours.cpu_seconds
+    details["times_faster_at_least"] = details["their_steps_at_least"] * per_step / result.ours.cpu_seconds
     return result
 
 

@@ -163,6 +163,7 @@ def test_polar_maximises_and_survives_what_vanishes(rng):
         np.testing.assert_allclose(X.T @ X, np.eye(k), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_lanczos_and_lapack_find_the_same_eigenvectors(rng):
     sizes = (600, 450)
     problem = random_problem(0, sizes)
