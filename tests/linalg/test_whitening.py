@@ -138,3 +138,14 @@ def test_text_for_a_number_is_a_type_error():
         regularise(np.eye(2), "a lot")
     with pytest.raises(ValueError, match="rank_tol=-1"):
         whitening_matrix(np.eye(2), rank_tol=-1)
+
+
+@pytest.mark.parametrize(
+    ("C", "method"), [([[4.0, 1.0], [1.0, 3.0]], "cholesky"), ([[4.0, 0.0], [0.0, 0.0]], "eigh")]
+)
+def test_rows_are_whitened_as_by_the_matrix(C, method):
+    white, B = whitening_matrix(C), np.arange(6.0).reshape(2, 3)
+    assert white.method == method
+    for rows in (B, np.asfortranarray(B)):
+        np.testing.assert_allclose(white.whiten_rows(rows), white.matrix.T @ rows, atol=1e-15)
+    np.testing.assert_array_equal(B, np.arange(6.0).reshape(2, 3))

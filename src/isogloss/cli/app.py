@@ -3,29 +3,48 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 import isogloss
-from isogloss.cli import align, demo, dictionary, models
+from isogloss.cli.lazy import LazyGroup, Place
 from isogloss.exceptions import IsoglossError
 
 __all__ = ["main"]
 
+
+class _Commands(LazyGroup):
+    """The commands of isogloss."""
+
+    places: ClassVar = {
+        "demo": Place(
+            "isogloss.cli.demo",
+            "demo",
+            "Fit a mixture five ways, add up incomplete views, find what three views share, draw it all.",
+        ),
+        "model": Place("isogloss.cli.models", "model_group", "Look at model files."),
+        "align": Place(
+            "isogloss.cli.align",
+            "align_group",
+            "Links between the words of sentence pairs: isogloss align SRC TGT -o LINKS.",
+        ),
+        "dictionary": Place(
+            "isogloss.cli.dictionary", "dictionary_group", "Bilingual dictionaries from word vectors."
+        ),
+    }
+
+
 app = typer.Typer(
     name="isogloss",
+    cls=_Commands,
     help="One meaning space from many views, and the same story in every language.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.add_typer(models.model_group, name="model")
-app.add_typer(align.align_group, name="align")
-app.add_typer(dictionary.dictionary_group, name="dictionary")
 
 
 def _version(wanted: bool) -> None:

@@ -8,11 +8,9 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from isogloss.exceptions import ModelFileError
 
-__all__ = ["is_state", "kind_of", "public_name", "resolve"]
+__all__ = ["is_estimator", "is_state", "kind_of", "public_name", "resolve"]
 
 _NAME = re.compile(r"isogloss(\.(?!__)[A-Za-z_][A-Za-z0-9_]*)+")
 
@@ -21,13 +19,18 @@ def kind_of(cls: type) -> str | None:
     """``estimator``, ``statistic`` or ``dataclass``: how objects of a class are saved, if at all."""
     if not cls.__module__.startswith("isogloss."):
         return None
-    if issubclass(cls, BaseEstimator):
+    if is_estimator(cls):
         return "estimator"
     if callable(getattr(cls, "arrays", None)) and callable(getattr(cls, "from_arrays", None)):
         return "statistic"
     if dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return "dataclass"
     return None
+
+
+def is_estimator(cls: type) -> bool:
+    """Whether a class is an estimator of scikit-learn's kind; asks without importing scikit-learn."""
+    return any((base.__module__, base.__name__) == ("sklearn.base", "BaseEstimator") for base in cls.__mro__)
 
 
 def is_state(cls: type, name: str) -> bool:

@@ -18,9 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
-from isogloss.io.classes import is_state, kind_of, public_name
+from isogloss.io.classes import is_estimator, is_state, kind_of, public_name
 
 __all__ = ["DTYPES", "MAX_DEPTH", "SPARSE", "Encoder", "Node"]
 
@@ -203,7 +202,7 @@ def _refusal(value: Any, attribute: str) -> str:
         return f"a sparse matrix in {value.format} format; convert it with .tocsr()"
     if cls.__module__.startswith("isogloss."):
         return f"a {name}, which is not a public estimator, statistic or frozen dataclass of isogloss"
-    if isinstance(value, BaseEstimator):
+    if is_estimator(type(value)):
         return f"a {name}, an estimator of another package; keep the arrays that are needed of it"
     if callable(value):
         return f"a Python function, which a model file cannot hold; use a named {attribute}"

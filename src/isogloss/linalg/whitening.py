@@ -35,6 +35,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpocon, dpotrf, dtrtri
 
 from isogloss.linalg.validation import check_number, check_symmetric
@@ -68,6 +69,12 @@ class Whitening:
     rank: int
     eigenvalues: NDArray[np.float64] | None
     method: Literal["cholesky", "eigh"]
+
+    def whiten_rows(self, C: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``matrix.T @ C``, at half the cost where ``matrix`` is triangular."""
+        if self.method == "eigh":
+            return np.asarray(self.matrix.T @ C)
+        return np.asarray(dtrmm(1.0, self.matrix, C, trans_a=1))
 
 
 def regularise(C: Any, ridge: float) -> NDArray[np.float64]:

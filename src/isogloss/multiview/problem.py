@@ -145,11 +145,13 @@ def block_slices(sizes: Sequence[int]) -> list[slice]:
 
 
 def _assemble(moments: ViewMoments, whitenings: Sequence[Whitening], sizes: Sequence[int]) -> Array:
-    A = np.eye(sum(sizes))
+    A = np.zeros((sum(sizes),) * 2)
+    np.fill_diagonal(A, 1.0)
     rows = block_slices(sizes)
     for i in range(len(sizes)):
         for j in range(i + 1, len(sizes)):
-            block = whitenings[i].matrix.T @ moments.covariance(i, j) @ whitenings[j].matrix
+            half = whitenings[j].whiten_rows(moments.covariance(i, j).T)
+            block = whitenings[i].whiten_rows(half.T)
             A[rows[i], rows[j]], A[rows[j], rows[i]] = block, block.T
     return A
 

@@ -25,7 +25,7 @@ __all__ = ["CrossMoments", "about_mean", "column_means", "row_blocks"]
 
 Array = NDArray[np.float64]
 
-_BLOCK_BYTES = 32 * 2**20
+_BLOCK_BYTES = 64 * 2**20
 _BLOCK_ROWS = 65_536
 
 

@@ -1,0 +1,53 @@
+"""A group of commands that imports a command's module only when the command runs.
+
+Each command needs its own part of the library; together they need all of it, which takes longer to
+import than many a command takes to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["LazyGroup", "Place"]
+
+
+class Place(NamedTuple):
+    """Where a command lives, and the line that lists it."""
+
+    module: str
+    attribute: str
+    help: str
+
+    def load(self, name: str) -> Any:
+        """The command itself."""
+        found = getattr(import_module(self.module), self.attribute)
+        if isinstance(found, typer.Typer):
+            command: Any = typer.main.get_group(found)
+            command.name = name
+            return command
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(found)
+        return typer.main.get_command(alone)
+
+
+class LazyGroup(TyperGroup):
+    """Lists its commands from ``places`` and loads the one that is called."""
+
+    places: ClassVar[Mapping[str, Place]] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, place in self.places.items():
+            self.commands[name] = TyperCommand(name, help=place.help)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, loaded; a name that is none gets the usual error."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        if name is None or listed is None:
+            return name, listed, rest
+        return name, self.places[name].load(name), rest

@@ -1,0 +1,53 @@
+"""Commands are listed without being imported, and the list says what the commands say."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from isogloss.cli.app import app
+
+PLACES = typer.main.get_group(app).places
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_the_list_says_what_the_command_says(name):
+    command = PLACES[name].load(name)
+    assert command.name == name
+    assert command.help.split("\n\n")[0].replace("\n", " ") == PLACES[name].help
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_every_command_runs_from_the_list(name):
+    result = CliRunner().invoke(app, [name, "--help"])
+    assert result.exit_code == 0, result.output
+    assert f"isogloss {name}" in result.output or f" {name} " in result.output
+
+
+def test_a_name_that_is_nearly_a_command_is_suggested():
+    result = CliRunner().invoke(app, ["alin"])
+    assert result.exit_code == 2
+    assert "'align'" in result.output
+
+
+def imported_by(*arguments):
+    code = (
+        "import sys\nfrom isogloss.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(*sorted(sys.modules), sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    return set(done.stderr.split())
+
+
+def test_the_list_imports_no_command():
+    assert not imported_by("--help") & {"sklearn", "scipy", *(place.module for place in PLACES.values())}
+
+
+def test_a_command_imports_no_other():
+    modules = imported_by("align", "--help")
+    assert "isogloss.alignment" in modules
+    assert not modules & {"isogloss.lexicon", "isogloss.mixture", "isogloss.cli.demo"}
+    assert "sklearn" not in imported_by("model", "--help")
