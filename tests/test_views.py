@@ -123,8 +123,24 @@ def test_shared_and_patterns_name_the_same_rows():
     assert sorted(rows) == list(range(40))
     for pattern, rows in views.patterns():
         assert (present[rows] == pattern).all()
+        assert (np.diff(rows) > 0).all()
     assert list(views[[]].patterns()) == []
     assert [x.shape for x in views[[]].shared(0, 1)] == [(0, 3), (0, 4)]
+
+
+@pytest.mark.parametrize("n_views", [1, 8, 63, 64, 65, 130])
+def test_patterns_of_many_views_are_sorted_and_distinct(n_views):
+    rng = np.random.default_rng(n_views)
+    kinds = rng.random((12, n_views)) < 0.5
+    kinds[1:3] = kinds[0]
+    kinds[1, -1], kinds[2, 0] = ~kinds[0, -1], ~kinds[0, 0]
+    present = kinds[rng.integers(len(kinds), size=200)]
+    views = Views([np.ones((200, 1))] * n_views, present=present)
+    expected, inverse = np.unique(present, axis=0, return_inverse=True)
+    found = list(views.patterns())
+    np.testing.assert_array_equal([pattern for pattern, _ in found], expected)
+    for k, (_, rows) in enumerate(found):
+        np.testing.assert_array_equal(rows, np.flatnonzero(inverse.ravel() == k))
 
 
 # --------------------------------------------------------------------------------------------- joins

@@ -8,7 +8,8 @@ that touches the world derives from one root::
     ├── EngineError        a cluster could not finish a computation
     ├── VectorFileError    a file of word vectors cannot be read or written
     ├── DictionaryError    a bilingual dictionary is unreadable, empty, or of no use with the vectors
-    └── CorpusError        parallel text or a file of links cannot be read or written
+    ├── CorpusError        parallel text, documents, a corpus or a file of links cannot be read or written
+    └── NetworkFileError   a file of a Bayesian network cannot be read or written
 
     DecreaseError (ArithmeticError)    an EM step made the bound fall and on_decrease='raise'
 """
@@ -20,6 +21,7 @@ __all__ = [
     "EngineError",
     "IsoglossError",
     "ModelFileError",
+    "NetworkFileError",
     "VectorFileError",
 ]
 
@@ -45,7 +47,11 @@ class DictionaryError(IsoglossError):
 
 
 class CorpusError(IsoglossError):
-    """Parallel text or a file of links cannot be read or written; the message names the file and the line."""
+    """Text, a corpus or a file of links cannot be read or written; the message names the file and the line."""
+
+
+class NetworkFileError(IsoglossError):
+    """A file of a Bayesian network cannot be read or written; the message names the file and the line."""
 
 
 class DecreaseError(ArithmeticError):

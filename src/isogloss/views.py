@@ -175,9 +175,13 @@ class Views:
 
     def patterns(self) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
         """Distinct presence patterns and the rows that have each, patterns in sorted order."""
-        kinds, inverse = np.unique(self.present, axis=0, return_inverse=True)
-        for k, pattern in enumerate(kinds):
-            yield pattern, np.flatnonzero(inverse.ravel() == k)
+        if len(self) == 0:
+            return
+        keys = _as_words(self.present)
+        order = np.lexsort(keys.T[::-1])
+        changes = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+        for rows in np.split(order, np.flatnonzero(changes) + 1):
+            yield self.present[rows[0]], rows
 
     def _positions(self, rows: slice | NDArray[Any], view: int) -> slice | NDArray[np.int64]:
         """Where the chosen rows that have ``view`` sit in its matrix."""
@@ -223,6 +227,13 @@ def _as_rows(key: Any, n: int) -> slice | NDArray[Any]:
     if rows.dtype.kind == "b" and len(rows) != n:
         raise IndexError(f"the mask has {len(rows)} entries for {n} rows")
     return rows
+
+
+def _as_words(mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Rows of truth values, 64 to a number, which sort as the rows do."""
+    packed = np.packbits(mask, axis=1)
+    padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+    return np.ascontiguousarray(padded).view(">u8").astype(np.uint64)
 
 
 def _named(data: Mapping[str, Matrix | None], name: str) -> Matrix | None:

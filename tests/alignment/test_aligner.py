@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isogloss.alignment import Aligner, Bitext, Links, WordForms
+from isogloss.alignment import Aligner, Bitext, Links, Priors, WordForms
 from isogloss.alignment.schedule import parse_schedule
 from isogloss.io import load, save
 from tests.alignment.data import planted
@@ -28,6 +28,13 @@ def test_planted_links_are_found(schedule, agreement):
     assert error_rate(aligner.align(pairs), gold) < 0.12
     assert error_rate(aligner.align(pairs, method="intersection"), gold) < 0.12
     assert len(aligner.bits_per_word_) == sum(stage.iterations for stage in parse_schedule(schedule))
+
+
+@pytest.mark.parametrize("pseudo", [0.5, 0.01, 0.001])
+def test_bayes_finds_planted_links_whatever_the_dirichlet(pseudo):
+    pairs, gold = planted(600)
+    aligner = Aligner("1:5", agreement=None, spelling=0, bayes=True, pseudo_count=pseudo).fit(pairs)
+    assert error_rate(aligner.align(pairs), gold) < 0.12
 
 
 def test_four_sentences_of_the_slides():
@@ -120,7 +127,7 @@ def test_added_text_teaches_new_words_and_keeps_the_old():
 def test_a_known_dictionary_decides_what_the_text_leaves_open():
     pairs = [("a b", "x y"), ("a b", "y x")]
     known = [("a", "y", 5.0), ("b", "x", 5.0), ("zebra", "x", 9.0)]
-    aligner = Aligner("1:3", spelling=0).fit(pairs, lexicon=known)
+    aligner = Aligner("1:3", spelling=0, priors=Priors.from_rows(lexicon=known)).fit(pairs)
     assert aligner.align(pairs).to_sets() == [{(0, 1), (1, 0)}, {(0, 0), (1, 1)}]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isogloss.alignment import Aligner, Bitext
+from isogloss.alignment import Aligner, Bitext, FertilityOptions, Priors
 from isogloss.alignment.checkpoint import Checkpoints
 from isogloss.exceptions import CorpusError
 
@@ -46,19 +46,20 @@ def test_quick_iterations_are_written_together(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("aligner", "pairs", "known"),
+    ("aligner", "pairs"),
     [
-        (Aligner("1:3"), PAIRS, ()),
-        (Aligner(null=0.2), PAIRS, ()),
-        (Aligner(), PAIRS[:2], ()),
-        (Aligner(), [*PAIRS[:2], ("house", "bleue")], ()),
-        (Aligner(), [PAIRS[1], PAIRS[0], PAIRS[2]], ()),
-        (Aligner(), PAIRS, [("blue", "bleue", 2.0)]),
+        (Aligner("1:3"), PAIRS),
+        (Aligner(null=0.2), PAIRS),
+        (Aligner(), PAIRS[:2]),
+        (Aligner(), [*PAIRS[:2], ("house", "bleue")]),
+        (Aligner(), [PAIRS[1], PAIRS[0], PAIRS[2]]),
+        (Aligner(priors=Priors.from_rows([("blue", "bleue", 2.0)])), PAIRS),
+        (Aligner(fertility=FertilityOptions(n_classes=2)), PAIRS),
     ],
 )
-def test_other_text_or_settings_are_refused(tmp_path, text, aligner, pairs, known):
+def test_other_text_or_settings_are_refused(tmp_path, text, aligner, pairs):
     checkpoints = Checkpoints(tmp_path / "c", Aligner(), text, seconds=0)
     Aligner().fit(text, on_iteration=lambda progress, line: checkpoints.keep(progress))
     assert Checkpoints(tmp_path / "c", Aligner(n_jobs=2, threshold=0.3), text).load() is not None
     with pytest.raises(CorpusError, match="other text or settings"):
-        Checkpoints(tmp_path / "c", aligner, Bitext.from_pairs(pairs), known).load()
+        Checkpoints(tmp_path / "c", aligner, Bitext.from_pairs(pairs)).load()

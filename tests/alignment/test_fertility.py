@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from isogloss.alignment import Aligner, Bitext, PairTable
+from isogloss.alignment import Aligner, Bitext, FertilityOptions, PairTable
 from isogloss.alignment.distortion import REACH, solve_displacements
-from isogloss.alignment.fertility import FertilityAligner
+from isogloss.alignment.fertility import FertilityTrainer
 from isogloss.alignment.fertility_steps import (
     FertilityParameters,
     FertilitySettings,
@@ -20,6 +20,7 @@ from isogloss.alignment.fertility_steps import (
     climb,
     expect,
     fertility_model,
+    link_probabilities,
     log_probabilities,
 )
 from isogloss.alignment.formats import read_gold
@@ -29,6 +30,7 @@ from isogloss.alignment.score import score_links
 from isogloss.corpora.files import read_lines
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
+from isogloss.io import load, save
 from tests.oracles.fertility import SlowModel
 
 MODELS = ["3", "4", "5"]
@@ -279,37 +281,177 @@ PAIRS = [
 @pytest.mark.parametrize("schedule", ["1:4,3:2", "1:4,hmm:2,4:2", "1:3,hmm:2,3:2,4:2,5:2"])
 def test_threads_and_repetition_make_no_difference(schedule):
     many = PAIRS * 80
-    one = FertilityAligner(schedule, n_classes=4).fit(many)
-    two = FertilityAligner(schedule, n_classes=4, n_jobs=2).fit(Bitext.from_pairs(many))
-    for field in dataclasses.fields(FertilityParameters):
-        assert np.array_equal(getattr(one.parameters_, field.name), getattr(two.parameters_, field.name))
+    one = fertile(schedule).fit(many)
+    two = fertile(schedule, n_jobs=2).fit(Bitext.from_pairs(many))
+    assert_same_state(one, two)
     assert one.align(PAIRS) == two.align(PAIRS)
     assert one.align(PAIRS, method="forward").to_lists()[0] == [(0, 0), (1, 1)]
 
 
+def fertile(schedule="1:3,hmm:2,3:2,4:2", n_classes=4, **settings):
+    return Aligner(schedule, fertility=FertilityOptions(n_classes=n_classes), **settings)
+
+
+def assert_same_state(one, two):
+    for field in dataclasses.fields(FertilityParameters):
+        name = field.name
+        a, b = (getattr(aligner.fertility_.parameters, name) for aligner in (one, two))
+        np.testing.assert_array_equal(a, b, err_msg=name)
+    for name, table in one.fertility_.counts.items():
+        np.testing.assert_array_equal(table, two.fertility_.counts[name], err_msg=name)
+    np.testing.assert_array_equal(one.counts_, two.counts_)
+    for a, b in zip(one.jump_totals_, two.jump_totals_, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_word_can_have_two_words():
-    aligner = FertilityAligner("1:5,hmm:3,3:2,4:3", n_classes=3, spelling=0).fit(PAIRS * 5)
+    aligner = fertile("1:5,hmm:3,3:2,4:3", n_classes=3, spelling=0).fit(PAIRS * 5)
     links = aligner.align([("i do not see", "je ne vois pas")], method="forward").to_sets()[0]
     assert {(0, 0), (3, 2)} <= links
     assert {j for i, j in links if i in (1, 2)} == {1, 3}
-    fertility = aligner.parameters_.fertility_forward
-    flower = aligner.aligner_.source_words_.index("flower")
+    fertility = aligner.fertility_.parameters.fertility_forward
+    flower = aligner.source_words_.index("flower")
     assert fertility[flower].argmax() == 1
 
 
-def test_unseen_words_long_sentences_empty_and_lopsided_pairs():
-    odd = [("", "la"), ("the " * 130, "la " * 130), ("the", "la " * 40), ("the", "")]
-    for schedule in ("1:3,3:1", "1:3,hmm:2,5:1"):
-        aligner = FertilityAligner(schedule, n_classes=3).fit(PAIRS + odd)
-        links = aligner.align([*odd, ("the zebra sleeps", "la zebre dort bien"), *PAIRS])
-        assert len(links) == len(odd) + 1 + len(PAIRS)
-        assert (0, 0) in links.to_sets()[len(odd)]
+ODD = [("", "la"), ("the " * 130, "la " * 130), ("the", "la " * 40), ("the", "")]
 
 
-@pytest.mark.parametrize("schedule", ["1:3,hmm:2", "3:2", "1:2,4:1,3:1", "1:2,4", "1:2,6:1", "1:2,3:1,hmm:2"])
+@pytest.mark.parametrize("schedule", ["1:3,3:1", "1:3,hmm:2,5:1"])
+def test_unseen_words_long_sentences_empty_and_lopsided_pairs(schedule):
+    aligner = fertile(schedule, n_classes=3).fit(PAIRS + ODD)
+    for method in ("agreed", "grow-diag-final-and"):
+        links = aligner.align([*ODD, ("the zebra sleeps", "la zebre dort bien"), *PAIRS], method=method)
+        assert len(links) == len(ODD) + 1 + len(PAIRS)
+        assert (0, 0) in links.to_sets()[len(ODD)]
+    simple = Aligner(schedule.rpartition(",")[0]).fit(PAIRS + ODD)
+    long = aligner.posterior(*ODD[1])
+    assert long.forward.sum(axis=0).min() > 0.5
+    assert long.forward.shape == simple.posterior(*ODD[1]).forward.shape
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_links_have_the_probabilities_of_all_alignments_when_all_are_looked_at(model):
+    toy = Toy(TEXT)
+    settings = FertilitySettings(model, search="all")
+    found = link_probabilities(settings, toy.classes, toy.batch(), toy.parameters)
+    for d in (0, 1):
+        for s in range(len(TEXT)):
+            (e, f), slow = toy.words(s, d), toy.slow(model, d)
+            wanted = slow_links(slow, e, f)
+            got = found[d][toy.bitext.cells[s] : toy.bitext.cells[s + 1]]
+            shape = (len(e), len(f)) if d == 0 else (len(f), len(e))
+            got = got.reshape(shape) if d == 0 else got.reshape(shape).T
+            np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def slow_links(slow, e, f):
+    """Posteriors of links by definition: shares of the alignments that have them."""
+    out, total = np.zeros((len(e), len(f))), 0.0
+    for a in itertools.product(range(-1, len(e)), repeat=len(f)):
+        if 2 * a.count(-1) > len(f) or max(map(a.count, range(len(e)))) > 3:
+            continue
+        p = slow.probability(e, f, list(a))
+        total += p
+        for j, i in enumerate(a):
+            if i >= 0:
+                out[i, j] += p
+    return out / total
+
+
+@pytest.mark.parametrize("schedule", ["1:3,3:2", "1:3,hmm:2,3:2,4:2", "1:3,hmm:1,5:2"])
+def test_posteriors_are_shares_and_agreed_links_follow_them(schedule):
+    aligner = fertile(schedule, threshold=0.4).fit(PAIRS * 5)
+    links = aligner.align(PAIRS)
+    for s, pair in enumerate(PAIRS):
+        posterior = aligner.posterior(*pair)
+        assert posterior.forward.sum(axis=0).max() <= 1 + 1e-5
+        assert posterior.backward.sum(axis=1).max() <= 1 + 1e-5
+        wanted = {tuple(cell) for cell in np.argwhere(posterior.agreed > 0.4).tolist()}
+        assert links.to_sets()[s] == wanted
+
+
+@pytest.mark.parametrize("stop", range(1, 9))
+def test_stopping_anywhere_and_going_on_is_going_through(tmp_path, stop):
+    schedule = "1:2,hmm:2,3:2,4:2"
+    whole = fertile(schedule).fit(PAIRS)
+    kept = []
+    fertile(schedule).fit(PAIRS, on_iteration=lambda place, line: kept.append(place) or len(kept) == stop)
+    save(kept[-1], tmp_path / "progress")
+    resumed = fertile(schedule).fit(PAIRS, resume=load(tmp_path / "progress"))
+    assert_same_state(whole, resumed)
+    assert resumed.align(PAIRS) == whole.align(PAIRS)
+    assert len(whole.bits_per_word_) == 8
+
+
+def test_a_stage_that_goes_on_climbs_from_where_it_climbed_before(monkeypatch):
+    kept, begun = [], []
+    fertile().fit(PAIRS, on_iteration=lambda place, line: kept.append(place))
+    plain = FertilityTrainer.batches
+    monkeypatch.setattr(
+        FertilityTrainer,
+        "batches",
+        lambda self, text, starts, *rest: begun.append(starts) or plain(self, text, starts, *rest),
+    )
+    fertile().fit(PAIRS, resume=kept[-1])
+    assert len(begun) == 1
+    for used, wanted in zip(begun[0], kept[-1].fertility.starts, strict=True):
+        np.testing.assert_array_equal(used, wanted)
+
+
+def test_a_saved_model_aligns_alike(tmp_path):
+    aligner = fertile().fit(PAIRS)
+    save(aligner, tmp_path / "model")
+    again = load(tmp_path / "model", expected=Aligner)
+    new = [("i do not see the zebra", "je ne vois pas le zebre"), *PAIRS]
+    for method in ("agreed", "forward", "grow-diag-final-and"):
+        assert again.align(new, method=method) == aligner.align(new, method=method)
+    again.partial_fit(PAIRS)
+
+
+@pytest.mark.parametrize("schedule", ["1:3,3:2", "1:3,hmm:2,3:2,4:2", "1:3,hmm:2,5:2"])
+def test_batches_and_the_index_change_nothing_that_matters(schedule):
+    many = PAIRS * 10
+    whole = fertile(schedule, keep_index=True).fit(many)
+    assert_same_state(fertile(schedule, keep_index=False).fit(many), whole)
+    split = fertile(schedule, batch_pairs=17).fit(many)
+    p, q = split.fertility_.parameters, whole.fertility_.parameters
+    np.testing.assert_allclose(p.lexicon, q.lexicon, atol=1e-4)
+    np.testing.assert_allclose(p.fertility_forward, q.fertility_forward, atol=1e-4)
+
+
+@pytest.mark.parametrize("schedule", ["1:3,3:2", "1:3,hmm:2,3:2,4:2", "1:3,hmm:2,5:2"])
+def test_added_text_counts_beside_the_old(schedule):
+    aligner = fertile(schedule, spelling=0).fit(PAIRS * 10)
+    before = {name: table.copy() for name, table in aligner.fertility_.counts.items()}
+    never = aligner.source_words_.index("not")
+    fertility = aligner.fertility_.parameters.fertility_forward[never]
+    aligner.partial_fit([("i do not run", "je ne cours pas"), ("run", "cours")])
+    after = aligner.fertility_
+    old, new = before["fertility_forward"], after.counts["fertility_forward"]
+    assert new.sum() == pytest.approx(old.sum() + 5, abs=1e-6)
+    assert after.counts["scalars_forward"][2] == before["scalars_forward"][2] + 5
+    np.testing.assert_allclose(after.parameters.fertility_forward[never], fertility, atol=0.05)
+    assert aligner.align([("the house", "la maison"), ("run", "cours")]).to_sets() == [
+        {(0, 0), (1, 1)},
+        {(0, 0)},
+    ]
+
+
+def test_a_stop_among_the_simple_models_leaves_a_simple_model():
+    aligner = fertile().fit(PAIRS * 5, on_iteration=lambda place, line: place.stage == 1)
+    assert aligner.fertility_ is None
+    assert aligner.align([("the house", "la maison")]).to_sets() == [{(0, 0), (1, 1)}]
+    with pytest.raises(ValueError, match="no model with fertilities"):
+        _ = aligner.fertility_table_
+
+
+@pytest.mark.parametrize(
+    "schedule", ["3:2", "1:2,4:1,3:1", "1:2,4", "1:2,6:1", "1:2,3:1,hmm:2", "1:2,3:1,3:2"]
+)
 def test_schedules_that_cannot_be(schedule):
     with pytest.raises(ValueError, match="schedule="):
-        FertilityAligner(schedule).fit(PAIRS)
+        Aligner(schedule).fit(PAIRS)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +466,7 @@ def test_schedules_that_cannot_be(schedule):
 )
 def test_settings_that_cannot_be(setting):
     with pytest.raises(ValueError, match=f"{next(iter(setting))}="):
-        FertilityAligner(**setting).fit(PAIRS)
+        Aligner(fertility=FertilityOptions(**setting)).fit(PAIRS)
 
 
 def test_too_many_alignments_to_enumerate_are_refused():
@@ -334,7 +476,7 @@ def test_too_many_alignments_to_enumerate_are_refused():
 
 
 def test_a_clone_has_the_same_settings():
-    aligner = FertilityAligner("1:2,3:1", null=0.1, n_classes=7)
+    aligner = fertile("1:2,3:1", null=0.1, n_classes=7)
     assert clone(aligner).get_params() == aligner.get_params()
 
 
@@ -354,7 +496,5 @@ def test_model_4_beats_the_hmm_on_hansards():
     pairs = [(e.decode().split(), f.decode().split()) for e, f in zip(*sides, strict=True)]
     test, gold = pairs[3000:], read_gold(folder / "test.gold")
     simple = Aligner("1:5,hmm:5", agreement=None).fit(pairs).align(test, method="intersection")
-    fertile = (
-        FertilityAligner("1:5,hmm:5,3:3,4:3", agreement=None).fit(pairs).align(test, method="intersection")
-    )
+    fertile = Aligner("1:5,hmm:5,3:3,4:3", agreement=None).fit(pairs).align(test, method="intersection")
     assert score_links(fertile, gold).aer < score_links(simple, gold).aer - 0.01

@@ -23,6 +23,31 @@ MODELS = ["1", "2", "diagonal", "hmm"]
 SHORT = [("a b c", "x y"), ("b a", "y x z"), ("c", "z x"), ("a b", "y"), ("", "x"), ("c b a", "z y x")]
 
 
+@pytest.mark.parametrize("columns", [None, 1, 2])
+def test_lexicon_equals_its_definition(columns):
+    _, table = planted_table()
+    rng = np.random.default_rng(3)
+    counts = rng.gamma(0.3, size=(len(table), 2))
+    counts[rng.random(len(table)) < 0.2] = 0
+    pairs = None if columns is None else rng.random((len(table), columns)).astype(np.float32)
+    prior = LexicalPrior(pairs=pairs[:, 0] if columns == 1 else pairs, each=0.1)
+    lexicon, posterior = solve_lexicon(table, counts, prior)
+    expected = oracle.normalised_lexicon(table, counts, 0.1, 0.0 if pairs is None else pairs)
+    np.testing.assert_allclose(lexicon, expected, rtol=1e-6)
+    assert posterior.size == 0
+
+
+def test_words_without_counts_have_an_empty_lexicon():
+    _, table = planted_table()
+    lexicon, _ = solve_lexicon(table, np.zeros((len(table), 2)), LexicalPrior())
+    np.testing.assert_array_equal(lexicon, 0.0)
+
+
+def planted_table():
+    bitext = Bitext.from_pairs(SHORT)
+    return bitext, PairTable.of(bitext)
+
+
 def random_parameters(bitext, table, layout, seed=0):
     rng = np.random.default_rng(seed)
     classes = tuple(

@@ -57,7 +57,7 @@ def test_the_command_may_be_named_and_options_may_come_first(text):
     assert Path("a").read_bytes() == Path("b").read_bytes() == Path("c").read_bytes()
 
 
-@pytest.mark.parametrize("command", ["run", "apply", "lexicon", "score", "show"])
+@pytest.mark.parametrize("command", ["run", "apply", "lexicon", "jumps", "fertility", "score", "show"])
 def test_help_names_every_command(command):
     assert command in align("--help").output
     assert "Usage" in align(command, "--help").output
@@ -135,6 +135,11 @@ def test_strict_stops_at_the_first_bad_pair(text):
         ["en", "fr"],
         ["en", "fr", "-o", "out", "--method", "union", "--probabilities"],
         ["en", "fr", "-o", "out", "--method", "best"],
+        ["en", "fr", "-o", "out", "--agreement", "some"],
+        ["en", "fr", "-o", "out", "--schedule", "3:2"],
+        ["en", "fr", "-o", "out", "--null", "2"],
+        ["en", "fr", "-o", "out", "--bayes"],
+        ["en", "fr", "-o", "out", "--prune", "1"],
         ["show", "en", "fr"],
         ["show", "en", "fr", "--gold", "out", "-n", "99"],
     ],
@@ -243,6 +248,75 @@ def test_the_lexicon_is_a_table(text):
     assert 8 < float(best["house"][4]) < 10
     align("lexicon", "m", "-o", "lex", "--least", "8.5")
     assert len(Path("lex").read_text().splitlines()) < len(rows)
+
+
+FERTILE = ("--schedule", "1:3,hmm:3,3:2,4:1")
+
+
+def test_what_one_text_taught_helps_with_another(text):
+    align("en", "fr", "-o", "out", "--model", "m", *FERTILE)
+    known = []
+    for what in ("lexicon", "jumps", "fertility"):
+        report = json.loads(align(what, "m", "-o", f"{what}.tsv", "--json").stdout)
+        assert report["output"] == f"{what}.tsv"
+        assert f"{what}.tsv: " in align(what, "m", "-o", f"{what}.tsv").stdout
+        known += [f"--{what}", f"{what}.tsv"]
+    Path("small.en").write_text("a house the flower\n")
+    Path("small.fr").write_text("la fleur une maison\n")
+    small = ("small.en", "small.fr", "--spelling", "0", *FERTILE)
+    align(*small, "-o", "alone")
+    align(*small, "-o", "helped", *known)
+    assert Path("helped").read_text() == "0-2 1-3 2-0 3-1\n" != Path("alone").read_text()
+    align(*small, "-o", "none", *known[:2], "--prior-weight", "0")
+    assert Path("none").read_bytes() == Path("alone").read_bytes()
+
+
+def test_fertilities_need_a_model_that_has_them(text):
+    align("en", "fr", "-o", "out", "--model", "m")
+    assert "no model with fertilities" in align("fertility", "m", "-o", "f", code=2).output.replace("\n", " ")
+    assert not Path("f").exists()
+    Path("f").write_text("direction\tword\tfertility\tcount\nforward\thouse\t1\t2\n")
+    align("en", "fr", "-o", "out", "--fertility", "f", code=2)
+    align("en", "fr", "-o", "out", "--fertility", "f", *FERTILE)
+
+
+def test_settings_reach_the_aligner(text):
+    options = {
+        "--agreement": "product",
+        "--null": 0.2,
+        "--spelling": 0.5,
+        "--pseudo-count": 0.01,
+        "--interpolate": 0.25,
+        "--prune": 1e-7,
+    }
+    align("en", "fr", "-o", "out", "--model", "m", *(part for pair in options.items() for part in pair))
+    settings = io.load("m", expected=Aligner).get_params()
+    assert {f"--{name.replace('_', '-')}": settings[name] for name in ("agreement", "null", "spelling")} == {
+        name: options[name] for name in ("--agreement", "--null", "--spelling")
+    }
+    assert (settings["pseudo_count"], settings["interpolate"], settings["prune"]) == (0.01, 0.25, 1e-7)
+    align("en", "fr", "-o", "out", "--model", "m", "--agreement", "none", "--bayes", "--pseudo-count", "0.1")
+    settings = io.load("m", expected=Aligner).get_params()
+    assert (settings["agreement"], settings["bayes"]) == (None, True)
+
+
+def test_text_kept_on_disk_is_aligned_alike_and_leaves_nothing_there(text):
+    Path("scratch").mkdir()
+    align("en", "fr", "-o", "memory")
+    align("en", "fr", "-o", "disk", "--disk", "scratch")
+    assert Path("disk").read_bytes() == Path("memory").read_bytes()
+    assert files(Path("scratch")) == []
+    assert "is not a folder" in str(align("en", "fr", "-o", "x", "--disk", "absent", code=1).exception)
+
+
+def test_fertility_models_go_on_where_they_stopped(text, monkeypatch):
+    align("en", "fr", "-o", "whole", *FERTILE)
+    with monkeypatch.context() as patch:
+        patch.setattr(AlignProgress, "advance", Interrupt(after=8))
+        align("en", "fr", "-o", "out", *FERTILE, code=130)
+    assert "out.checkpoint" in files(text)
+    align("en", "fr", "-o", "out", *FERTILE, "--resume")
+    assert Path("out").read_bytes() == Path("whole").read_bytes()
 
 
 def test_score_reads_pharaoh_and_naacl(text):

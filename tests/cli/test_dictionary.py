@@ -176,3 +176,16 @@ def test_wrong_usage_is_code_two(arguments):
 def test_two_files_of_one_language_must_be_named(folder, tmp_path):
     both = ["--src", folder / "en.vec", "--tgt", folder / "en.vec", "-o", tmp_path / "o"]
     assert call("build", *both).exit_code == 2
+
+
+def test_a_seed_of_chance_is_left_out_and_said(folder, tmp_path):
+    wrong = tmp_path / "en-de.tsv"
+    wrong.write_text("".join(f"en{i}\tde{(7 * i + 3) % 60}\n" for i in range(60)))
+    languages = [*between(folder), "--also", folder / "de.vec"]
+    seeds = ["--seed", folder / "seed.tsv", "--seed", folder / "de-it.tsv", "--seed", wrong]
+    options = ["--model", "mbfa", "--rounds", 0, "-o", tmp_path / "o.tsv"]
+    result = call("build", *languages, *seeds, *options)
+    assert result.exit_code == 0, result.output
+    said = {line.split(":")[0].strip(): line for line in result.stdout.splitlines() if "by chance" in line}
+    assert {name for name, line in said.items() if "left out" in line} == {"en-de"}
+    assert said.keys() == {"en-it", "de-it", "en-de"}

@@ -218,6 +218,22 @@ class TestAcceleration:
         assert result.converged
         assert "squarem" not in {line.kind for line in result.trace}
 
+    def test_a_jump_that_gains_nothing_is_not_the_end(self):
+        """Jumps that stay where they are leave plain EM with every second step."""
+        here = []
+        stays = dataclasses.replace(MODEL, unpack=lambda _v, _like: here[-1])
+        result = run_em(
+            stays,
+            full(stays, rows=slow_rows()),
+            self.START,
+            tol=1e-12,
+            max_iter=20_000,
+            accelerate=True,
+            callbacks=[lambda _line, coins: here.append(coins)],
+        )
+        assert "squarem" in {line.kind for line in result.trace}
+        assert result.bound == pytest.approx(self.climb().bound, rel=1e-8)
+
     def test_needs_steps_that_leave_no_trace(self):
         expectation = IncrementalExpectation(MODEL, Rows(HEADS, batch_rows=2), LocalEngine())
         with pytest.raises(ValueError, match="full E-steps"):

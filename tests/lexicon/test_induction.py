@@ -12,6 +12,7 @@ from isogloss.lexicon import (
     WordSpace,
     WordVectors,
     build_space,
+    building,
     chance_test,
     evaluate,
     evaluate_induced,
@@ -98,16 +99,15 @@ def test_tables_of_something_else_are_refused(tmp_path, text, message):
 
 
 def by_hand():
-    """Four words whose translations are at places 1, 2, 3 and nowhere."""
+    """Two languages of four words in one space."""
     en = WordVectors(["a", "b", "c", "d"], np.eye(4), "en")
     rows = np.array([[9, 2, 1, 4], [0, 3, 2, 3], [0, 0, 3, 2], [0, 0, 0, 1.0]])
     de = WordVectors(["A", "B", "C", "D"], rows, "de")
-    gold = BilingualDictionary("en", "de", [("a", "A"), ("b", "A"), ("b", "C"), ("x", "D"), ("c", "Y")])
-    return {"en": en, "de": de}, gold
+    return {"en": en, "de": de}
 
 
 def test_figures_by_hand():
-    placed, _ = by_hand()
+    placed = by_hand()
     gold = BilingualDictionary("en", "de", [("a", "A"), ("b", "A"), ("d", "C"), ("x", "D"), ("c", "Y")])
     result = evaluate(placed, gold, rule="cosine", depth=3, bands=[1])
     order = {q: induce(placed["en"], placed["de"], [q], k=4, rule="cosine").pairs for q in "abd"}
@@ -128,10 +128,14 @@ def test_figures_by_hand():
 
 
 def test_any_of_several_translations_is_right():
-    placed, gold = by_hand()
-    result = evaluate(placed, gold, rule="cosine", depth=4)
-    one = [BilingualDictionary("en", "de", [("b", t)]) for t in "AC"]
-    assert result.ranks[1] == min(evaluate(placed, g, rule="cosine", depth=4).ranks[0] for g in one)
+    placed = by_hand()
+
+    def rank(translations):
+        gold = BilingualDictionary("en", "de", [("b", t) for t in translations])
+        return evaluate(placed, gold, rule="cosine", depth=4).ranks[0]
+
+    assert rank("A") != rank("C")
+    assert rank("AC") == rank("CA") == min(rank("A"), rank("C"))
 
 
 def test_a_dictionary_is_evaluated_as_its_space_is(placed):
@@ -227,3 +231,63 @@ def test_neighbours_in_all_languages_at_once(placed):
     assert only.neighbours[1:] == around.of("de")
     with pytest.raises(DictionaryError, match="'dog' is not among the 400 words of 'en'"):
         neighbourhood(placed, "dog", "en")
+
+
+THREE = ("en", "de", "it")
+
+
+def chain(*more):
+    """English with German and German with Italian, and whatever else is given."""
+    return [dictionary("en", "de", range(150)), dictionary("de", "it", range(150)), *more]
+
+
+def test_a_pair_without_a_dictionary_goes_by_way_of_others():
+    vectors = languages(THREE)
+    built = build_space(vectors, chain(), "mbfa", rounds=0)
+    assert [test.name for test in built.tests] == ["en-de", "de-it"]
+    held = dictionary("en", "it", range(200, 400))
+    assert evaluate(built.space.place(vectors), held).precision() > 0.5
+
+
+def test_a_dictionary_too_small_to_test_is_used_where_others_connect_its_languages():
+    vectors = languages(THREE)
+    built = build_space(vectors, chain(dictionary("en", "it", range(150, 155))), "mbfa", rounds=0)
+    assert [test.name for test in built.tests] == ["en-de", "de-it"]
+    assert built.space.n_rows == 150 + 150 + 5 + 3 * 400
+    alone = [dictionary("en", "de", range(150)), dictionary("de", "it", range(5))]
+    with pytest.raises(DictionaryError, match="de-it has 5 words with vectors; at least 10"):
+        build_space(vectors, alone, "mbfa", rounds=0)
+
+
+def test_a_dictionary_of_chance_is_left_out_where_others_connect_its_languages(rng, caplog):
+    vectors = languages(THREE)
+    places = zip(range(60), rng.permutation(60), strict=True)
+    wrong = BilingualDictionary("en", "it", [(f"en{i}", f"it{j}") for i, j in places])
+    built = build_space(vectors, chain(wrong), "mbfa", rounds=0)
+    assert [test.passed for test in built.tests] == [True, True, False]
+    assert "left out, because it is no better than chance: en-it: " in caplog.text
+    assert built.space.n_rows == 150 + 150 + 3 * 400
+    with pytest.raises(DictionaryError, match=r"no better than chance: en-it: \d+ of \d+ [^;]*\. Check"):
+        build_space(vectors, [dictionary("en", "de", range(150)), wrong], "mbfa", rounds=0)
+
+
+def test_what_a_caller_keeps_out_stays_out_while_models_are_tried(vectors, monkeypatch):
+    unseen, fitted = dictionary(*PAIR, range(100, 150)), []
+
+    def watched(*arguments, **options):
+        fitted.append(options["exclude"])
+        return refine(*arguments, **options)
+
+    monkeypatch.setattr(building, "refine", watched)
+    built = build_space(vectors, [dictionary(*PAIR, range(150))], "mbfa", rounds=0, exclude=[unseen])
+    assert built.space.n_rows == 100 + 2 * 400
+    assert [unseen in given for given in fitted] == [True, True]
+
+
+def test_the_name_of_a_language_is_that_of_the_mapping(vectors):
+    """Whatever the vectors call themselves, pairs found in self-learning must be between known languages."""
+    named = {"english": vectors["en"], "german": vectors["de"]}
+    seed = BilingualDictionary("english", "german", dictionary(*PAIR, range(60)).pairs)
+    refined = refine(named, [seed], rounds=1, model="procrustes")
+    assert refined.rounds[1].pairs > 0
+    assert refined.space.n_rows > 60

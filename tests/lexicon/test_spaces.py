@@ -5,7 +5,8 @@ import pytest
 
 from isogloss import io
 from isogloss.factor import InterBatteryFA, MultiBatteryFA
-from isogloss.lexicon import Procrustes, WordSpace, evaluate, smoothed
+from isogloss.lexicon import BilingualDictionary, Procrustes, WordSpace, concept_table, evaluate, smoothed
+from isogloss.lexicon.spaces import _smoothing
 from isogloss.stats import PatternMoments
 from isogloss.views import Views
 from tests.lexicon.data import dictionary, languages
@@ -123,6 +124,35 @@ def test_smoothing_is_a_ridge_for_every_pattern(rng):
     assert smoothed(views, 0.0) is views
     with pytest.raises(ValueError, match="strength=-1"):
         smoothed(views, -1)
+
+
+@pytest.mark.parametrize(("words", "strength"), [(20, 3.0), (200, 0.3)])
+def test_fewer_pairs_are_smoothed_more(vectors, words, strength):
+    """Six times the dimensions of the narrower vectors, ten, over the pairs."""
+    seed = [dictionary("en", "fr", range(words))]
+    two = {"en": vectors["en"], "fr": languages(("fr",), dims=(12,), seed=1)["fr"]}
+    default, explicit, other = (
+        WordSpace.learn(two, seed, "ibfa", n_components=2, smoothing=given)
+        for given in (None, strength, 1.1 * strength)
+    )
+    np.testing.assert_array_equal(default.weight, explicit.weight)
+    assert not np.allclose(default.weight, other.weight)
+
+
+def test_smoothing_goes_by_the_pairs_of_two_languages(vectors):
+    """Neither words of their own nor further dictionaries make it weaker, and it has bounds."""
+    many = {f"x{v}": vectors["en"] for v in range(3)}
+    tables = [concept_table(many, seeds(n), monolingual=alone) for n, alone in ((40, 0), (40, 400))]
+    assert [_smoothing(many, table) for table in tables] == [1.5, 1.5]
+    assert _smoothing(many, concept_table(many, seeds(2))) == 10.0
+    wide = np.tile([[0, 0, -1]], (10_000, 1))
+    assert _smoothing(many, wide) == 0.1
+
+
+def seeds(n):
+    """Three dictionaries of ``n`` pairs each between languages with the same words."""
+    pairs = [(f"en{i}", f"en{i}") for i in range(n)]
+    return [BilingualDictionary(f"x{v}", f"x{(v + 1) % 3}", pairs) for v in range(3)]
 
 
 def scatter(pattern):

@@ -191,3 +191,18 @@ def test_kernels_refuse_wrong_shapes():
         kernels.select_rows(block, bias[:2], 0, *heaps(2, 1))
     with pytest.raises(TypeError):
         kernels.select_rows(block, bias, 0, np.zeros((2, 1)), heaps(2, 1)[1])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 3])
+@pytest.mark.parametrize("kept", [0, 2, 9, 40])
+def test_targets_can_be_left_out(rng, kept, n_jobs):
+    x, y, bias = vectors(rng, 30), vectors(rng, 60), np.full(60, -np.inf)
+    chosen = np.sort(rng.permutation(60)[:kept])
+    bias[chosen] = rng.normal(size=kept)
+    got = top_k(x, y, 5, bias=bias, n_jobs=n_jobs, block=(8, 16))
+    if kept:
+        expected = twin.top_k(x, y[chosen], min(kept, 5), bias[chosen])
+        np.testing.assert_array_equal(got.indices[:, :kept], chosen[expected[1]])
+        np.testing.assert_array_equal(got.scores[:, :kept], expected[0])
+    assert (got.indices[:, kept:] == -1).all()
+    assert np.isneginf(got.scores[:, kept:]).all()

@@ -81,3 +81,14 @@ def by_enumeration(*args, **kwargs):
         if p > top:
             best, top = path, p
     return total, links / total, nulls / total, best
+
+
+def normalised_lexicon(table, counts, each=0.0, pairs=0.0):
+    """t(f|e) and t(e|f) of every pair: counts and pseudo-counts over their sums per word."""
+    full = counts + each + np.asarray(pairs)
+    out = np.empty_like(full)
+    for direction, words in enumerate((table.sources, table.columns)):
+        sums = np.zeros(max(table.shape))
+        np.add.at(sums, words, full[:, direction])
+        out[:, direction] = full[:, direction] / np.maximum(sums[words], np.finfo(float).tiny)
+    return out

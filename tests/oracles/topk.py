@@ -34,6 +34,12 @@ def top_k(queries, targets, k, bias=0.0):
     return best_of_rows(products(queries, targets) + bias, k)
 
 
+def rounded_scores(codes, worth, targets, scales, bias):
+    """Products of query bytes, less 64, with target bytes, times what they are worth, in float32."""
+    sums = (codes.astype(np.int64) - 64) @ targets.astype(np.int64).T
+    return sums.astype(np.float32) * (scales * worth[:, None]) + bias
+
+
 def unit(x):
     return np.asarray(x) / np.linalg.norm(x, axis=1, keepdims=True)
 

@@ -3,7 +3,8 @@
 from isogloss.alignment.aligner import Aligner, Posterior
 from isogloss.alignment.bitext import Bitext, Sentences, Vocabulary, WordForms
 from isogloss.alignment.classes import exchange_classes
-from isogloss.alignment.fertility import FertilityAligner
+from isogloss.alignment.fertility import FertilityOptions
+from isogloss.alignment.fertility_state import FertilityState
 from isogloss.alignment.fertility_steps import FertilityParameters
 from isogloss.alignment.formats import (
     Gold,
@@ -17,6 +18,8 @@ from isogloss.alignment.formats import (
 from isogloss.alignment.itg import itg_links
 from isogloss.alignment.links import Links
 from isogloss.alignment.pairs import PairTable
+from isogloss.alignment.prior_files import read_priors, write_fertilities, write_jumps
+from isogloss.alignment.priors import Priors
 from isogloss.alignment.render import AlignmentPicture
 from isogloss.alignment.schedule import Progress, Stage
 from isogloss.alignment.score import AlignmentScore, score_links
@@ -29,12 +32,14 @@ __all__ = [
     "AlignmentPicture",
     "AlignmentScore",
     "Bitext",
-    "FertilityAligner",
+    "FertilityOptions",
     "FertilityParameters",
+    "FertilityState",
     "Gold",
     "Links",
     "PairTable",
     "Posterior",
+    "Priors",
     "Progress",
     "Sentences",
     "Stage",
@@ -45,9 +50,12 @@ __all__ = [
     "read_gold",
     "read_naacl",
     "read_pharaoh",
+    "read_priors",
     "score_links",
     "symmetrise",
+    "write_fertilities",
     "write_gold",
+    "write_jumps",
     "write_naacl",
     "write_pharaoh",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self, cast
 
@@ -12,27 +11,28 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.alignment.bitext import Bitext, Sentences, Vocabulary, WordForms
+from isogloss.alignment.bitext import Bitext, Vocabulary, WordForms
+from isogloss.alignment.checks import check_settings
 from isogloss.alignment.decode import Reader
-from isogloss.alignment.knowledge import extend_parameters, lexical_prior, word_classes
+from isogloss.alignment.fertility import FertilityOptions, FertilityTrained
+from isogloss.alignment.fertility_state import FertilityReader, FertilityState
+from isogloss.alignment.knowledge import extend_parameters, word_classes
+from isogloss.alignment.learning import Learner, longest, simple_reader
 from isogloss.alignment.lexical import LexicalPrior, solve_lexicon
 from isogloss.alignment.links import Links
-from isogloss.alignment.pairs import IndexedBitext, PairTable
-from isogloss.alignment.positions import PositionLayout
-from isogloss.alignment.schedule import Progress, Stage, parse_schedule
-from isogloss.alignment.steps import AGREEMENTS, TABLED, AlignmentParameters, Settings, start
+from isogloss.alignment.pairs import PairTable
+from isogloss.alignment.priors import FertilityRow, JumpRow, Priors
+from isogloss.alignment.schedule import Progress, Stage
+from isogloss.alignment.steps import AlignmentParameters
 from isogloss.alignment.symmetrise import Heuristic, symmetrise
-from isogloss.alignment.training import OnIteration, Trainer
-from isogloss.engine import Engine, LocalEngine
-from isogloss.linalg.threads import count_threads
+from isogloss.alignment.tables import fertility_rows, jump_rows, lexicon_rows
+from isogloss.alignment.training import OnIteration, Trained
+from isogloss.engine import Engine
 
 __all__ = ["Aligner", "Posterior"]
 
 FRESH = 0.1
 """Count with which a pair of words that comes with added text begins."""
-
-UNSEEN = 1e-2
-"""What a pair that was never seen together is worth, beside its likeness of spelling."""
 
 
 class Posterior(NamedTuple):
@@ -54,12 +54,13 @@ class Aligner(BaseEstimator):
     ----------
     schedule : str
         Models and their numbers of iterations, one after the other; each starts from what the one before
-        has learned. Models are ``1`` (IBM Model 1), ``2`` (IBM Model 2), ``diagonal`` (its
-        one-parameter form) and ``hmm``.
+        has learned. Models are ``1`` (IBM Model 1), ``2`` (IBM Model 2), ``diagonal`` (its one-parameter
+        form) and ``hmm``; after these come ``3``, ``4`` and ``5``, which count how many words a word
+        generates, as in ``1:5,hmm:5,3:3,4:3``.
     agreement : None, 'product' or 'mutual'
         Whether the two directions train on their own, on counts on which both agree, or each with its
         links weighed by the posterior of the other. On their own they climb their likelihood; agreeing
-        they align better.
+        they align better. Models 3, 4 and 5 always train on their own.
     null : float or None
         Chance that a word comes from nothing. None makes NULL one more position, as Model 1 was first
         described; the other models need a number.
@@ -74,7 +75,19 @@ class Aligner(BaseEstimator):
     pseudo_count : float
         Pseudo-count of every word pair.
     bayes : bool
-        Variational Bayes for the lexicon; needs a positive ``pseudo_count``.
+        Variational Bayes for the lexicon, with ``pseudo_count`` as the parameter of a symmetric Dirichlet
+        distribution; needs a positive one.
+    interpolate : float
+        Share of the old lexicon in the new one after every M-step of the simple models, which slows them
+        down and keeps them from being sure too soon. (To mix with a table known beforehand use ``priors``:
+        pseudo-counts are an interpolation whose weight falls as a word is seen more often.)
+    prune : float
+        Word pairs whose probability falls below this in both directions are dropped after every iteration of
+        the simple models, and the memory for their 32 bytes each with them; 0 keeps all.
+    priors : Priors, optional
+        Translations, jumps and fertilities known beforehand, from a dictionary or another text.
+    fertility : FertilityOptions, optional
+        Settings of models 3, 4 and 5.
     lower : bool
         Ignore case in the statistics.
     prefix : int or None
@@ -84,9 +97,10 @@ class Aligner(BaseEstimator):
     batch_pairs : int or None
         Sentence pairs per batch of the E-step; None is one batch, whose sums are taken by ``n_jobs``
         threads. Needed for a cluster.
-    keep_index : bool
-        Hold the position of every word pair (four bytes each); without it they are looked up anew in
-        every pass, in half as much memory and about a third more time.
+    keep_index : bool or None
+        Hold the position of every word pair of every sentence pair (four bytes each). Without it they are
+        looked up anew in every pass, some millions at a time: about a sixth more time, the same result. None
+        holds them while they take less than a gigabyte.
     n_jobs : int or None
         Threads; -1 for all cores. The result does not depend on it.
     engine : Engine, optional
@@ -101,9 +115,14 @@ class Aligner(BaseEstimator):
     counts_ : array, shape (n_pairs, 2)
         Expected counts of the pairs in each direction.
     parameters_ : :class:`~isogloss.alignment.AlignmentParameters`
-        What was learned.
+        What the simple models have learned, with the lexicon of the last model of all.
+    fertility_ : :class:`~isogloss.alignment.fertility_state.FertilityState` or None
+        What models 3, 4 and 5 have learned.
+    jump_totals_ : pair of arrays
+        Expected numbers of jumps from each class of words, forward and backward.
     bits_per_word_ : list of float
-        Cross-entropy after every iteration, both directions together.
+        Cross-entropy after every iteration, both directions together; in models 3, 4 and 5 over the
+        alignments that were looked at.
 
     Examples
     --------
@@ -118,6 +137,8 @@ class Aligner(BaseEstimator):
     table_: PairTable
     counts_: NDArray[np.float32]
     parameters_: AlignmentParameters
+    fertility_: FertilityState | None
+    jump_totals_: tuple[NDArray[np.float64], NDArray[np.float64]]
     bits_per_word_: list[float]
     source_classes_: NDArray[np.int32]
     target_classes_: NDArray[np.int32]
@@ -134,11 +155,15 @@ class Aligner(BaseEstimator):
         jump_pseudo: float = 1.0,
         pseudo_count: float = 0.0,
         bayes: bool = False,
+        interpolate: float = 0.0,
+        prune: float = 0.0,
+        priors: Priors | None = None,
+        fertility: FertilityOptions | None = None,
         lower: bool = True,
         prefix: int | None = None,
         threshold: float = 0.5,
         batch_pairs: int | None = None,
-        keep_index: bool = True,
+        keep_index: bool | None = None,
         n_jobs: int | None = None,
         engine: Engine | None = None,
     ) -> None:
@@ -151,6 +176,10 @@ class Aligner(BaseEstimator):
         self.jump_pseudo = jump_pseudo
         self.pseudo_count = pseudo_count
         self.bayes = bayes
+        self.interpolate = interpolate
+        self.prune = prune
+        self.priors = priors
+        self.fertility = fertility
         self.lower = lower
         self.prefix = prefix
         self.threshold = threshold
@@ -164,7 +193,6 @@ class Aligner(BaseEstimator):
         pairs: Bitext | Iterable[Any],
         y: None = None,
         *,
-        lexicon: Iterable[tuple[str, str, float]] = (),
         on_iteration: OnIteration | None = None,
         resume: Progress | None = None,
     ) -> Self:
@@ -176,47 +204,60 @@ class Aligner(BaseEstimator):
             Token lists, or text that is split at spaces.
         y : None
             Not used.
-        lexicon : iterable of (source word, target word, pseudo-count)
-            Translations known beforehand, from a dictionary or another text.
         on_iteration : callable (Progress, Iteration) -> bool or None
             Called after every iteration; a true answer stops the fit.
         resume : Progress, optional
             Go on from here instead of from the start, on the same pairs and settings.
         """
-        stages = self._check()
+        simple, fertile = check_settings(self)
         bitext = self._bitext(pairs)
-        table = PairTable.of(bitext)
-        words = bitext.source.vocabulary.words, bitext.target.vocabulary.words
-        prior = lexical_prior(table, *words, self.spelling, lexicon, self.pseudo_count, self.bayes)
         self.source_classes_ = word_classes(bitext.source, self.classes)
         self.target_classes_ = word_classes(bitext.target, self.classes)
-        self.source_words_, self.target_words_ = words
-        self.table_ = table
-        self._train(bitext, stages, prior, on_iteration=on_iteration, resume=resume)
+        self.source_words_, self.target_words_ = bitext.words
+        classes = self.source_classes_, self.target_classes_
+        learner = Learner.of(self, bitext, PairTable.of(bitext), classes)
+        trained = learner.simple(simple, on_iteration=on_iteration, resume=resume)
+        self.fertility_ = None
+        self._keep(trained)
+        later = [(k, stage) for k, stage in enumerate(fertile, len(simple)) if stage.iterations]
+        if later and not trained.stopped:
+            if resume is not None and resume.fertility is not None:
+                trained = trained._replace(jumps=resume.fertility.jumps)
+            self._keep(
+                trained,
+                *learner.fertile(later, trained, simple[-1].model, on_iteration=on_iteration, resume=resume),
+            )
         return self
 
     def partial_fit(self, pairs: Bitext | Iterable[Any], y: None = None) -> Self:
         """Add text to a fitted aligner: what was learned before counts as if it were still there.
 
         Three iterations of the last model of the schedule over the new pairs, with the old counts beside
-        the new ones; the first call is the same as ``fit``.
+        the new ones; the first call is the same as ``fit``. When that model is one of 3, 4 and 5, the simple
+        ones before it learn nothing new but the lexicon.
         """
         if not hasattr(self, "parameters_"):
             return self.fit(pairs)
-        stage = self._check()[-1]
+        simple, fertile = check_settings(self)
         bitext = self._bitext(pairs, known=True)
         table = self.table_.merge(PairTable.of(bitext))
-        words = bitext.source.vocabulary.words, bitext.target.vocabulary.words
-        fresh = lexical_prior(table, *words, self.spelling, (), self.pseudo_count, self.bayes)
-        old = _placed(self.counts_, self.table_.find(table), len(table))
-        prior = dataclasses.replace(fresh, pairs=_with_old(fresh, old))
-        grown = extend_parameters(self.parameters_, table.shape, _longest(bitext))
-        lexicon, posterior = solve_lexicon(table, np.full((len(table), 2), FRESH), prior)
-        began = Progress(0, 0, dataclasses.replace(grown, lexicon=lexicon, posterior=posterior))
-        self.source_words_, self.target_words_ = words
-        self.source_classes_, self.target_classes_ = self._classes(table.shape)
-        self.table_ = table
-        self._train(bitext, (Stage(stage.model, 3),), prior, resume=began)
+        old, totals = _placed(self.counts_, self.table_.find(table), len(table)), self.jump_totals_
+        classes = self.source_classes_, self.target_classes_ = self._classes(table.shape)
+        self.source_words_, self.target_words_ = bitext.words
+        stages = (Stage(simple[-1].model, 3),)
+        learner = Learner.of(self, bitext, table, classes)
+        grown = extend_parameters(self.parameters_, table.shape, longest(bitext), learner.layout(stages))
+        learner = learner.after(old, grown, totals)
+        lexicon, posterior = solve_lexicon(table, np.full((len(table), 2), FRESH), learner.lexical)
+        begin = dataclasses.replace(grown, lexicon=lexicon, posterior=posterior)
+        if self.fertility_ is None:
+            self._keep(learner.simple(stages, begin))
+            self.jump_totals_ = self.jump_totals_[0] + totals[0], self.jump_totals_[1] + totals[1]
+        else:
+            trained = Trained(begin, table, old.astype(np.float64), totals, [])
+            last = ((0, Stage(fertile[-1].model, 3)),)
+            self._keep(trained, *learner.fertile(last, trained, simple[-1].model, state=self.fertility_))
+        old = old[self.table_.find(table)]
         self.counts_ = (self.counts_ + old).astype(np.float32)
         return self
 
@@ -243,8 +284,18 @@ class Aligner(BaseEstimator):
         """Posteriors of every word pair of one sentence pair, in both directions."""
         reader, bitext = self._reader([(source, target)])
         shape = int(bitext.source.lengths[0]), int(bitext.target.lengths[0])
-        forward, backward = reader.posteriors(IndexedBitext(bitext, reader.table))
+        forward, backward = reader.posteriors(reader.index(bitext))
         return Posterior(forward.reshape(shape), backward.reshape(shape))
+
+    def score(self, pairs: Bitext | Iterable[Any], y: None = None) -> float:
+        """Mean log-likelihood per word of sentence pairs, in bits, seen in ``fit`` or not; higher is better.
+
+        Each word of either side given the other side: the log of the sum over all alignments, or over those
+        that models 3, 4 and 5 look at.
+        """
+        reader, bitext = self._reader(pairs)
+        words = int(bitext.source.offsets[-1] + bitext.target.offsets[-1])
+        return reader.log_likelihood(bitext) / max(words, 1) / float(np.log(2))
 
     @property
     def translation_table_(self) -> list[tuple[str, str, float, float, float]]:
@@ -253,43 +304,33 @@ class Aligner(BaseEstimator):
         Pairs with a count of at least a hundredth, the likeliest translations of a word first.
         """
         check_is_fitted(self, "parameters_")
-        sources, t = self.table_.sources, self.parameters_.lexicon
-        keep = np.flatnonzero(self.counts_.max(axis=1) >= 0.01)
-        keep = keep[np.lexsort((-t[keep, 0], sources[keep]))]
-        counts = self.counts_[keep].mean(axis=1)
-        columns = sources[keep], self.table_.columns[keep], t[keep, 0], t[keep, 1], counts
-        return [
-            (self.source_words_[e], self.target_words_[f], float(p), float(q), float(c))
-            for e, f, p, q, c in zip(*(column.tolist() for column in columns), strict=True)
-        ]
+        return lexicon_rows(self)
 
-    def _check(self) -> tuple[Stage, ...]:
-        if self.agreement not in AGREEMENTS:
-            raise ValueError(f"agreement={self.agreement!r}; expected None, 'product' or 'mutual'")
-        stages = parse_schedule(self.schedule)
-        if self.null is None and any(stage.model != "1" for stage in stages):
-            raise ValueError(f"null=None is for Model 1 alone; {self.schedule!r} needs a probability")
-        for name in ("null", "uniform"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < 1:
-                raise ValueError(f"{name}={value!r}; expected a probability between 0 and 1")
-        for name in ("spelling", "jump_pseudo", "pseudo_count"):
-            if getattr(self, name) < 0:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r}; expected a number of pseudo-counts, 0 or more"
-                )
-        if self.classes < 1:
-            raise ValueError(f"classes={self.classes!r}; expected at least 1")
-        if not 0 <= self.threshold < 1:
-            raise ValueError(f"threshold={self.threshold!r}; expected a probability below 1")
-        return stages
+    @property
+    def jump_table_(self) -> list[JumpRow]:
+        """Direction, origin (a frequent ``word``, any ``other``, or ``start``), the word, width, count."""
+        check_is_fitted(self, "parameters_")
+        return list(jump_rows(self))
+
+    @property
+    def fertility_table_(self) -> list[FertilityRow]:
+        """Direction, word, number of words it generates, count; from models 3, 4 and 5."""
+        check_is_fitted(self, "parameters_")
+        if self.fertility_ is None:
+            raise ValueError(
+                f"schedule={self.schedule!r} has no model with fertilities; expected one that ends with 3, 4 "
+                "or 5, for example '1:5,hmm:5,3:3,4:3'"
+            )
+        return list(fertility_rows(self))
 
     def _bitext(self, pairs: Bitext | Iterable[Any], *, known: bool = False) -> Bitext:
-        if isinstance(pairs, Bitext) and (not known or self._has_words_of(pairs)):
+        if isinstance(pairs, Bitext) and (
+            not known or pairs.words == (self.source_words_, self.target_words_)
+        ):
             bitext = pairs
         else:
             vocabularies = (Vocabulary(self.source_words_), Vocabulary(self.target_words_)) if known else None
-            texts = _spelled(pairs) if isinstance(pairs, Bitext) else pairs
+            texts = pairs.texts() if isinstance(pairs, Bitext) else pairs
             bitext = Bitext.from_pairs(
                 texts, forms=WordForms(self.lower, self.prefix), vocabularies=vocabularies
             )
@@ -299,36 +340,22 @@ class Aligner(BaseEstimator):
             )
         return bitext
 
-    def _train(
-        self,
-        bitext: Bitext,
-        stages: Sequence[Stage],
-        prior: LexicalPrior,
-        *,
-        on_iteration: OnIteration | None = None,
-        resume: Progress | None = None,
+    def _keep(
+        self, simple: Trained, fertile: FertilityTrained | None = None, state: FertilityState | None = None
     ) -> None:
-        layout = PositionLayout([bitext]) if any(s.model in TABLED for s in stages) else None
-        classes = self.source_classes_, self.target_classes_
-        settings = self._settings(stages[-1].model, prior)
-        trainer = Trainer(self.table_, classes, layout, settings, self.engine or LocalEngine())
-        source = trainer.source(bitext, self.batch_pairs, self.keep_index)
-        first = self._first(prior, layout, _longest(bitext))
-        trained = trainer.run(source, stages, first, on_iteration=on_iteration, resume=resume)
-        self.parameters_, self.bits_per_word_ = trained.parameters, trained.bits_per_word
-        self.counts_ = trained.counts.astype(np.float32)
-
-    def _first(self, prior: LexicalPrior, layout: PositionLayout | None, reach: int) -> AlignmentParameters:
-        classes = int(self.source_classes_.max(initial=0)) + 1, int(self.target_classes_.max(initial=0)) + 1
-        parameters = start(self.table_, layout, reach, classes)
-        if not prior.bayes:
-            return parameters
-        lexicon, posterior = solve_lexicon(self.table_, np.zeros((len(self.table_), 2)), prior)
-        return dataclasses.replace(parameters, lexicon=lexicon, posterior=posterior)
-
-    def _settings(self, model: str, prior: LexicalPrior) -> Settings:
-        threads = count_threads(self.n_jobs)
-        return Settings(model, self.agreement, self.null, self.uniform, self.jump_pseudo, prior, threads)
+        """Take over what training leaves."""
+        self.table_, self.jump_totals_ = simple.table, simple.jumps
+        self.parameters_, self.bits_per_word_ = simple.parameters, simple.bits_per_word
+        counts = simple.counts
+        if fertile is not None:
+            p, counts, self.fertility_ = fertile.parameters, fertile.found["links"], state
+            self.parameters_ = dataclasses.replace(
+                simple.parameters,
+                lexicon=p.lexicon,
+                null_forward=p.null_forward,
+                null_backward=p.null_backward,
+            )
+        self.counts_ = counts.astype(np.float32)
 
     def _classes(self, shape: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Classes of all words; those that came later are in the last one."""
@@ -339,34 +366,17 @@ class Aligner(BaseEstimator):
         ]
         return grown[0].astype(np.int32), grown[1].astype(np.int32)
 
-    def _has_words_of(self, bitext: Bitext) -> bool:
-        """Whether a bitext numbers its words as this aligner does."""
-        words = bitext.source.vocabulary.words, bitext.target.vocabulary.words
-        return words == (self.source_words_, self.target_words_)
-
     def _reader(self, pairs: Bitext | Iterable[Any]) -> tuple[Reader, Bitext]:
-        """A reader of new text: the lexicon of its pairs from what was counted and how they are spelt."""
+        """A reader of text with the last model, and the text."""
         check_is_fitted(self, "parameters_")
-        model = self._check()[-1].model
+        simple, fertile = check_settings(self)
         bitext = self._bitext(pairs, known=True)
-        if self._has_words_of(bitext) and model not in TABLED and (self.table_.slots(bitext) >= 0).all():
-            parameters = extend_parameters(self.parameters_, self.table_.shape, _longest(bitext))
-            classes = self.source_classes_, self.target_classes_
-            return Reader(self._settings(model, LexicalPrior()), parameters, self.table_, classes), bitext
-        table = PairTable.of(bitext)
-        words = bitext.source.vocabulary.words, bitext.target.vocabulary.words
-        prior = lexical_prior(table, *words, self.spelling, (), self.pseudo_count, self.bayes)
-        found = table.find(self.table_)
-        guess, _ = solve_lexicon(table, np.zeros((len(table), 2)), prior)
-        lexicon = np.where(found[:, None] >= 0, self.parameters_.lexicon[found], guess * UNSEEN)
-        layout = PositionLayout([bitext]) if model in TABLED else None
-        parameters = extend_parameters(self.parameters_, table.shape, _longest(bitext), layout)
-        known = dataclasses.replace(parameters, lexicon=np.ascontiguousarray(lexicon, dtype=np.float32))
-        return Reader(self._settings(model, prior), known, table, self._classes(table.shape)), bitext
-
-
-def _longest(bitext: Bitext) -> int:
-    return int(max(bitext.source.lengths.max(initial=1), bitext.target.lengths.max(initial=1)))
+        reader = simple_reader(self, bitext, simple[-1].model, self._classes(bitext.shape))
+        if self.fertility_ is None:
+            return reader, bitext
+        options = self.fertility or FertilityOptions()
+        settings = options.settings(fertile[-1].model, LexicalPrior(), reader.settings.threads, {})
+        return FertilityReader(reader, settings, self.fertility_, bitext), bitext
 
 
 def _placed(values: NDArray[Any], at: NDArray[np.int64], n: int) -> NDArray[np.float32]:
@@ -374,18 +384,3 @@ def _placed(values: NDArray[Any], at: NDArray[np.int64], n: int) -> NDArray[np.f
     out = np.zeros((n, values.shape[1]), dtype=np.float32)
     out[at] = values
     return out
-
-
-def _with_old(prior: LexicalPrior, old: NDArray[np.float32]) -> NDArray[np.float32]:
-    return old if prior.pairs is None else old + prior.pairs[:, None]
-
-
-def _spelled(bitext: Bitext) -> Iterable[tuple[list[str], list[str]]]:
-    """The words of a bitext back from their numbers."""
-    return zip(_words(bitext.source), _words(bitext.target), strict=True)
-
-
-def _words(sentences: Sentences) -> Iterable[list[str]]:
-    words, bounds = sentences.vocabulary.words, sentences.offsets.tolist()
-    for a, b in itertools.pairwise(bounds):
-        yield [words[w] for w in sentences.words[a:b].tolist()]

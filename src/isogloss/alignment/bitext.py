@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import os
 from array import array
-from collections.abc import Iterable, Sequence
-from typing import Self
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bitext", "Sentences", "Vocabulary", "WordForms"]
+from isogloss.exceptions import CorpusError
+
+__all__ = ["BLOCK_CELLS", "Bitext", "Sentences", "Vocabulary", "WordForms"]
+
+BLOCK_CELLS = 2_000_000
+"""Word pairs that are looked at together when all of them would take too much memory."""
+
+BUFFER_WORDS = 1 << 20
+"""Words that are gathered before they are written to disk."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +97,20 @@ class Sentences:
         """Words per sentence."""
         return np.diff(self.offsets)
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each word of the vocabulary occurs."""
+        out = np.zeros(len(self.vocabulary), dtype=np.int64)
+        for start in range(0, len(self.words), BUFFER_WORDS):
+            out += np.bincount(self.words[start : start + BUFFER_WORDS], minlength=len(out))
+        return out
+
+    def texts(self) -> Iterator[list[str]]:
+        """The words of every sentence back from their numbers."""
+        words = self.vocabulary.words
+        for a, b in itertools.pairwise(self.offsets.tolist()):
+            yield [words[w] for w in self.words[a:b].tolist()]
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -125,6 +151,7 @@ class Bitext:
         *,
         forms: WordForms | None = None,
         vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Number the words of sentence pairs, given as token lists or as text to be split at spaces.
 
@@ -136,16 +163,22 @@ class Bitext:
             Which words count as the same; lower case by default.
         vocabularies : pair of Vocabulary, optional
             Known words keep their numbers and new ones are appended, to copies.
+        folder : path, optional
+            Keep the numbers of the words (4 bytes each) in this folder instead of in memory. Two files,
+            ``source.words`` and ``target.words``, are written there and must stay while the bitext is used.
         """
         normal = WordForms() if forms is None else forms
         known = vocabularies or (Vocabulary(), Vocabulary())
-        sides = [_Side(vocabulary.copy(), normal) for vocabulary in known]
-        for pair in pairs:
-            if len(pair) != 2 or isinstance(pair, str):
-                raise ValueError(f"{pair!r} is not a sentence pair; expected (source, target)")
-            for side, sentence in zip(sides, pair, strict=True):
-                side.add(sentence.split() if isinstance(sentence, str) else sentence)
-        return cls(*(side.sentences() for side in sides))
+        with ExitStack() as stack:
+            paths = [None, None] if folder is None else _paths(folder)
+            files = [None if path is None else stack.enter_context(path.open("wb")) for path in paths]
+            sides = [_Side(words.copy(), normal, file) for words, file in zip(known, files, strict=True)]
+            for pair in pairs:
+                if len(pair) != 2 or isinstance(pair, str):
+                    raise ValueError(f"{pair!r} is not a sentence pair; expected (source, target)")
+                for side, sentence in zip(sides, pair, strict=True):
+                    side.add(sentence.split() if isinstance(sentence, str) else sentence)
+            return cls(*(side.sentences() for side in sides))
 
     def __len__(self) -> int:
         return len(self.source)
@@ -161,9 +194,38 @@ class Bitext:
         )
 
     @property
+    def words(self) -> tuple[list[str], list[str]]:
+        """The vocabularies, by number."""
+        return self.source.vocabulary.words, self.target.vocabulary.words
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Sizes of the vocabularies."""
+        return len(self.source.vocabulary), len(self.target.vocabulary)
+
+    def texts(self) -> Iterator[tuple[list[str], list[str]]]:
+        """The words of every sentence pair back from their numbers."""
+        return zip(self.source.texts(), self.target.texts(), strict=True)
+
+    @property
     def cells(self) -> NDArray[np.int64]:
         """Where the word pairs of each sentence pair begin when all are laid out in a row."""
         return np.concatenate([[0], np.cumsum(self.source.lengths * self.target.lengths)])
+
+    def blocks(self, most: int = BLOCK_CELLS) -> Iterator[slice]:
+        """Sentence pairs, one after the other, in stretches of at most ``most`` word pairs or of one pair.
+
+        Examples
+        --------
+        >>> list(Bitext.from_pairs([("a b", "x"), ("a", "x"), ("a b", "x y")]).blocks(3))
+        [slice(0, 2, None), slice(2, 3, None)]
+        """
+        cells, start = self.cells, 0
+        while start < len(self):
+            stop = int(np.searchsorted(cells, cells[start] + most, side="right")) - 1
+            stop = min(max(stop, start + 1), len(self))
+            yield slice(start, stop)
+            start = stop
 
 
 class _Numbers(dict[str, int]):
@@ -179,17 +241,38 @@ class _Numbers(dict[str, int]):
 
 
 class _Side:
-    """Numbers the words of one side as sentences come in."""
+    """Numbers the words of one side as sentences come in, in memory or in a file."""
 
-    def __init__(self, vocabulary: Vocabulary, forms: WordForms) -> None:
+    def __init__(self, vocabulary: Vocabulary, forms: WordForms, file: IO[bytes] | None) -> None:
         self.vocabulary = vocabulary
         self.number = _Numbers(vocabulary, forms).__getitem__
         self.words, self.ends = array("i"), array("q", [0])
+        self.file, self.written = file, 0
 
     def add(self, sentence: Sequence[str]) -> None:
         self.words.extend(map(self.number, sentence))
-        self.ends.append(len(self.words))
+        self.ends.append(self.written + len(self.words))
+        if self.file is not None and len(self.words) >= BUFFER_WORDS:
+            self._write(self.file)
 
     def sentences(self) -> Sentences:
-        words = np.frombuffer(self.words, dtype=np.int32) if self.words else np.empty(0, dtype=np.int32)
-        return Sentences(words, np.frombuffer(self.ends, dtype=np.int64), self.vocabulary)
+        return Sentences(self._numbers(), np.frombuffer(self.ends, dtype=np.int64), self.vocabulary)
+
+    def _numbers(self) -> NDArray[np.int32]:
+        if self.file is not None and self.ends[-1]:
+            self._write(self.file)
+            self.file.flush()
+            return np.memmap(self.file.name, dtype=np.int32, mode="r")
+        return np.frombuffer(self.words, dtype=np.int32) if self.words else np.empty(0, dtype=np.int32)
+
+    def _write(self, file: IO[bytes]) -> None:
+        self.words.tofile(file)
+        self.written += len(self.words)
+        self.words = array("i")
+
+
+def _paths(folder: str | os.PathLike[str]) -> list[Path]:
+    """The two files of a bitext that is kept on disk."""
+    if not os.path.isdir(folder):
+        raise CorpusError(f"{os.fspath(folder)}: is not a folder; make it first, or give another")
+    return [Path(folder, "source.words"), Path(folder, "target.words")]

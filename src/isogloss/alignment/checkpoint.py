@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable
 
 from isogloss import io
 from isogloss.alignment.aligner import Aligner
@@ -40,7 +39,7 @@ class Checkpoints:
     ----------
     path : path
         The file.
-    aligner, bitext, lexicon
+    aligner, bitext
         What is trained, on what; iterations of anything else are refused.
     seconds : float
         Iterations that end sooner after the last write are only remembered, and written by ``flush``.
@@ -62,13 +61,12 @@ class Checkpoints:
         path: str | os.PathLike[str],
         aligner: Aligner,
         bitext: Bitext,
-        lexicon: Iterable[tuple[str, str, float]] = (),
         *,
         seconds: float = 2.0,
     ) -> None:
         self.path = os.fspath(path)
         self.seconds = seconds
-        self._digest = _digest(aligner, bitext, lexicon)
+        self._digest = _digest(aligner, bitext)
         self._last: Progress | None = None
         self._written = time.monotonic()
 
@@ -102,13 +100,15 @@ class Checkpoints:
             os.unlink(self.path)
 
 
-def _digest(aligner: Aligner, bitext: Bitext, lexicon: Iterable[tuple[str, str, float]]) -> str:
-    """A digest of the text and of the settings that matter."""
+def _digest(aligner: Aligner, bitext: Bitext) -> str:
+    """A digest of the text and of the settings that matter; the text is looked at piece by piece."""
     digest = hashlib.blake2b(digest_size=16)
     settings = {k: v for k, v in aligner.get_params(deep=False).items() if k not in _FREE}
-    digest.update(json.dumps([settings, list(lexicon)], sort_keys=True, default=str).encode())
-    for side in (bitext.source, bitext.target):
-        digest.update("\n".join(side.vocabulary.words).encode("utf-8", "surrogatepass"))
-        digest.update(side.words.tobytes())
-        digest.update(side.offsets.tobytes())
+    digest.update(json.dumps(settings, sort_keys=True, default=dataclasses.asdict).encode())
+    for words in bitext.words:
+        digest.update("\n".join(words).encode("utf-8", "surrogatepass"))
+    for rows in bitext.blocks():
+        for side in (bitext.source[rows], bitext.target[rows]):
+            digest.update(side.words.tobytes())
+            digest.update(side.offsets.tobytes())
     return digest.hexdigest()

@@ -54,7 +54,7 @@ def exchange_trace(
             f"n_classes={n_classes}, iterations={iterations}; expected at least 1 class and 0 iterations"
         )
     n_words = len(sentences.vocabulary)
-    counts = np.bincount(sentences.words, minlength=n_words)
+    counts = sentences.counts
     order = np.argsort(-counts, kind="stable").astype(np.int32)
     classes = np.empty(n_words, dtype=np.int32)
     classes[order] = np.arange(n_words) % n_classes

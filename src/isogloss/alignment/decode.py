@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from isogloss.alignment.bitext import Bitext
 from isogloss.alignment.links import Links
 from isogloss.alignment.pairs import IndexedBitext, PairTable
-from isogloss.alignment.steps import AlignmentParameters, Settings, side
+from isogloss.alignment.positions import PositionLayout
+from isogloss.alignment.steps import AlignmentParameters, Settings, expect, side
 from isogloss.kernels import best_links, link_posteriors
 
 __all__ = ["Reader"]
-
-BLOCK_CELLS = 20_000_000
-"""Word pairs whose posteriors are held at a time."""
 
 
 class Reader:
@@ -32,6 +30,8 @@ class Reader:
         The pairs of the lexicon.
     classes : pair of int arrays
         Classes of source and of target words.
+    layout : PositionLayout, optional
+        Where the tables over positions are, for models that have them.
     """
 
     def __init__(
@@ -40,11 +40,26 @@ class Reader:
         parameters: AlignmentParameters,
         table: PairTable,
         classes: tuple[NDArray[np.int32], NDArray[np.int32]],
+        layout: PositionLayout | None = None,
     ) -> None:
         self.settings, self.parameters, self.table = settings, parameters, table
+        self.classes, self.layout = classes, layout
         self.forward, self.backward = (side(parameters, d, classes[d]) for d in (0, 1))
         kind, _, null, uniform = settings.numbers()
         self.numbers = kind, 0, null, uniform
+
+    def index(self, bitext: Bitext) -> IndexedBitext:
+        """A stretch of the text with its pairs and its tables over positions found."""
+        offsets = None if self.layout is None else self.layout.offsets(bitext)
+        return IndexedBitext(bitext, self.table, table_offsets=offsets)
+
+    def log_likelihood(self, bitext: Bitext) -> float:
+        """Of both directions, each on its own."""
+        return sum(self._log_likelihood(self.index(bitext[rows])) for rows in bitext.blocks())
+
+    def _log_likelihood(self, text: IndexedBitext) -> float:
+        alone = dataclasses.replace(self.settings, agreement=None)
+        return float(expect(alone, self.classes, text, self.parameters).log_likelihood or 0.0)
 
     def posteriors(self, text: IndexedBitext) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The posterior of every cell in each direction, each direction on its own."""
@@ -64,16 +79,34 @@ class Reader:
 
     def agreed(self, bitext: Bitext, threshold: float) -> Links:
         """Links whose geometric mean of the two posteriors exceeds ``threshold``, with that mean."""
-        parts = [self._agreed(block, threshold) for block in self._blocks(bitext)]
+        parts = [self._agreed(bitext[rows], threshold) for rows in bitext.blocks()]
         return Links.concatenate(parts) if parts else Links([0], [], [], [])
 
     def best(self, bitext: Bitext) -> tuple[Links, Links]:
         """The best alignment of each direction: each generated word has one link or none."""
-        text = IndexedBitext(bitext, self.table)
+        forward, backward = self.origins(bitext)
         s, t = bitext.source, bitext.target
-        forward, backward = np.empty(len(t.words), np.int32), np.empty(len(s.words), np.int32)
+        f, b = np.flatnonzero(forward >= 0), np.flatnonzero(backward >= 0)
+        f_sentence, b_sentence = _sentence_of(t.offsets, f), _sentence_of(s.offsets, b)
+        return (
+            Links.from_arrays(f_sentence, forward[f], f - t.offsets[f_sentence], n=len(bitext)),
+            Links.from_arrays(b_sentence, b - s.offsets[b_sentence], backward[b], n=len(bitext)),
+        )
+
+    def origins(self, bitext: Bitext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Where each target word comes from in its best alignment, and each source word; -1 is nowhere."""
+        parts = [self._origins(bitext[rows]) for rows in bitext.blocks()]
+        none = np.empty(0, dtype=np.int32)
+        forward, backward = (
+            (np.concatenate([none, *side]) for side in zip(*parts, strict=True)) if parts else (none, none)
+        )
+        return forward, backward
+
+    def _origins(self, bitext: Bitext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        text = self.index(bitext).text()
+        forward, backward = (np.empty(len(side.words), np.int32) for side in (bitext.target, bitext.source))
         best_links(
-            text.text(),
+            text,
             self.parameters.lexicon,
             self.numbers,
             self.forward,
@@ -82,23 +115,10 @@ class Reader:
             forward,
             backward,
         )
-        f, b = np.flatnonzero(forward >= 0), np.flatnonzero(backward >= 0)
-        f_sentence, b_sentence = _sentence_of(t.offsets, f), _sentence_of(s.offsets, b)
-        return (
-            Links.from_arrays(f_sentence, forward[f], f - t.offsets[f_sentence], n=len(bitext)),
-            Links.from_arrays(b_sentence, b - s.offsets[b_sentence], backward[b], n=len(bitext)),
-        )
-
-    def _blocks(self, bitext: Bitext) -> Iterator[Bitext]:
-        cells, start = bitext.cells, 0
-        while start < len(bitext):
-            stop = int(np.searchsorted(cells, cells[start] + BLOCK_CELLS, side="right")) - 1
-            stop = min(max(stop, start + 1), len(bitext))
-            yield bitext[start:stop]
-            start = stop
+        return forward, backward
 
     def _agreed(self, bitext: Bitext, threshold: float) -> Links:
-        forward, backward = self.posteriors(IndexedBitext(bitext, self.table))
+        forward, backward = self.posteriors(self.index(bitext))
         mean = np.sqrt(forward * backward)
         found = np.flatnonzero(mean > threshold)
         cells = bitext.cells

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.positions import PositionLayout
 
-__all__ = ["REACH", "carried_places", "even_displacements", "solve_displacements", "solve_places"]
+__all__ = [
+    "REACH",
+    "carried",
+    "carried_places",
+    "even_displacements",
+    "solve_displacements",
+    "solve_places",
+]
 
 Array = NDArray[np.float64]
 
@@ -94,12 +101,17 @@ def carried_places(shapes: NDArray[np.int64], places: Array, new: PositionLayout
 
     ``shapes`` are the pairs of lengths whose stretches follow each other in ``places``.
     """
-    out = solve_places(new, np.zeros(new.size), direction, 1.0)
+    return carried(shapes, places, new, solve_places(new, np.zeros(new.size), direction, 1.0))
+
+
+def carried(shapes: NDArray[np.int64], values: Array, new: PositionLayout, rest: Array) -> Array:
+    """Values by pair of lengths and place in another layout; ``rest`` for lengths that have none."""
+    out = rest.copy()
     ends = np.cumsum(shapes.prod(axis=1)).tolist()
     known = {(n, m): slice(end - n * m, end) for (n, m), end in zip(shapes.tolist(), ends, strict=True)}
     for (n, m), start in zip(new.shapes.tolist(), new.starts.tolist(), strict=True):
         if (n, m) in known:
-            out[start : start + n * m] = places[known[n, m]]
+            out[start : start + n * m] = values[known[n, m]]
     return out
 
 

@@ -19,6 +19,7 @@ fall a little. For very short sentences all alignments can be enumerated instead
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -44,6 +45,7 @@ __all__ = [
     "fertility_model",
     "first_parameters",
     "handed_on",
+    "link_probabilities",
     "log_probabilities",
 ]
 
@@ -82,6 +84,8 @@ class FertilitySettings:
         Pseudo-counts of the lexicon.
     threads : int
         Threads of the compiled loop; the result does not depend on them.
+    before : mapping of str to array, optional
+        Sums that another text has left, of any of the tables but ``links``, to be added to those of this one.
     """
 
     model: str = "4"
@@ -91,6 +95,7 @@ class FertilitySettings:
     distortion_pseudo: float = 25.0
     lexical: LexicalPrior = dataclasses.field(default_factory=LexicalPrior)
     threads: int = 1
+    before: Mapping[str, Array] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,19 +190,22 @@ def log_probabilities(
     return _read(settings, classes, batch, p)[1]
 
 
-def handed_on(
-    settings: FertilitySettings,
-    table: PairTable,
-    layout: PositionLayout,
-    classes: WordClasses,
-    batch: FertilityText,
-    p: FertilityParameters,
-    *,
-    first: bool,
-) -> FertilityParameters:
-    """Parameters with which a model begins: what is new in it is counted from given alignments."""
-    given = dataclasses.replace(settings, search="given")
-    solved = solve(given, table, layout, expect(given, classes, batch, p), p)
+def link_probabilities(
+    settings: FertilitySettings, classes: WordClasses, batch: FertilityText, p: FertilityParameters
+) -> tuple[Array, Array]:
+    """Probability of every cell forward and backward, over the alignments looked at.
+
+    Each cell is given a place of its own in the lexicon, so that the sums by pair are sums by cell.
+    """
+    text, pairs = batch.text.apart()
+    lexicon = np.where(pairs[:, None] >= 0, p.lexicon[pairs], np.float32(0))
+    apart = dataclasses.replace(p, lexicon=np.ascontiguousarray(lexicon))
+    links = _read(settings, classes, dataclasses.replace(batch, text=text), apart)[0]["links"]
+    return links[:, 0], links[:, 1]
+
+
+def handed_on(p: FertilityParameters, solved: FertilityParameters, *, first: bool) -> FertilityParameters:
+    """Parameters with which a model begins: what is new in it as ``solved`` from given alignments."""
     kinds = ("fertility", "places", "heads", "others") if first else ("heads", "others")
     new = {f"{kind}_{name}": getattr(solved, f"{kind}_{name}") for kind in kinds for name in DIRECTIONS}
     share = solved.null_share if first else p.null_share
@@ -212,6 +220,7 @@ def solve(
     p: FertilityParameters,
 ) -> FertilityParameters:
     """The M-step: everything in full, but the weights of Model 5 by one tangent step."""
+    found = _with_before(found, settings.before)
     lexicon, _ = solve_lexicon(table, found["links"], settings.lexical)
     new: dict[str, Any] = {}
     for d, name in enumerate(DIRECTIONS):
@@ -220,6 +229,11 @@ def solve(
         new |= _solve_distortion(settings, layout, found, p, d)
     shares = [_null_share(settings.null, *found[f"scalars_{name}"][:2]) for name in DIRECTIONS]
     return dataclasses.replace(p, lexicon=lexicon, null_share=np.array(shares), **new)
+
+
+def _with_before(found: ExpectedCounts, before: Mapping[str, Array]) -> ExpectedCounts:
+    tables = {name: table + before[name] if name in before else table for name, table in found.tables.items()}
+    return ExpectedCounts(tables, rows=found.rows, entropy=found.entropy, log_likelihood=found.log_likelihood)
 
 
 def _solve_distortion(
@@ -260,17 +274,19 @@ def _read(
     settings: FertilitySettings, classes: WordClasses, batch: FertilityText, p: FertilityParameters
 ) -> tuple[dict[str, Array], Array, tuple[Indices, Indices]]:
     """Sums, log-probability by direction and sentence pair, and best alignments."""
-    text = tuple(batch.text.text())
     tables = {"links": np.zeros((len(p.lexicon), 2))}
     likelihood = np.zeros((2, len(batch.text.bitext)))
     best = batch.starts[0].copy(), batch.starts[1].copy()
     kind, mode = FERTILITY_MODELS[settings.model], MODES[settings.search]
+    sides = batch.text.bitext.target, batch.text.bitext.source
     for d, name in enumerate(DIRECTIONS):
         sums = _zero_sums(p, name)
         numbers = d, kind, mode, float(p.null_share[d])
         model = _logs(p, d, classes)
-        args = text, model, numbers, settings.threads, best[d], likelihood[d]
-        expect_fertility(*args, tables["links"], tuple(sums))
+        for rows, text in batch.text.blocks():
+            here = slice(*sides[d].offsets[[rows.start, rows.stop]])
+            args = text, model, numbers, settings.threads, best[d][here], likelihood[d][rows]
+            expect_fertility(*args, tables["links"], tuple(sums))
         tables |= {f"{part}_{name}": values for part, values in zip(PARTS, sums, strict=True)}
     return tables, likelihood, best
 

@@ -40,19 +40,20 @@ def first_jumps(classes: int, reach: int) -> Array:
     return np.tile(jump_shape(reach), (classes + 1, 1))
 
 
-def solve_jumps(counts: Array, reached: Array, weights: Array, pseudo: float) -> Array:
+def solve_jumps(counts: Array, reached: Array, weights: Array, pseudo: Array) -> Array:
     """One tangent step from expected jumps and what they could have reached.
 
-    ``pseudo`` jumps distributed like the first guess are added to every class.
+    ``pseudo`` are jumps to be added, by class or the same for every class, from where every width is open.
     """
-    could = np.cumsum(reached, axis=1)[:, :-1] + pseudo / weights.sum(axis=1, keepdims=True)
-    wanted = counts + pseudo * jump_shape(weights.shape[1] // 2)
+    could = np.cumsum(reached, axis=1)[:, :-1]
+    could = could + pseudo.sum(axis=-1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+    wanted = counts + pseudo
     with np.errstate(divide="ignore", invalid="ignore"):
         solved = np.where(could > 1e-12, wanted / could, weights)
     return np.asarray(solved / solved.sum(axis=1, keepdims=True))
 
 
-def log_prior(weights: Array, pseudo: float) -> float:
+def log_prior(weights: Array, pseudo: Array) -> float:
     """What the pseudo-jumps add to the bound."""
     share = weights / weights.sum(axis=1, keepdims=True)
-    return float(pseudo * xlogy(jump_shape(weights.shape[1] // 2), share).sum())
+    return float(xlogy(pseudo, share).sum())

@@ -46,7 +46,7 @@ def lexical_prior(
 
 def word_classes(sentences: Sentences, classes: int) -> NDArray[np.int32]:
     """A class for each of the most frequent words, and the last one for all others."""
-    counts = np.bincount(sentences.words, minlength=len(sentences.vocabulary))
+    counts = sentences.counts
     rank = np.empty(len(counts), dtype=np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
     return np.minimum(rank, classes - 1).astype(np.int32)

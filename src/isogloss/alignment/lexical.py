@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, xlogy
 
 from isogloss.alignment.pairs import PairTable
+from isogloss.kernels import normalise_lexicon
 
 __all__ = ["NULL_PSEUDO", "LexicalPrior", "null_lexicon", "solve_lexicon", "uniform_lexicon"]
 
@@ -55,6 +56,14 @@ class LexicalPrior:
         """Whether there are no pseudo-counts at all."""
         return self.pairs is None and self.each == 0
 
+    def select(self, pairs: NDArray[np.int64]) -> LexicalPrior:
+        """The prior of some pairs of the table."""
+        return self if self.pairs is None else dataclasses.replace(self, pairs=self.pairs[pairs])
+
+    def of_pairs(self, n: int) -> Single:
+        """Pseudo-counts of single pairs as columns: none, one for both directions, or one for each."""
+        return np.empty((n, 0), dtype=np.float32) if self.pairs is None else self.pairs.reshape(n, -1)
+
     def add_to(self, counts: Array, direction: int) -> Array:
         """Counts of one direction with the pseudo-counts added."""
         if self.pairs is None:
@@ -90,17 +99,21 @@ def uniform_lexicon(table: PairTable) -> Single:
 
 
 def solve_lexicon(table: PairTable, counts: Array, prior: LexicalPrior) -> tuple[Single, Array]:
-    """Both directions of the lexicon from expected counts (pairs x 2), and the counts with their prior."""
+    """Both directions of the lexicon from expected counts (pairs x 2), and the counts with their prior.
+
+    The second is empty but for variational Bayes.
+    """
     lexicon = np.empty((len(table), 2), dtype=np.float32)
-    posterior = np.empty((len(table), 2)) if prior.bayes else np.empty((0, 2))
+    if not prior.bayes:
+        normalise_lexicon(
+            table.rows, table.columns, table.shape[1], counts, prior.of_pairs(len(table)), prior.each, lexicon
+        )
+        return lexicon, np.empty((0, 2))
+    posterior = np.empty((len(table), 2))
     for direction in (0, 1):
-        full = prior.add_to(counts[:, direction], direction)
+        full = posterior[:, direction] = prior.add_to(counts[:, direction], direction)
         totals = _spread(table, _totals(table, full, direction), direction)
-        if prior.bayes:
-            posterior[:, direction] = full
-            lexicon[:, direction] = np.exp(digamma(full) - digamma(totals))
-        else:
-            lexicon[:, direction] = full / np.maximum(totals, np.finfo(float).tiny)
+        lexicon[:, direction] = np.exp(digamma(full) - digamma(totals))
     return lexicon, posterior
 
 

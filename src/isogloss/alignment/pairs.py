@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment.bitext import Bitext
+from isogloss.engine import tree_reduce
 from isogloss.kernels import pair_slots, pair_table
 
 __all__ = ["IndexedBitext", "PairTable", "Text"]
+
+STRETCH = 1_000_000
+"""Sentence pairs whose word pairs are gathered at a time."""
+
+INDEX_CELLS = 1 << 28
+"""Word pairs up to which their positions are held when nothing else was asked for: a gigabyte."""
 
 
 class Text(NamedTuple):
@@ -53,6 +61,11 @@ class PairTable:
     @classmethod
     def of(cls, bitext: Bitext) -> PairTable:
         """The pairs of a bitext."""
+        starts = range(0, max(len(bitext), 1), STRETCH)
+        return tree_reduce((cls._of(bitext[k : k + STRETCH]) for k in starts), cls.merge)
+
+    @classmethod
+    def _of(cls, bitext: Bitext) -> PairTable:
         shape = len(bitext.source.vocabulary), len(bitext.target.vocabulary)
         s, t = bitext.source, bitext.target
         return cls(*pair_table(s.words, s.offsets, t.words, t.offsets, *shape), shape)
@@ -72,6 +85,11 @@ class PairTable:
         sources, columns = np.divmod(keys, shape[1])
         rows = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=shape[0]))])
         return PairTable(rows, columns.astype(np.int32), shape)
+
+    def select(self, keep: NDArray[np.bool_]) -> PairTable:
+        """The pairs that ``keep`` says, in the same order."""
+        kept = np.bincount(self.sources[keep], minlength=self.shape[0])
+        return PairTable(np.concatenate([[0], np.cumsum(kept)]), self.columns[keep], self.shape)
 
     def keys(self, width: int) -> NDArray[np.int64]:
         """One ascending number per pair, given the width of a row."""
@@ -112,8 +130,8 @@ class IndexedBitext:
         Where its pairs are.
     table_offsets : array of int64, optional
         Where the position table of each sentence pair begins, for models that have one.
-    keep : bool
-        Hold the slots: four bytes per word pair.
+    keep : bool or None
+        Hold the slots: four bytes per word pair. None holds them up to a gigabyte.
     """
 
     def __init__(
@@ -122,14 +140,39 @@ class IndexedBitext:
         table: PairTable,
         *,
         table_offsets: NDArray[np.int64] | None = None,
-        keep: bool = True,
+        keep: bool | None = True,
     ) -> None:
         self.bitext, self.table = bitext, table
         self.table_offsets = np.zeros(len(bitext), np.int64) if table_offsets is None else table_offsets
+        keep = bool(bitext.cells[-1] <= INDEX_CELLS) if keep is None else keep
         self._slots = table.slots(bitext) if keep else None
 
     def text(self) -> Text:
-        """The arrays for the compiled loops."""
-        s, t = self.bitext.source, self.bitext.target
-        slots = self.table.slots(self.bitext) if self._slots is None else self._slots
-        return Text(s.words, s.offsets, t.words, t.offsets, self.bitext.cells, slots, self.table_offsets)
+        """The arrays for the compiled loops, of the whole text."""
+        return self._text(slice(0, len(self.bitext)))
+
+    def blocks(self) -> Iterator[tuple[slice, Text]]:
+        """The arrays of the whole text, or of one stretch after the other when slots are not held."""
+        everything = iter([slice(0, len(self.bitext))])
+        for rows in self.bitext.blocks() if self._slots is None else everything:
+            yield rows, self._text(rows)
+
+    def move(self, table: PairTable, to: NDArray[np.int32]) -> None:
+        """Go over to another table, where pair ``k`` of this one is ``to[k]``, or nowhere (-1)."""
+        self.table = table
+        for start in range(0, 0 if self._slots is None else len(self._slots), STRETCH):
+            part = self._slots[start : start + STRETCH]  # type: ignore[index]
+            part[:] = np.where(part >= 0, to[part], np.int32(-1))
+
+    def apart(self) -> tuple[IndexedBitext, NDArray[np.int32]]:
+        """The same text with a slot of its own for every cell, and the slots that the cells had."""
+        out = IndexedBitext(self.bitext, self.table, table_offsets=self.table_offsets, keep=False)
+        slots = self.text().slots
+        out._slots = np.arange(len(slots), dtype=np.int32)
+        return out, slots
+
+    def _text(self, rows: slice) -> Text:
+        part = self.bitext[rows]
+        s, t = part.source, part.target
+        slots = self.table.slots(part) if self._slots is None else self._slots
+        return Text(s.words, s.offsets, t.words, t.offsets, part.cells, slots, self.table_offsets[rows])

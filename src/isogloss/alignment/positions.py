@@ -24,10 +24,18 @@ STEEPEST = 60.0
 
 
 class PositionLayout:
-    """The pairs of sentence lengths that occur, each with its own stretch of one long table."""
+    """The pairs of sentence lengths that occur, each with its own stretch of one long table.
 
-    def __init__(self, bitexts: Sequence[Bitext]) -> None:
-        shapes = [np.stack([b.source.lengths, b.target.lengths], axis=1) for b in bitexts]
+    Parameters
+    ----------
+    bitexts : sequence of Bitext
+        The texts.
+    *more : arrays of int, shape (n, 2)
+        More pairs of lengths.
+    """
+
+    def __init__(self, bitexts: Sequence[Bitext], *more: NDArray[np.int64]) -> None:
+        shapes = [*(np.stack([b.source.lengths, b.target.lengths], axis=1) for b in bitexts), *more]
         self.shapes = np.unique(np.concatenate(shapes), axis=0)
         self.shapes = self.shapes[self.shapes.min(axis=1) > 0]
         sizes = self.shapes.prod(axis=1)

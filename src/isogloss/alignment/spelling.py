@@ -47,9 +47,13 @@ def likeness(table: PairTable, source: Sequence[str], target: Sequence[str]) -> 
     """Between 0 and 1 for pairs that may be the same name, number or cognate; 0 for all others."""
     alike = similarity(table, source, target)
     lengths = [np.array([len(anyascii(word)) for word in words]) for words in (source, target)]
-    shorter = np.minimum(lengths[0][table.sources], lengths[1][table.columns])
-    told = (alike >= LEAST) & ((shorter >= SHORTEST) | (alike == 1)) & (shorter > 0)
-    return np.where(told, alike**STEEPNESS, 0).astype(np.float32)
+    near = np.flatnonzero(alike >= LEAST)
+    row = np.searchsorted(table.rows, near, side="right") - 1
+    shorter = np.minimum(lengths[0][row], lengths[1][table.columns[near]])
+    told = near[((shorter >= SHORTEST) | (alike[near] == 1)) & (shorter > 0)]
+    out = np.zeros_like(alike)
+    out[told] = alike[told] ** STEEPNESS
+    return out
 
 
 def _letters(words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

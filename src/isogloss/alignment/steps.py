@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from isogloss.alignment.jumps import first_jumps, log_prior, solve_jumps
+from isogloss.alignment.jumps import first_jumps, jump_shape, log_prior, solve_jumps
 from isogloss.alignment.lexical import NULL_PSEUDO, LexicalPrior, null_lexicon, solve_lexicon, uniform_lexicon
 from isogloss.alignment.pairs import IndexedBitext, PairTable
 from isogloss.alignment.positions import PositionLayout
@@ -65,11 +65,16 @@ class Settings:
     uniform : float
         Share of jumps to anywhere, in the HMM.
     jump_pseudo : float
-        Pseudo-jumps per class.
+        Pseudo-jumps per class, spread like the first guess.
     lexical : LexicalPrior
         Pseudo-counts of the lexicon.
     threads : int
         Threads of the compiled loop; the result does not depend on them.
+    pseudo_jumps : pair of arrays, optional
+        Pseudo-jumps forward and backward, by class and width, instead of ``jump_pseudo``.
+    interpolate : float
+        Share of the old lexicon in the new one. The bound never falls for it: it is concave in the lexicon,
+        so on the way from the old one to the best one it only rises.
     """
 
     model: str = "hmm"
@@ -79,11 +84,19 @@ class Settings:
     jump_pseudo: float = 1.0
     lexical: LexicalPrior = dataclasses.field(default_factory=LexicalPrior)
     threads: int = 1
+    pseudo_jumps: tuple[Array, Array] | None = None
+    interpolate: float = 0.0
 
     def numbers(self) -> tuple[int, int, float, float]:
         """As the compiled loop wants them."""
         null = -1.0 if self.null is None else self.null
         return MODELS[self.model], AGREEMENTS[self.agreement], null, self.uniform
+
+    def jumps_before(self, direction: int, reach: int) -> Array:
+        """The pseudo-jumps of one direction."""
+        if self.pseudo_jumps is None:
+            return self.jump_pseudo * jump_shape(reach)
+        return self.pseudo_jumps[direction]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +171,8 @@ def expect(
     sums = _zero_sums(*forward), _zero_sums(*backward)
     counts = np.zeros((len(p.lexicon), 2))
     numbers = settings.numbers()
-    expect_links(batch.text(), p.lexicon, numbers, forward, backward, *sums, settings.threads, counts)
+    for _, text in batch.blocks():
+        expect_links(text, p.lexicon, numbers, forward, backward, *sums, settings.threads, counts)
     tables = {"links": counts}
     for name, one in zip(DIRECTIONS, sums, strict=True):
         tables |= {f"{kind}_{name}": values for kind, values in zip(SUMS, one, strict=True)}
@@ -187,8 +201,10 @@ def solve(
     found: ExpectedCounts,
     p: AlignmentParameters,
 ) -> AlignmentParameters:
-    """The M-step: lexica in full, jumps by one tangent step, positions in full."""
+    """The M-step: lexica in full or part of the way, jumps by one tangent step, positions in full."""
     lexicon, posterior = solve_lexicon(table, found["links"], settings.lexical)
+    if settings.interpolate:
+        lexicon += np.float32(settings.interpolate) * (p.lexicon - lexicon)
     out = dataclasses.replace(
         p,
         lexicon=lexicon,
@@ -197,7 +213,7 @@ def solve(
         null_backward=null_lexicon(found["null_backward"]),
     )
     if settings.model == "hmm":
-        forward, backward = (_solve_jumps(settings, found, p, name) for name in DIRECTIONS)
+        forward, backward = (_solve_jumps(settings, found, p, d) for d in (0, 1))
         return dataclasses.replace(out, jumps_forward=forward, jumps_backward=backward)
     if settings.model == "1" or layout is None:
         return out
@@ -210,9 +226,11 @@ def solve(
     return dataclasses.replace(out, tension=tension, table_forward=tables[0], table_backward=tables[1])
 
 
-def _solve_jumps(settings: Settings, found: ExpectedCounts, p: AlignmentParameters, name: str) -> Array:
+def _solve_jumps(settings: Settings, found: ExpectedCounts, p: AlignmentParameters, direction: int) -> Array:
+    name = DIRECTIONS[direction]
     weights: Array = getattr(p, f"jumps_{name}")
-    return solve_jumps(found[f"jumps_{name}"], found[f"reached_{name}"], weights, settings.jump_pseudo)
+    pseudo = settings.jumps_before(direction, weights.shape[1] // 2)
+    return solve_jumps(found[f"jumps_{name}"], found[f"reached_{name}"], weights, pseudo)
 
 
 def expected_log_joint(settings: Settings, found: ExpectedCounts, p: AlignmentParameters) -> float:
@@ -244,8 +262,8 @@ def _log_prior(settings: Settings, table: PairTable, p: AlignmentParameters) -> 
     out = lexical.log_density(table, p.lexicon, p.posterior)
     out += NULL_PSEUDO * float(np.log(p.null_forward).sum() + np.log(p.null_backward).sum())
     if settings.model == "hmm":
-        out += log_prior(p.jumps_forward, settings.jump_pseudo)
-        out += log_prior(p.jumps_backward, settings.jump_pseudo)
+        for d, weights in enumerate((p.jumps_forward, p.jumps_backward)):
+            out += log_prior(weights, settings.jumps_before(d, weights.shape[1] // 2))
     return out
 
 

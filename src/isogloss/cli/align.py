@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeAlias, get_args
 
 import typer
@@ -33,7 +36,26 @@ from isogloss.cli.align_input import (
     Strict,
     Target,
     open_text,
-    read_known_words,
+)
+from isogloss.cli.align_options import (
+    Agreement,
+    Bayes,
+    Disk,
+    FertilityFile,
+    Interpolate,
+    JumpsFile,
+    KeepCase,
+    LexiconFile,
+    Null,
+    Prefix,
+    PriorWeight,
+    Prune,
+    PseudoCount,
+    Schedule,
+    Spelling,
+    agreement_of,
+    checked,
+    priors_of,
 )
 from isogloss.cli.align_progress import AlignProgress
 from isogloss.corpora import PairReport
@@ -86,17 +108,24 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an interrupted run with this output stopped.")
     ] = False,
-    schedule: Annotated[str, typer.Option(help="Models and iterations, as 1:3,hmm:5.")] = DEFAULTS.schedule,
+    schedule: Schedule = DEFAULTS.schedule,
+    agreement: Agreement = "mutual",
     method: Method = "agreed",
     threshold: Threshold = DEFAULTS.threshold,
     itg: Itg = False,
-    lexicon: Annotated[
-        Path | None, typer.Option(help="Known translations: source, target, pseudo-count; tab-separated.")
-    ] = None,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Upper and lower case differ.")] = False,
-    prefix: Annotated[
-        int | None, typer.Option(help="Tell words apart by their first letters only, this many.", min=1)
-    ] = None,
+    lexicon: LexiconFile = None,
+    jumps: JumpsFile = None,
+    fertility: FertilityFile = None,
+    prior_weight: PriorWeight = 1.0,
+    null: Null = 0.1,
+    spelling: Spelling = DEFAULTS.spelling,
+    pseudo_count: PseudoCount = DEFAULTS.pseudo_count,
+    bayes: Bayes = False,
+    interpolate: Interpolate = DEFAULTS.interpolate,
+    prune: Prune = DEFAULTS.prune,
+    keep_case: KeepCase = False,
+    prefix: Prefix = None,
+    disk: Disk = None,
     probabilities: Probabilities = False,
     first: First = 0,
     form: Form = "auto",
@@ -116,13 +145,27 @@ def run(
     _check(method, probabilities, output, model)
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens)
-    aligner = Aligner(schedule, threshold=threshold, lower=not keep_case, prefix=prefix, n_jobs=jobs)
-    known = read_known_words(lexicon)
-    with AlignProgress(console) as progress:
+    aligner = Aligner(
+        schedule,
+        agreement=agreement_of(agreement),
+        null=null,
+        spelling=spelling,
+        pseudo_count=pseudo_count,
+        bayes=bayes,
+        interpolate=interpolate,
+        prune=prune,
+        priors=priors_of(lexicon, jumps, fertility, prior_weight),
+        lower=not keep_case,
+        prefix=prefix,
+        threshold=threshold,
+        n_jobs=jobs,
+    )
+    checked(aligner)
+    with AlignProgress(console) as progress, _folder_on(disk) as folder:
         progress.say("reading")
-        bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix))
+        bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
         _tell(text.report, console, as_json)
-        _train(aligner, bitext, known, output, resume, progress)
+        _train(aligner, bitext, output, resume, progress)
         progress.say("aligning")
         links = _aligned(aligner, bitext, method, itg)
         write_pharaoh(links, output, first=first, probabilities=probabilities)
@@ -137,13 +180,12 @@ def run(
 def _train(
     aligner: Aligner,
     bitext: Bitext,
-    known: list[tuple[str, str, float]],
     output: Path,
     resume: bool,
     progress: AlignProgress,
 ) -> None:
     """Fit, and keep the last finished iteration whatever happens."""
-    checkpoints = Checkpoints(_checkpoint_path(output), aligner, bitext, known)
+    checkpoints = Checkpoints(_checkpoint_path(output), aligner, bitext)
     start = checkpoints.load() if resume else None
     progress.plan(aligner.schedule)
 
@@ -152,10 +194,22 @@ def _train(
         progress.advance(where, line)
 
     try:
-        aligner.fit(bitext, lexicon=known, on_iteration=finished, resume=start)
+        aligner.fit(bitext, on_iteration=finished, resume=start)
     except BaseException:
         checkpoints.flush()
         raise
+
+
+@contextmanager
+def _folder_on(disk: Path | None) -> Iterator[str | None]:
+    """A folder of our own on a disk, for as long as it is needed."""
+    if disk is None:
+        yield None
+        return
+    if not disk.is_dir():
+        raise CorpusError(f"{disk}: is not a folder; give one that exists, with room for the text")
+    with TemporaryDirectory(prefix="isogloss-", dir=disk) as folder:
+        yield folder
 
 
 def _checkpoint_path(output: Path) -> Path:
@@ -233,5 +287,11 @@ def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bo
     typer.echo(f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}")
 
 
-for _command in (align_look.lexicon, align_look.score, align_look.show):
+for _command in (
+    align_look.lexicon,
+    align_look.jumps,
+    align_look.fertility,
+    align_look.score,
+    align_look.show,
+):
     align_group.command()(_command)

@@ -12,7 +12,6 @@ from isogloss.alignment.formats import Gold, read_gold, read_naacl, read_pharaoh
 from isogloss.alignment.links import Links
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ParallelText, TmxPairs, ZipPairs
 from isogloss.corpora.files import read_lines
-from isogloss.exceptions import CorpusError
 
 __all__ = [
     "Columns",
@@ -30,7 +29,6 @@ __all__ = [
     "open_text",
     "read_any_gold",
     "read_any_links",
-    "read_known_words",
 ]
 
 FORMS = ("auto", "lines", "columns", "bars", "tmx", "zip")
@@ -128,20 +126,3 @@ def read_any_links(path: Path, *, first: int) -> Links:
 def _is_naacl(path: Path) -> bool:
     line = next((line for line in read_lines(path) if line.strip()), b"")
     return re.match(rb"\s*\d+\s+\d+\s+\d+(\s|$)", line) is not None
-
-
-def read_known_words(path: Path | None) -> list[tuple[str, str, float]]:
-    """Translations known beforehand: source word, target word and, perhaps, a pseudo-count, with tabs."""
-    if path is None:
-        return []
-    known = []
-    for number, line in enumerate(read_lines(path), 1):
-        try:
-            columns = line.decode("utf-8").split("\t")
-            known.append((columns[0], columns[1], float(columns[2]) if len(columns) > 2 else 1.0))
-        except (ValueError, IndexError) as reason:
-            raise CorpusError(
-                f"{path}:{number}: {line[:60]!r} is not a translation; expected source word, target word "
-                "and, if you like, a pseudo-count, with tabs between them"
-            ) from reason
-    return known

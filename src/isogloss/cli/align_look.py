@@ -1,4 +1,4 @@
-"""``isogloss align lexicon``, ``score`` and ``show``: look at what was learned and linked."""
+"""Look at what was learned and linked: ``lexicon``, ``jumps``, ``fertility``, ``score``, ``show``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss import io
-from isogloss.alignment import Aligner, Links
+from isogloss.alignment import Aligner, Links, write_fertilities, write_jumps
 from isogloss.alignment.render import AlignmentPicture
 from isogloss.alignment.score import RATES, score_links
 from isogloss.cli.align_input import (
@@ -31,7 +31,7 @@ from isogloss.cli.align_input import (
 )
 from isogloss.corpora.files import replacing
 
-__all__ = ["lexicon", "score", "show"]
+__all__ = ["fertility", "jumps", "lexicon", "score", "show"]
 
 
 def lexicon(
@@ -49,10 +49,28 @@ def lexicon(
         file.write(b"source\ttarget\tp(target|source)\tp(source|target)\tcount\n")
         for source, target, forward, backward, count in rows:
             file.write(f"{source}\t{target}\t{forward:.6g}\t{backward:.6g}\t{count:.4f}\n".encode())
-    if as_json:
-        typer.echo(json.dumps({"output": str(output), "pairs": len(rows)}))
-    else:
-        typer.echo(f"{output}: {len(rows)} translations")
+    _say_rows(output, len(rows), "pairs", as_json)
+
+
+def jumps(model: Model, *, output: Output, as_json: Json = False) -> None:
+    """Write how far apart neighbours' translations are, as counts; --jumps takes such a table."""
+    rows = io.load(model, expected=Aligner).jump_table_
+    write_jumps(rows, output)
+    _say_rows(output, len(rows), "jumps", as_json)
+
+
+def fertility(model: Model, *, output: Output, as_json: Json = False) -> None:
+    """Write how many words each word generates, as counts; --fertility takes such a table."""
+    try:
+        rows = io.load(model, expected=Aligner).fertility_table_
+    except ValueError as reason:
+        raise typer.BadParameter(f"{model}: {reason}") from reason
+    write_fertilities(rows, output)
+    _say_rows(output, len(rows), "fertilities", as_json)
+
+
+def _say_rows(output: Path, n: int, what: str, as_json: bool) -> None:
+    typer.echo(json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}")
 
 
 Row: TypeAlias = tuple[str, str, float, float, float]

@@ -31,8 +31,14 @@ class _Commands(LazyGroup):
             "align_group",
             "Links between the words of sentence pairs: isogloss align SRC TGT -o LINKS.",
         ),
+        "corpus": Place("isogloss.cli.corpus", "corpus_group", "Comparable corpora: build, look at, split."),
         "dictionary": Place(
             "isogloss.cli.dictionary", "dictionary_group", "Bilingual dictionaries from word vectors."
+        ),
+        "network": Place(
+            "isogloss.cli.network",
+            "network_group",
+            "Bayesian networks: show, ask, learn, sample. FILE is BIF, XMLBIF, JSON or a model file.",
         ),
     }
 

@@ -299,7 +299,9 @@ def _summary(checked: CheckedSpace, pairs: int, output: Path) -> dict[str, Any]:
         "pairs": pairs,
         "model": checked.model,
         "tried": checked.tried,
-        "held_out": [{**vars(test), "precision": test.precision} for test in checked.tests],
+        "held_out": [
+            {**vars(test), "precision": test.precision, "passed": test.passed} for test in checked.tests
+        ],
         "rounds": [vars(line) for line in checked.refinement.rounds],
         "concepts": checked.space.n_rows,
     }
@@ -310,15 +312,14 @@ def _print_built(summary: dict[str, Any]) -> None:
     tried = ", ".join(f"{name} {100 * share:.1f} %" for name, share in summary["tried"].items())
     console.print(escape(f"{summary['pairs']} pairs in {summary['output']}"), highlight=False)
     console.print(
-        f"Model: {summary['model']}. Right on words held out of the seed: {tried}.", highlight=False
+        f"Model: {summary['model']}. Right on words held out of the seed: {tried}.",
+        highlight=False,
+        soft_wrap=True,
     )
     for test in summary["held_out"]:
-        console.print(
-            escape(
-                f"  {test['name']}: {test['hits']} of {test['n_queries']}, {test['expected']:.1f} by chance"
-            ),
-            highlight=False,
-        )
+        figures = f"{test['hits']} of {test['n_queries']}, {test['expected']:.1f} by chance"
+        outcome = "" if test["passed"] else "; left out, it is no better than chance"
+        console.print(escape(f"  {test['name']}: {figures}{outcome}"), highlight=False, soft_wrap=True)
 
 
 def _print_evaluation(result: Evaluation) -> None:

@@ -1,24 +1,51 @@
-"""Readers of parallel text: sentence pairs from plain files, tables, archives and translation memories.
+"""Readers of text in several languages, and comparable corpora made from it.
 
 =============  ===================================================================
 ``parallel``   two files, columns, fast_align's bars, zip archives
 ``tmx``        translation memories
+``records``    documents: JSON lines, line-aligned text
+``wikipedia``  documents: dumps of Wikipedia
+``langlinks``  which articles are about the same thing
+``building``   from documents to a comparable corpus on disk
+``comparable`` comparable corpora in memory and on disk
 ``checking``   what makes a pair bad, and an account of the bad ones
 ``files``      opening packed files, and writing files whole or not at all
 =============  ===================================================================
 """
 
+from isogloss.corpora.base import Corpus
+from isogloss.corpora.building import build_corpus
 from isogloss.corpora.checking import PairReport, ParallelText, SentencePair
+from isogloss.corpora.comparable import ComparableCorpus, InMemoryCorpus, save_corpus
+from isogloss.corpora.langlinks import Concepts, LanguageLinks, PageIndex, read_langlinks
 from isogloss.corpora.parallel import BarPairs, ColumnPairs, LinePairs, ZipPairs
+from isogloss.corpora.records import AlignedLines, Document, DocumentReader, JsonLines
+from isogloss.corpora.summary import CorpusSummary
 from isogloss.corpora.tmx import TmxPairs
+from isogloss.corpora.wikipedia import WikipediaDump
 
 __all__ = [
+    "AlignedLines",
     "BarPairs",
     "ColumnPairs",
+    "ComparableCorpus",
+    "Concepts",
+    "Corpus",
+    "CorpusSummary",
+    "Document",
+    "DocumentReader",
+    "InMemoryCorpus",
+    "JsonLines",
+    "LanguageLinks",
     "LinePairs",
+    "PageIndex",
     "PairReport",
     "ParallelText",
     "SentencePair",
     "TmxPairs",
+    "WikipediaDump",
     "ZipPairs",
+    "build_corpus",
+    "read_langlinks",
+    "save_corpus",
 ]

@@ -106,7 +106,7 @@ def run_em(
         :class:`~isogloss.exceptions.DecreaseError`, warn and go on, or stop at the best point so far.
     accelerate : bool
         SQUAREM extrapolation, with full E-steps only. A jump that would lower the bound is dropped for
-        the plain step.
+        the plain step, and convergence takes two gains below ``tol`` in a row.
     callbacks : iterable of callables
         Each is called as ``callback(iteration, parameters)`` after every E-step.
     """
@@ -125,7 +125,7 @@ def run_em(
             continue
         if verdict == "stop":
             break
-        if climb.gain_per_row(per_sweep) < tol and expectation.settled():
+        if climb.slow(tol, per_sweep) and expectation.settled():
             return climb.result(converged=True)
     return climb.result(converged=False)
 
@@ -162,6 +162,8 @@ class _Climb(Generic[P]):
     def step(self) -> str:
         """One M-step and the E-step after it: ``ok``, ``fell`` or ``stop``."""
         proposal = self.model.solve(self.statistic, self.parameters)
+        if not self.model.climbs:
+            del self.statistic  # There is no going back to it, and it may be large.
         self.steps += 1
         if self.accelerate:
             self.path.append(self.parameters)
@@ -207,11 +209,19 @@ class _Climb(Generic[P]):
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self._move(parameters, statistic, line)
 
-    def gain_per_row(self, per_sweep: int) -> float:
-        """Gain of the last sweep per row; infinite until there was a whole sweep."""
-        if len(self.trace) <= per_sweep:
+    def slow(self, tol: float, per_sweep: int) -> bool:
+        """Whether the last sweep gained less than ``tol`` per row.
+
+        With acceleration the one before as well: a jump may gain next to nothing where a step gains more.
+        """
+        sweeps = 2 if self.accelerate else 1
+        return all(self._gain_per_row(per_sweep, back) < tol for back in range(sweeps))
+
+    def _gain_per_row(self, per_sweep: int, back: int) -> float:
+        """Gain of the sweep that ended ``back`` E-steps ago; infinite where there was no whole one."""
+        if len(self.trace) <= per_sweep + back:
             return math.inf
-        last, before = self.trace[-1], self.trace[-1 - per_sweep]
+        last, before = self.trace[-1 - back], self.trace[-1 - back - per_sweep]
         return (last.bound - before.bound) / last.rows
 
     def result(self, *, converged: bool) -> EMResult[P]:

@@ -26,7 +26,7 @@ from isogloss.factor.parameters import FactorParameters
 from isogloss.factor.start import maxvar_start, random_start
 from isogloss.factor.steps import factor_model, log_likelihood_of
 from isogloss.linalg import check_count, check_number
-from isogloss.stats import ExpectedCounts, PatternMoments
+from isogloss.stats import PatternMoments
 
 __all__ = ["MultiBatteryFA"]
 
@@ -229,7 +229,7 @@ class MultiBatteryFA(FactorDensity):
         model = factor_model(data, floor=self.noise_floor, accelerate=self.accelerate)
         result: EMResult[FactorParameters] = run_em(
             model,
-            _TwiceSettled(model, Batches([data]), LocalEngine()),
+            FullExpectation(model, Batches([data]), LocalEngine()),
             start,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -264,23 +264,6 @@ class MultiBatteryFA(FactorDensity):
 
     def _engine(self) -> Engine:
         return LocalEngine(self.n_jobs) if self.engine is None else self.engine
-
-
-class _TwiceSettled(FullExpectation[FactorParameters]):
-    """Convergence needs two small gains in a row: a jump may gain little where a step gains more."""
-
-    def __init__(self, *seams: Any) -> None:
-        super().__init__(*seams)
-        self.calls, self.asked = 0, -3
-
-    def __call__(self, parameters: FactorParameters) -> ExpectedCounts:
-        self.calls += 1
-        return super().__call__(parameters)
-
-    def settled(self) -> bool:
-        """Whether the step before gained as little; an extrapolation that was dropped counts as a call."""
-        before, self.asked = self.asked, self.calls
-        return self.calls - before <= 2
 
 
 def _in_units_of_rows(callback: Callback, data: FactorData) -> Callback:

@@ -9,6 +9,15 @@ _Indices = NDArray[np.int32]
 _Offsets = NDArray[np.int64]
 
 def quadratic_features(x: _Float, kind: int, out: _Float) -> None: ...
+def normalise_lexicon(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    target_words: int,
+    counts: _Float,
+    pseudo_pairs: NDArray[np.float32],
+    pseudo_each: float,
+    lexicon: NDArray[np.float32],
+) -> None: ...
 def normalise_log_joint(
     log_joint: _Float, weights: _Float, threshold: float, log_norm: _Float
 ) -> tuple[float, int]: ...
@@ -29,6 +38,19 @@ def expect_active(
     kind: int,
     sums: _Float,
 ) -> float: ...
+def select_rounded(
+    queries: NDArray[np.uint8],
+    worth: _Single,
+    targets: NDArray[np.int8],
+    sums: _Indices,
+    scales: _Single,
+    bias: _Single,
+    d: int,
+    first: int,
+    portable: bool,
+    scores: _Single,
+    indices: _Indices,
+) -> None: ...
 def select_rows(
     block: _Single, column_bias: _Single, first_column: int, scores: _Single, indices: _Indices
 ) -> None: ...
@@ -55,6 +77,8 @@ def pair_table(
     source_words: int,
     target_words: int,
 ) -> tuple[_Offsets, _Indices]: ...
+def pack_queries(values: NDArray[np.uint8], packed: NDArray[np.uint8]) -> None: ...
+def pack_targets(values: NDArray[np.int8], packed: NDArray[np.int8]) -> None: ...
 def pair_slots(
     source: _Indices,
     source_offsets: _Offsets,
@@ -128,4 +152,40 @@ def expect_fertility(
     log_likelihood: _Float,
     links: _Float,
     sums: tuple[Any, ...],
+) -> None: ...
+def hmm_expect(
+    codes: _Indices,
+    labels: _Indices,
+    offsets: _Offsets,
+    weights: _Float,
+    start: _Float,
+    transition: _Float,
+    emission: _Float,
+    threads: int,
+    start_counts: _Float,
+    transition_counts: _Float,
+    emission_counts: _Float,
+    log_likelihood: _Float,
+) -> None: ...
+def hmm_posteriors(
+    codes: _Indices,
+    labels: _Indices,
+    offsets: _Offsets,
+    start: _Float,
+    transition: _Float,
+    emission: _Float,
+    threads: int,
+    posterior: _Float,
+    log_likelihood: _Float,
+) -> None: ...
+def hmm_best_paths(
+    codes: _Indices,
+    labels: _Indices,
+    offsets: _Offsets,
+    start: _Float,
+    transition: _Float,
+    emission: _Float,
+    threads: int,
+    path: _Indices,
+    log_probability: _Float,
 ) -> None: ...

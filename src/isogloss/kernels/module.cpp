@@ -6,8 +6,11 @@ namespace nb = nanobind;
 void bind_alignment(nb::module_ &m);
 void bind_exchange(nb::module_ &m);
 void bind_fertility(nb::module_ &m);
+void bind_hmm(nb::module_ &m);
+void bind_lexicon(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
+void bind_rounded(nb::module_ &m);
 void bind_topk(nb::module_ &m);
 
 NB_MODULE(_kernels, m) {
@@ -15,7 +18,10 @@ NB_MODULE(_kernels, m) {
     bind_alignment(m);
     bind_exchange(m);
     bind_fertility(m);
+    bind_hmm(m);
+    bind_lexicon(m);
     bind_mixture(m);
     bind_pairs(m);
+    bind_rounded(m);
     bind_topk(m);
 }

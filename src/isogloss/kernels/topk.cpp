@@ -1,7 +1,4 @@
 // The largest entries of every row, and of every column, of a matrix that is seen one block at a time.
-//
-// A list is a binary heap of (score, index) pairs with its worst pair on top; a pair is worse if its score is
-// lower or, at equal scores, if its index is higher. An empty place holds (-inf, -1).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -11,52 +8,24 @@
 #include <utility>
 #include <vector>
 
+#include "lists.hpp"
 #include "simd.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
+using namespace isogloss;
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bias = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutVector = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OutScores = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using OutIndices = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutExact = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Entries that are tested together; a power of two that divides into the registers of every instruction set.
 constexpr std::size_t kStep = 32;
 // Partial sums of an inner product: their number fixes the order of additions, whatever the registers.
 constexpr std::size_t kLanes = 16;
-
-inline bool worse(float a, std::int32_t i, float b, std::int32_t j) { return a < b || (a == b && i > j); }
-
-// Puts a pair in the place of the worst one and restores the heap.
-inline void replace_worst(float *s, std::int32_t *at, std::size_t size, float score, std::int32_t index) {
-    std::size_t place = 0;
-    for (std::size_t child = 1; child < size; child = 2 * place + 1) {
-        if (child + 1 < size && worse(s[child + 1], at[child + 1], s[child], at[child])) ++child;
-        if (!worse(s[child], at[child], score, index)) break;
-        s[place] = s[child];
-        at[place] = at[child];
-        place = child;
-    }
-    s[place] = score;
-    at[place] = index;
-}
-
-struct Lists {
-    float *scores;
-    std::int32_t *indices;
-    std::size_t size;
-
-    float offer(std::size_t list, float score, std::int32_t index) const {
-        float *s = scores + list * size;
-        replace_worst(s, indices + list * size, size, score, index);
-        return s[0];
-    }
-};
 
 // Most entries are in no list: steps of them are dismissed by comparisons alone.
 ISOGLOSS_CLONES
@@ -104,13 +73,6 @@ void offer_both(const float *__restrict block, std::size_t n, std::size_t m, con
             }
         }
     }
-}
-
-Lists as_lists(OutScores scores, OutIndices indices, std::size_t n) {
-    const std::size_t size = scores.shape(1);
-    if (scores.shape(0) != n || indices.shape(0) != n || indices.shape(1) != size || size == 0)
-        throw std::invalid_argument("lists have the wrong shape");
-    return {scores.data(), indices.data(), size};
 }
 
 // Offers block + column_bias to the lists of its rows.

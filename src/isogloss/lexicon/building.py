@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ __all__ = ["CheckedSpace", "build_space"]
 
 logger = logging.getLogger(__name__)
 
-SMALL_SEED, ROUNDS = 1000, 5
+SMALL_SEED, ROUNDS = 3000, 5
+TESTABLE = 10
 HELD_SHARE = 0.2
 HELD_WORDS = (50, 1000)
 """Least (if the seed has twice as many) and most source words of a dictionary that are held out."""
@@ -35,7 +36,8 @@ class CheckedSpace:
     model : str
         The model that was taken.
     tests : tuple of ChanceTest
-        One for each dictionary, on words that were held out.
+        One for each dictionary of at least 10 words, on words that were held out; those that were not passed
+        were left out.
     tried : dict
         Share of right answers on held-out words, for every model that was tried.
     refinement : Refinement
@@ -63,8 +65,10 @@ def build_space(
 ) -> CheckedSpace:
     """Fit a space for some languages, or refuse with a reason.
 
-    A part of each dictionary is held out and translated with a space fitted to the rest. If the answers are
-    not better than chance, no dictionary is made. Then a space is fitted to all pairs.
+    A part of each dictionary is held out and translated with a space fitted to the rest. A dictionary whose
+    answers are not better than chance is left out, with a warning in the log, if the others connect all
+    languages; if they do not, no space is made. One of fewer than 10 words cannot be tested; it is used if
+    the tested ones connect its languages. Then a space is fitted to all pairs.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ def build_space(
         rotations have fewer parameters and win when there are few pairs.
     rounds : int
         Most rounds of self-learning, see :func:`~isogloss.lexicon.refine`; by default 5 for seeds of fewer
-        than 1,000 pairs, for which it does most, and none for larger ones.
+        than 3,000 pairs, for which it does most, and none for larger ones.
     rule : str
         How held-out words are translated.
     random_state : int
@@ -101,16 +105,21 @@ def build_space(
     seeds = [_covered(one, vectors) for one in dictionaries]
     if rounds is None:
         rounds = ROUNDS if sum(map(len, seeds)) < SMALL_SEED else 0
-    parts = [_hold_out(one, random_state) for one in seeds]
+    small = _too_small(seeds)
+    large = [one for one in seeds if one not in small]
+    parts = [_hold_out(one, random_state) for one in large]
+    learned = [*(part[0] for part in parts), *small]
     held = [part[1] for part in parts]
+    unseen = [*learn.get("exclude", ()), *held]
     results = {}
     for name in candidates:
         say(f"trying {name} on held-out words")
-        results[name] = _try(vectors, parts, name, rounds, rule, n_jobs, {**learn, "exclude": held})
+        options = {**learn, "model": name, "rounds": rounds, "n_jobs": n_jobs, "exclude": unseen}
+        results[name] = _try(vectors, learned, held, rule, options)
     chosen = max(results, key=lambda name: _precision(results[name]))
-    refuse_chance(results[chosen], sum(map(len, seeds)))
+    kept = _without_chance(large, results[chosen], sum(map(len, seeds)))
     say(f"fitting {chosen} to all pairs")
-    refined = refine(vectors, seeds, rounds=rounds, n_jobs=n_jobs, model=chosen, **learn)
+    refined = refine(vectors, [*kept, *small], rounds=rounds, n_jobs=n_jobs, model=chosen, **learn)
     tried = {name: _precision(tests) for name, tests in results.items()}
     return CheckedSpace(refined.space, chosen, tuple(results[chosen]), tried, refined)
 
@@ -129,15 +138,33 @@ def _covered(dictionary: BilingualDictionary, vectors: Mapping[str, WordVectors]
     return BilingualDictionary(dictionary.source, dictionary.target, pairs)
 
 
+def _too_small(seeds: Sequence[BilingualDictionary]) -> list[BilingualDictionary]:
+    """Dictionaries too small for a test; the others must connect the languages of each."""
+    small = [one for one in seeds if len(one.translations) < TESTABLE]
+    groups = _connected([one for one in seeds if one not in small])
+    for one in small:
+        if not any({one.source, one.target} <= group for group in groups):
+            raise DictionaryError(
+                f"the dictionary {one.name} has {len(one.translations)} words with vectors; at least "
+                f"{TESTABLE} are needed to tell a good map from chance"
+            )
+    return small
+
+
+def _connected(dictionaries: Iterable[BilingualDictionary]) -> list[set[str]]:
+    """Groups of languages that dictionaries connect, directly or by way of others."""
+    groups: list[set[str]] = []
+    for one in dictionaries:
+        both = {one.source, one.target}
+        met = [group for group in groups if group & both]
+        groups = [group for group in groups if not group & both] + [both.union(*met)]
+    return groups
+
+
 def _hold_out(
     dictionary: BilingualDictionary, random_state: int
 ) -> tuple[BilingualDictionary, BilingualDictionary]:
     words = len(dictionary.translations)
-    if words < 10:
-        raise DictionaryError(
-            f"the dictionary {dictionary.name} has {words} words with vectors; at least 10 are needed to "
-            "tell a good map from chance"
-        )
     least, most = HELD_WORDS
     held = min(max(HELD_SHARE * words, min(least, words / 2)), most)
     return dictionary.split(held / words, random_state=random_state)
@@ -145,22 +172,32 @@ def _hold_out(
 
 def _try(
     vectors: Mapping[str, WordVectors],
-    parts: Sequence[tuple[BilingualDictionary, BilingualDictionary]],
-    model: str,
-    rounds: int,
+    learned: Sequence[BilingualDictionary],
+    held: Sequence[BilingualDictionary],
     rule: str,
-    n_jobs: int | None,
-    learn: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> list[ChanceTest]:
-    space = refine(
-        vectors, [part[0] for part in parts], rounds=rounds, n_jobs=n_jobs, model=model, **learn
-    ).space
-    placed = space.place(vectors)
+    space = refine(vectors, learned, **options).space
+    placed, n_jobs = space.place(vectors), options["n_jobs"]
     tests = []
-    for _, held in parts:
-        covariance = space.covariance(held.source, held.target) if rule == "density" else None
-        tests.append(chance_test(placed, held, rule=rule, covariance=covariance, n_jobs=n_jobs))
+    for one in held:
+        covariance = space.covariance(one.source, one.target) if rule == "density" else None
+        tests.append(chance_test(placed, one, rule=rule, covariance=covariance, n_jobs=n_jobs))
     return tests
+
+
+def _without_chance(
+    dictionaries: Sequence[BilingualDictionary], tests: Sequence[ChanceTest], n_pairs: int
+) -> list[BilingualDictionary]:
+    """The dictionaries that passed their tests; they must connect the languages of those that did not."""
+    tested = list(zip(dictionaries, tests, strict=True))
+    kept, failed = ([pair for pair in tested if pair[1].passed is passed] for passed in (True, False))
+    groups = _connected(one for one, _ in kept)
+    lost = [test for one, test in failed if not any({one.source, one.target} <= group for group in groups)]
+    refuse_chance(lost, n_pairs)
+    for _, test in failed:
+        logger.warning("left out, because it is no better than chance: %s", test)
+    return [one for one, _ in kept]
 
 
 def _precision(tests: Sequence[ChanceTest]) -> float:

@@ -46,7 +46,8 @@ Array = NDArray[np.float64]
 MODELS = ("procrustes", "cca", "ibfa", "mbfa")
 NORMALISE = ("unit", "centre", "unit")
 WEIGHTING = 0.5
-SMOOTHING = 0.3
+SMOOTHING, SMOOTHING_RANGE = 6.0, (0.1, 10.0)
+"""Strength of the smoothing times pairs per dimension, and what it may be."""
 MONOLINGUAL = 20_000
 FACTOR_MODELS = (InterBatteryFA, MultiBatteryFA)
 
@@ -84,7 +85,7 @@ class WordSpace:
         n_components: int | None = None,
         rows: RowKind = "pairs",
         monolingual: int = MONOLINGUAL,
-        smoothing: float = SMOOTHING,
+        smoothing: float | None = None,
         normalise: Sequence[str] = NORMALISE,
         weighting: float = WEIGHTING,
         exclude: Iterable[BilingualDictionary] = (),
@@ -107,8 +108,10 @@ class WordSpace:
         monolingual : int
             How many words of each language are rows of their own for ``'mbfa'``, which learns from them how
             the language's vectors are spread; other models have no use for them.
-        smoothing : float
+        smoothing : float, optional
             Strength of the rows of noise, see :mod:`~isogloss.lexicon.smoothing`; they do not move rotations.
+            By default six times the dimensions of the narrowest vectors over the pairs that two languages
+            have, between 0.1 and 10: the fewer pairs, the more of what agrees in them does so by chance.
         normalise : sequence of {'unit', 'centre'}
             Steps applied to the vectors first.
         weighting : float
@@ -132,7 +135,8 @@ class WordSpace:
         table = concept_table(vectors, dictionaries, rows=rows, monolingual=alone, exclude=exclude)
         normalisers = tuple(fit_normaliser(one.matrix, normalise) for one in vectors.values())
         matrices = {name: n.apply(vectors[name].matrix) for name, n in zip(vectors, normalisers, strict=True)}
-        views = smoothed(concept_views(matrices, table), smoothing)
+        strength = _smoothing(vectors, table) if smoothing is None else smoothing
+        views = smoothed(concept_views(matrices, table), strength)
         if isinstance(model, str):
             model = make_model(model, views, n_components or _most_components(vectors, table))
         fitted: Any = clone(model).fit(views)
@@ -148,7 +152,7 @@ class WordSpace:
     def place(self, vectors: Mapping[str, WordVectors]) -> dict[str, WordVectors]:
         """All words of some languages in the common space."""
         return {
-            name: WordVectors(one.words, self.project(name, one.matrix), one.language or name)
+            name: WordVectors(one.words, self.project(name, one.matrix), name)
             for name, one in vectors.items()
         }
 
@@ -181,6 +185,14 @@ def _most_components(vectors: Mapping[str, WordVectors], table: NDArray[np.int64
     """As many as the narrowest vectors have dimensions, and no more than a fifth of the pairs."""
     pairs = int(((table >= 0).sum(axis=1) > 1).sum())
     return max(1, min(pairs // 5, *(one.dim for one in vectors.values())))
+
+
+def _smoothing(vectors: Mapping[str, WordVectors], table: NDArray[np.int64]) -> float:
+    """Strength for as many pairs as there are for a set of languages, in the mean over these sets."""
+    joint = (table >= 0)[(table >= 0).sum(axis=1) > 1]
+    pairs = len(joint) / max(1, len({row.tobytes() for row in joint}))
+    dim = min(one.dim for one in vectors.values())
+    return float(np.clip(SMOOTHING * dim / max(pairs, 1.0), *SMOOTHING_RANGE))
 
 
 def _weight(model: Any, languages: Sequence[str], weighting: float) -> Array:

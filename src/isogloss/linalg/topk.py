@@ -42,7 +42,7 @@ from isogloss import kernels
 from isogloss.linalg.threads import count_threads, map_threads
 from isogloss.linalg.validation import check_count, check_vector
 
-__all__ = ["TopK", "rescore", "top_k", "top_k_both"]
+__all__ = ["TopK", "check_bias", "rank", "rescore", "top_k", "top_k_both"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -86,7 +86,7 @@ def top_k(
     k : int
         How many, at most ``n_targets``.
     bias : array of shape (n_targets,), optional
-        What to add to the inner products with each target.
+        What to add to the inner products with each target; minus infinity leaves a target out.
     n_jobs : int or None
         Threads over blocks of queries; ``None`` is one, ``-1`` one per core.
     block : (int, int)
@@ -95,7 +95,8 @@ def top_k(
     Returns
     -------
     TopK
-        ``scores`` and ``indices``, both of shape (n_queries, k).
+        ``scores`` and ``indices``, both of shape (n_queries, k); index -1 and score minus infinity where
+        fewer than ``k`` targets are not left out.
 
     Examples
     --------
@@ -188,6 +189,8 @@ def rescore(
         raise ValueError(
             f"candidates have shape {listed.shape}; expected one row for each of {len(rows.vectors)} queries"
         )
+    if listed.min(initial=0) < 0:
+        raise ValueError(f"candidate {listed.min()}: a candidate is not a row of targets")
     return _rank(rows.vectors, columns, listed)
 
 
@@ -202,7 +205,7 @@ class _Side:
 
     def error_with(self, other: _Side) -> Array:
         """How far a float32 product of each vector with any of ``other`` may be from the exact one."""
-        largest = np.abs(other.bias).max()
+        largest = np.abs(other.bias[np.isfinite(other.bias)]).max(initial=0.0)
         # Products with a zero vector, to which nothing is added, are exact.
         size = self.norms * other.norms.max() + largest
         error: Array = (self.vectors.shape[1] + 4) * (size * 2.0**-24 + np.sign(size) * 2.0**-126)
@@ -243,7 +246,7 @@ def _sides(
 def _side(values: ArrayLike, name: str, bias: Any) -> _Side:
     vectors: Single = check_array(values, dtype=np.float32, order="C", input_name=name)
     n = len(vectors)
-    added = np.zeros(n) if bias is None else check_vector(bias, n, f"bias of {name}")
+    added = np.zeros(n) if bias is None else check_bias(bias, n, f"bias of {name}")
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return _Side(vectors, added, added.astype(np.float32), norms)
 
@@ -322,7 +325,7 @@ def _settle(rows: _Side, columns: _Side, lists: _Lists, k: int, n_threads: int) 
     if listed == len(columns.vectors):
         return TopK(scores, indices)
     error = rows.error_with(columns)
-    doubtful = np.flatnonzero((worst + error >= scores[:, -1]) & (error > 0))
+    doubtful = np.flatnonzero((worst + error >= scores[:, -1]) & (error > 0) & np.isfinite(worst))
     again = partial(_search_again, rows, columns, scores, indices, error)
     map_threads(again, [doubtful[i : i + _AGAIN] for i in range(0, len(doubtful), _AGAIN)], n_threads)
     return TopK(scores, indices)
@@ -353,6 +356,24 @@ def _search_again(
 
 def _rank(queries: Single, columns: _Side, listed: NDArray[np.int32]) -> TopK:
     """Score and sort the listed candidates, whose array is used up."""
+    return rank(queries, columns.vectors, columns.bias, listed)
+
+
+def rank(queries: Single, targets: Single, bias: Array, listed: NDArray[np.int32]) -> TopK:
+    """Score and sort listed targets; -1 is an empty place, which only a bias of minus infinity can leave.
+
+    The array of listed targets is used up.
+    """
     scores = np.empty(listed.shape)
-    kernels.rank_candidates(queries, columns.vectors, columns.bias, listed, scores)
-    return TopK(scores, listed.astype(np.int64))
+    listed[listed < 0] = bias.argmin()
+    kernels.rank_candidates(queries, targets, bias, listed, scores)
+    indices = listed.astype(np.int64)
+    indices[np.isneginf(scores)] = -1
+    return TopK(scores, indices)
+
+
+def check_bias(bias: ArrayLike, n: int, name: str) -> Array:
+    """One number for each vector, finite or minus infinity."""
+    out = np.asarray(bias, dtype=np.float64)
+    check_vector(np.where(np.isneginf(out), 0.0, out), n, name)
+    return out

@@ -3,6 +3,7 @@
 from isogloss.plotting.alignment import plot_alignment
 from isogloss.plotting.em import plot_free_energy, plot_traces
 from isogloss.plotting.factor import plot_component_choice, plot_factor_knowledge
+from isogloss.plotting.lexicon import plot_neighbourhood, plot_precision, save_picture
 from isogloss.plotting.mixture import plot_mixture, plot_mixture_steps
 from isogloss.plotting.multiview import (
     plot_canonical_correlations,
@@ -21,8 +22,11 @@ __all__ = [
     "plot_loadings",
     "plot_mixture",
     "plot_mixture_steps",
+    "plot_neighbourhood",
+    "plot_precision",
     "plot_starts",
     "plot_traces",
     "plot_variates",
     "plot_view_correlations",
+    "save_picture",
 ]

@@ -1,0 +1,113 @@
+"""``isogloss network learn`` and ``tree``: networks from rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from isogloss.cli.network_input import AsJson, File, Html, open_network, write_page
+from isogloss.cli.progress import EMProgress
+from isogloss.graphical import (
+    NetworkLearner,
+    NetworkPicture,
+    read_rows,
+    write_network,
+)
+from isogloss.graphical.chow_liu import chow_liu
+
+__all__ = ["learn", "tree"]
+
+RowsFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="ROWS", help="Comma- or tab-separated values; the first line names the variables."
+    ),
+]
+NetworkOut: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", help="The network to write: .bif, .xml, .json or .isogloss.")
+]
+Smoothing: TypeAlias = Annotated[
+    float, typer.Option(help="Added to every count: 0 is maximum likelihood.", min=0.0)
+]
+
+
+def learn(
+    file: File,
+    rows: RowsFile,
+    *,
+    output: NetworkOut,
+    smoothing: Smoothing = 0.0,
+    hidden: Annotated[
+        list[str] | None, typer.Option("--hidden", help="A variable to treat as never seen; may be repeated.")
+    ] = None,
+    starts: Annotated[int, typer.Option(help="Starts of EM; the best is kept.", min=1)] = 1,
+    max_iter: Annotated[int, typer.Option(help="Most steps of EM.", min=1)] = 1000,
+    tol: Annotated[float, typer.Option(help="Gain of the bound per row worth another step.", min=0.0)] = 1e-6,
+    seed: Annotated[int, typer.Option(help="For the starts.")] = 0,
+    html: Html = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn the probabilities of a network's graph from rows.
+
+    Complete rows are counted; missing cells (empty, ? or NA) and missing columns are learned by EM.
+    """
+    network = open_network(file)
+    codes = read_rows(rows, network).codes
+    learner = NetworkLearner(
+        network.structure,
+        smoothing=smoothing,
+        hidden=tuple(hidden or ()),
+        n_init=starts,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=seed,
+    )
+    with EMProgress("learning", max_iter) as progress:
+        learner.fit(codes, callbacks=[progress])
+    _finish(learner, network.name, output, html, as_json)
+
+
+def tree(
+    rows: RowsFile,
+    *,
+    output: NetworkOut,
+    root: Annotated[str | None, typer.Option(help="The variable that the arrows lead away from.")] = None,
+    smoothing: Smoothing = 0.0,
+    html: Html = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a tree over the columns of a file: the one with the highest likelihood (Chow and Liu)."""
+    found = read_rows(rows)
+    structure = chow_liu(found.structure, found.codes, root=root)
+    columns = [found.structure.index(name) for name in structure.names]
+    learner = NetworkLearner(structure, smoothing=smoothing, random_state=0)
+    with EMProgress("learning", learner.max_iter) as progress:
+        learner.fit(found.codes[:, columns], callbacks=[progress])
+    _finish(learner, "", output, html, as_json)
+
+
+def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: bool) -> None:
+    """Write the network, and say what was learned."""
+    network = type(learner.network_)(learner.network_.cpds, name)
+    write_network(network, output)
+    if html is not None:
+        write_page(html, NetworkPicture(network, tables=True))
+    figures = {
+        "output": str(output),
+        "rows": learner.n_rows_,
+        "parameters": network.n_parameters,
+        "log_likelihood": learner.log_likelihood_,
+        "em_steps": learner.n_iter_,
+        "converged": bool(learner.converged_),
+    }
+    if as_json:
+        typer.echo(json.dumps(figures, indent=2))
+        return
+    steps = f" in {learner.n_iter_} steps of EM" if learner.n_iter_ else ""
+    typer.echo(
+        f"{output}: {network.n_parameters:,} parameters from {learner.n_rows_:,} rows{steps}, "
+        f"log-likelihood {learner.log_likelihood_:.3f}"
+    )

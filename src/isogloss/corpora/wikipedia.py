@@ -1,0 +1,235 @@
+"""Articles of Wikipedia from its XML dumps (``LANGwiki-DATE-pages-articles.xml.bz2``), one page at a time.
+
+The dump is read as it is unpacked, multistream dumps too, and never held in memory. The parser loads nothing
+that the file points to, and refuses files that declare entities.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from functools import cached_property
+from typing import IO, Any, cast
+from xml.parsers import expat
+
+from isogloss.corpora.checking import OnBad
+from isogloss.corpora.files import PathLike, opened
+from isogloss.corpora.markup import WikiMarkup
+from isogloss.corpora.records import BadRecordError, Document, DocumentReader, ReadReport
+from isogloss.exceptions import CorpusError
+
+__all__ = ["Page", "WikipediaDump"]
+
+CHUNK = 1 << 18
+MAX_PAGE = 1 << 26
+"""A page with more letters is not read into memory."""
+
+HIDDEN = (6, 14)
+"""Numbers of the namespaces of pictures and of categories."""
+
+
+@dataclasses.dataclass
+class Page:
+    """A page as it stands in a dump."""
+
+    line: int
+    id: str = ""
+    title: str = ""
+    namespace: str = ""
+    redirect: str | None = None
+    model: str = "wikitext"
+    text: str = ""
+
+
+class WikipediaDump(DocumentReader):
+    """The articles of a dump, with their titles as ids and their markup removed.
+
+    Pages of other namespaces, redirects, and pages that are not wikitext are passed over and counted. A
+    dump that ends too early is an error; with ``on_bad='skip'`` the pages before its end are given, and the
+    report says so.
+
+    Parameters
+    ----------
+    path : path
+        The dump; bzip2, also of many streams, is unpacked.
+    lang : str
+        The language; by default what the dump says, ``sl`` for ``slwiki``.
+    namespaces : collection of int
+        Namespaces to read; 0 is that of articles.
+    on_bad : {"raise", "skip"}
+        What to do about pages without title and dumps that are cut short.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("dump.xml").write_text('''<mediawiki><siteinfo><dbname>slwiki</dbname></siteinfo>
+    ... <page><title>Bled</title><ns>0</ns><id>1</id>
+    ... <revision><text>Bled je [[kraj]].{{škrbina}}</text></revision></page>
+    ... <page><title>Veldes</title><ns>0</ns><id>2</id><redirect title="Bled" /></page>
+    ... </mediawiki>''')
+    >>> dump = WikipediaDump("dump.xml")
+    >>> [(page.id, page.lang, page.text) for page in dump]
+    [('Bled', 'sl', 'Bled je kraj.')]
+    >>> print(dump.report)
+    1 documents, 1 redirects
+    """
+
+    def __init__(
+        self,
+        path: PathLike,
+        *,
+        lang: str = "",
+        namespaces: Collection[int] = (0,),
+        on_bad: OnBad = "raise",
+    ) -> None:
+        super().__init__(path, lang=lang, on_bad=on_bad)
+        self.namespaces = namespaces
+
+    @cached_property
+    def site(self) -> dict[str, str]:
+        """What the dump says about its site: ``dbname``, and the names of namespaces by number."""
+        parser = _PageParser(self.path)
+        with opened(self.path) as file, suppress(BadRecordError):  # :meth:`pages` says what is damaged
+            while not parser.began and (chunk := _read(file)):
+                parser.feed(chunk)
+        return dict(parser.site)
+
+    def preparer(self) -> Callable[[str], str]:
+        """What removes the markup, told the names of namespaces in the language of the dump."""
+        names = {self.site.get(str(number), "").lower() for number in HIDDEN} - {""}
+        return WikiMarkup(WikiMarkup.hidden | names)
+
+    def raw(self) -> Iterator[Document]:
+        """The articles with their markup."""
+        report = self.report = ReadReport()
+        lang = self.lang or self.site.get("dbname", "").removesuffix("wiki").replace("_", "-")
+        wanted = {str(number) for number in self.namespaces}
+        for page in self.pages():
+            place = f"{self.path}:{page.line}"
+            if reason := _passed_over(page, wanted):
+                report.passed[reason] += 1
+            elif not page.title:
+                self._leave_out(BadRecordError("without title", "the page has no title"), place)
+            else:
+                report.documents += 1
+                yield Document(page.title, page.text, lang, page.title, place)
+
+    def pages(self) -> Iterator[Page]:
+        """Every page of the dump, redirects too."""
+        with opened(self.path) as file:
+            parser = _PageParser(self.path)
+            try:
+                while chunk := _read(file):
+                    parser.feed(chunk)
+                    yield from parser.take()
+                parser.feed(b"", final=True)
+            except BadRecordError as bad:
+                yield from parser.take()
+                self._leave_out(bad, f"{self.path}:{parser.line}")
+
+
+def _passed_over(page: Page, namespaces: set[str]) -> str | None:
+    """Why a page is not an article, if it is not."""
+    if page.namespace not in namespaces:
+        return "in other namespaces"
+    if page.redirect is not None:
+        return "redirects"
+    if page.model != "wikitext":
+        return "not wikitext"
+    return None if page.text.strip() else "without text"
+
+
+def _read(file: IO[bytes]) -> bytes:
+    """Some bytes, as soon as there are some: before a damaged place everything is read."""
+    try:
+        return cast("io.BufferedIOBase", file).read1(CHUNK)
+    except (EOFError, OSError) as reason:
+        raise BadRecordError("cut short", f"the dump is cut short or damaged ({reason})") from reason
+
+
+class _PageParser:
+    """Handlers of the XML parser: they gather one page, and put it on a list when it ends."""
+
+    def __init__(self, path: str) -> None:
+        self.site: dict[str, str] = {}
+        self.began = False
+        self._path = path
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.EntityDeclHandler = self._entity
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._pages: list[Page] = []
+        self._page: Page | None = None
+        self._open: list[str] = []
+        self._key = ""
+        self._parts: list[str] = []
+        self._length = 0
+
+    @property
+    def line(self) -> int:
+        """How far the parser is."""
+        return self._parser.CurrentLineNumber
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        """Parse some more of the file."""
+        try:
+            self._parser.Parse(chunk, final)
+        except expat.ExpatError as error:
+            what = f"the XML is cut short or damaged ({expat.ErrorString(error.code)})"
+            raise BadRecordError("cut short", f"{what}; expected a dump of MediaWiki") from error
+
+    def take(self) -> list[Page]:
+        """Pages that have ended since the last call."""
+        pages, self._pages = self._pages, []
+        return pages
+
+    def _entity(self, *declaration: Any) -> None:
+        raise CorpusError(
+            f"{self._path}:{self.line}: declares the entity {declaration[0]!r}; expected a dump of "
+            "MediaWiki, which has no need of entities"
+        )
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._open.append(name)
+        self._parts, self._length = [], 0
+        if name == "page":
+            self._page, self.began = Page(self.line), True
+        elif name == "redirect" and self._page is not None:
+            self._page.redirect = attributes.get("title", "")
+        elif name == "namespace":
+            self._key = attributes.get("key", "")
+
+    def _end(self, name: str) -> None:
+        self._open.pop()
+        text = "".join(self._parts)
+        self._parts = []
+        if self._page is None:
+            if name in ("namespace", "dbname"):
+                self.site[self._key if name == "namespace" else name] = text
+        elif name == "page":
+            self._pages.append(self._page)
+            self._page = None
+        else:
+            self._fill(self._page, name, text)
+
+    def _fill(self, page: Page, name: str, text: str) -> None:
+        """Put the text of an element where it belongs; a page and its revision both have an id."""
+        if self._open[-1:] == ["page"]:
+            if name in ("title", "id"):
+                setattr(page, name, text)
+            elif name == "ns":
+                page.namespace = text
+        elif name in ("text", "model") and "revision" in self._open:
+            setattr(page, name, text)
+
+    def _text(self, text: str) -> None:
+        self._length += len(text)
+        if self._length > MAX_PAGE:
+            raise CorpusError(
+                f"{self._path}:{self.line}: an element is longer than {MAX_PAGE:,} letters; expected pages"
+            )
+        self._parts.append(text)

@@ -1,0 +1,124 @@
+r"""Cross-lingual latent semantic indexing: an SVD of all languages side by side.
+
+.. math:: [X_1 \dots X_m] \approx V S\, [U^{(1)\top} \dots U^{(m)\top}]
+
+with a row for each thing that was told, and zeros where a language is missing (thesis, section 6.6). A
+document of language i goes to :math:`x^\top U^{(i)}`, or, with ``inverse=True``, to :math:`P_i x` with
+:math:`P_i` the pseudo-inverse of :math:`U^{(i)}`, found by QR: :math:`R_i P_i = Q_i^\top`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import qr, solve_triangular
+
+from isogloss.linalg import randomized_svd
+from isogloss.similarity.base import DocumentModel, Solution
+from isogloss.text.weighting import Scheme
+from isogloss.views import Views
+
+__all__ = ["LSISimilarity", "pseudo_inverse", "stacked"]
+
+Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+# Columns below this part of the largest one, after what others explain of them, depend on those.
+_DEPENDENT = 1e-10
+
+
+class LSISimilarity(DocumentModel):
+    """CL-LSI: the model to compare with.
+
+    Parameters
+    ----------
+    n_components : int
+        Dimensions of the common space, at most the number of rows.
+    inverse : bool
+        Whether documents are projected with the pseudo-inverse of a language's block.
+    power : float
+        Power of the singular values in an inner product: 0 for :math:`U` itself, -2 for the :math:`U S^{-1}`
+        of the thesis.
+    drop_first, normalise, scheme, min_df, drop_top, max_features
+        See :class:`DocumentModel`.
+    n_iter : int
+        Power iterations of the randomised SVD.
+    random_state : int, RandomState or None
+        Seed of the randomised SVD.
+    n_jobs : int or None
+        Processes that read text.
+
+    Attributes
+    ----------
+    spaces_, projectors_, offsets_, strengths_
+        See :class:`DocumentModel`; strengths are singular values divided by the first, and nothing is
+        subtracted: the model does not centre.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 500,
+        *,
+        inverse: bool = False,
+        power: float = 0.0,
+        drop_first: int = 0,
+        normalise: bool = True,
+        scheme: Scheme = "bm25",
+        min_df: int = 1,
+        drop_top: int = 0,
+        max_features: int | None = None,
+        n_iter: int = 4,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.inverse = inverse
+        self.power = power
+        self.drop_first = drop_first
+        self.normalise = normalise
+        self.scheme = scheme
+        self.min_df = min_df
+        self.drop_top = drop_top
+        self.max_features = max_features
+        self.n_iter = n_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _solve(self, views: Views) -> Solution:
+        X = stacked(views)
+        _, s, Ut = randomized_svd(X, self.n_components, n_iter=self.n_iter, random_state=self.random_state)
+        blocks = dict(zip(views.names, np.split(Ut.T, np.cumsum(views.dims)[:-1]), strict=True))
+        if self.inverse:
+            blocks = {name: pseudo_inverse(block, name).T for name, block in blocks.items()}
+        means = {name: np.zeros(len(block)) for name, block in blocks.items()}
+        return Solution(blocks, means, s / s[0])
+
+
+def stacked(views: Views) -> sparse.csr_matrix:
+    """All languages side by side, a row without a language having zeros there."""
+    blocks = []
+    for x, has in zip(views.arrays, views.present.T, strict=True):
+        lengths = np.zeros(len(has), dtype=np.int64)
+        lengths[has] = np.diff(x.indptr)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        blocks.append(sparse.csr_matrix((x.data, x.indices, indptr), shape=(len(has), x.shape[1])))
+    return sparse.hstack(blocks, format="csr")
+
+
+def pseudo_inverse(B: Array, name: str) -> Array:
+    """``(B'B)^-1 B'`` by QR, for a basis in columns.
+
+    Columns that depend on others, as those of clusters without a document of a language do, have no
+    coordinate: the Gram-Schmidt step of the thesis. Columns are pivoted, so the largest ones stay.
+    """
+    Q, R, order = qr(B, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(diagonal > _DEPENDENT * diagonal[0]))
+    if rank < B.shape[1]:
+        logger.warning("%r: %d of %d basis vectors depend on others", name, B.shape[1] - rank, B.shape[1])
+    P = np.zeros(B.T.shape)
+    P[order[:rank]] = solve_triangular(R[:rank, :rank], Q[:, :rank].T)
+    return P

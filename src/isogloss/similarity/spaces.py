@@ -1,0 +1,114 @@
+"""The vector space of one language: from a text, or from counts of a corpus, to weighted words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isogloss.corpora.base import Corpus
+from isogloss.text import TermWeighting, Tokeniser, Vocabulary, count_words
+from isogloss.text.weighting import Scheme
+
+__all__ = ["LanguageSpace"]
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageSpace:
+    """What turns raw text of a language into the vectors that a model was fitted on.
+
+    Attributes
+    ----------
+    lang : str
+        Code of the language.
+    tokeniser : Tokeniser or None
+        Finds words; None when the corpus did not say how its words were found, which leaves only counts.
+    vocabulary : Vocabulary
+        The words of the columns.
+    weighting : TermWeighting
+        Fitted weights of words.
+    """
+
+    lang: str
+    tokeniser: Tokeniser | None
+    vocabulary: Vocabulary
+    weighting: TermWeighting
+
+    @classmethod
+    def learn(
+        cls,
+        corpus: Corpus,
+        lang: str,
+        *,
+        scheme: Scheme = "bm25",
+        min_df: int = 1,
+        drop_top: int = 0,
+        max_features: int | None = None,
+    ) -> Self:
+        """Choose words and weigh them by what a corpus has of a language.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            Counts of words.
+        lang : str
+            One of its languages.
+        scheme : {'bm25', 'log', 'tfidf', 'counts'}
+            See :class:`~isogloss.text.TermWeighting`.
+        min_df : int
+            Fewest documents that have a word.
+        drop_top : int
+            Number of most frequent words that are left out.
+        max_features : int, optional
+            Most words to keep, the most frequent ones.
+        """
+        counts, words = corpus.matrix(lang), corpus.vocabulary(lang)
+        df = np.bincount(counts.indices, minlength=counts.shape[1])
+        kept = _columns_worth_keeping(df, min_df, drop_top, max_features)
+        if not len(kept):
+            raise ValueError(
+                f"no word of {lang!r} is left: {counts.shape[0]} documents, {counts.shape[1]} words, "
+                f"min_df={min_df}, drop_top={drop_top}; lower them, or give more documents"
+            )
+        settings = corpus.tokeniser(lang)
+        tokeniser = None if settings is None else Tokeniser(**settings)
+        weighting = TermWeighting(scheme).fit(counts[:, kept])
+        return cls(lang, tokeniser, Vocabulary(tuple(words[column] for column in kept.tolist())), weighting)
+
+    def of_texts(self, texts: Iterable[str], *, n_jobs: int | None = None) -> sparse.csr_matrix:
+        """Vectors of raw texts, one row for each."""
+        if self.tokeniser is None:
+            raise ValueError(
+                f"the model cannot read text in {self.lang!r}: the corpus it was fitted on does not say how "
+                "words were found; build it with isogloss.text.Tokeniser, or project counts"
+            )
+        return self.weighting.transform(count_words(texts, self.tokeniser, self.vocabulary, n_jobs=n_jobs))
+
+    def of_counts(self, counts: Any, words: Sequence[str]) -> sparse.csr_matrix:
+        """Vectors of documents that were counted with other columns; words not known here are left out."""
+        if counts.shape[1] != len(words):
+            raise ValueError(f"counts of {counts.shape[1]} words with {len(words)} names; expected as many")
+        column = self.vocabulary.columns(words)
+        known = np.flatnonzero(column >= 0)
+        shape = (len(words), len(self.vocabulary))
+        selector = sparse.csr_matrix((np.ones(len(known), np.float32), (known, column[known])), shape=shape)
+        return self.weighting.transform(sparse.csr_matrix(counts @ selector))
+
+    def of_corpus(self, corpus: Corpus) -> sparse.csr_matrix:
+        """Vectors of the documents that a corpus has in this language."""
+        return self.of_counts(corpus.matrix(self.lang), corpus.vocabulary(self.lang))
+
+
+def _columns_worth_keeping(
+    df: NDArray[np.int64], min_df: int, drop_top: int, max_features: int | None
+) -> NDArray[np.int64]:
+    """Columns by falling document frequency, equal ones in their order, without the ends."""
+    order = np.argsort(-df, kind="stable")
+    end = int(np.count_nonzero(df >= max(min_df, 1)))
+    if max_features is not None:
+        end = min(end, drop_top + max_features)
+    return order[drop_top:end]
