@@ -13,7 +13,7 @@ from sklearn.base import clone
 import isogloss.graphical.em_steps as em_steps
 from isogloss.engine import Batches, LocalEngine, Rows
 from isogloss.graphical import CPD, BayesianNetwork, Structure, Variable, asia, decode, student
-from isogloss.graphical.chow_liu import chow_liu, mutual_information
+from isogloss.graphical.trees import chow_liu, mutual_information
 from isogloss.graphical.em_steps import NetworkParameters, collapse, expect
 from isogloss.graphical.family_counts import FamilyCounts
 from isogloss.graphical.inference import Inference

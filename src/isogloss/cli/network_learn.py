@@ -16,7 +16,7 @@ from isogloss.graphical import (
     read_rows,
     write_network,
 )
-from isogloss.graphical.chow_liu import chow_liu
+from isogloss.graphical.trees import chow_liu
 
 __all__ = ["learn", "tree"]
 

@@ -27,7 +27,7 @@ questions at once.
 ``em_steps``           the E- and M-step over distinct cases
 ``layout``             all tables of a network as one vector
 ``scores``             comparing graphs: BIC, BDeu
-``chow_liu``           the tree that fits best
+``trees``              the tree that fits best
 ``ngram``              n-gram language models
 ``backoff``            their probabilities, by backing off
 ``smoothing``          maximum likelihood, add-k, Kneser-Ney
@@ -92,8 +92,10 @@ if TYPE_CHECKING:
     from isogloss.graphical.latent_class import LatentClassParameters
     from isogloss.graphical.learning import NetworkLearner
     from isogloss.graphical.naive_bayes import NaiveBayes
-    from isogloss.graphical.ngram import NgramModel
+    from isogloss.graphical.ngram import NgramModel, count_ngrams
     from isogloss.graphical.scores import bdeu, bic
+    from isogloss.graphical.sequences import Sequences
+    from isogloss.graphical.trees import chow_liu, mutual_information
 
 __all__ = [
     "CPD",
@@ -114,6 +116,7 @@ __all__ = [
     "NgramModel",
     "Observations",
     "Plate",
+    "Sequences",
     "Statement",
     "Structure",
     "Table",
@@ -124,6 +127,8 @@ __all__ = [
     "bdeu",
     "bic",
     "check_imap",
+    "chow_liu",
+    "count_ngrams",
     "d_separated",
     "decode",
     "encode",
@@ -134,6 +139,7 @@ __all__ = [
     "likelihood_weighting",
     "local_statements",
     "markov_blanket",
+    "mutual_information",
     "read_arpa",
     "read_bif",
     "read_network",
@@ -161,8 +167,12 @@ _LEARNING = {
     "NetworkLearner": "learning",
     "NetworkParameters": "em_steps",
     "NgramModel": "ngram",
+    "Sequences": "sequences",
     "bdeu": "scores",
     "bic": "scores",
+    "chow_liu": "trees",
+    "count_ngrams": "ngram",
+    "mutual_information": "trees",
     "read_arpa": "arpa",
     "write_arpa": "arpa",
 }

@@ -185,7 +185,7 @@ def _from_columns(graph: Graph, columns: Mapping[Any, Iterable[Any]], n: int | N
     for name, length in lengths.items():
         if length != n:
             raise ValueError(f"the column {name} has {length} cells; expected {n}, as the others")
-    out = np.full((n, len(graph)), -1, dtype=code_type(graph))
+    out = np.full((n, len(graph)), -1, dtype=code_type(graph), order="F")
     for name, codes in coded.items():
         out[:, graph.index(name)] = codes
     return out
@@ -234,9 +234,8 @@ def _checked_codes(graph: Graph, codes: NDArray[Any]) -> Codes:
             f"an array of shape {codes.shape} and type {codes.dtype}; expected integers, one row per "
             f"observation and {len(graph)} columns, the codes of {listed(graph.names)}, -1 where missing"
         )
-    bad = (codes < -1) | (codes >= graph.cards)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
+    if len(codes) and (codes.min() < -1 or (codes.max(axis=0) >= graph.cards).any()):
+        row, column = np.argwhere((codes < -1) | (codes >= graph.cards))[0].tolist()
         variable = graph.variables[column]
         raise ValueError(
             f"row {row}: the code {codes[row, column]} of {variable.name}; expected -1 to {variable.card - 1}"
