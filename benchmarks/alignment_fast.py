@@ -1,8 +1,8 @@
 """The quick setting, 50,000 sentence pairs in both directions, files in, links out: ours and fast_align's.
 
 Ours is one iteration of Model 1 and one of the HMM; fast_align, the one in systran-align, runs as its authors
-recommend: five iterations with the diagonal favoured, its tension fitted, and variational Bayes. Accuracy is the
-alignment error rate (per cent, lower is better) on the test sentences of the Hansards.
+recommend: five iterations with the diagonal favoured, its tension fitted, and variational Bayes. Accuracy is
+the alignment error rate (per cent, lower is better) on the test sentences of the Hansards.
 """
 
 from __future__ import annotations

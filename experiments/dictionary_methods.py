@@ -54,7 +54,7 @@ from experiments.dictionary_data import (
     validation_split,
 )
 from isogloss.factor import InterBatteryFA, MultiBatteryFA
-from isogloss.lexicon import Evaluation, Procrustes, WordSpace, WordVectors, evaluate
+from isogloss.lexicon import Evaluation, Procrustes, WordSpace, WordVectors, evaluate_space
 
 Results = dict[Direction, Evaluation]
 Settings = dict[str, Any]
@@ -68,7 +68,7 @@ def ask(
 ) -> Results:
     """Evaluate a space in some directions."""
     placed = space.place(vectors)
-    return {pair: evaluate(placed, split.ask[pair]) for pair in pairs}
+    return {pair: evaluate_space(placed, split.ask[pair]) for pair in pairs}
 
 
 def per_pair(

@@ -1,4 +1,4 @@
-"""What the experiments on documents share: where the data are, texts, halves of texts, and rows to ask for."""
+"""What the experiments on documents share: where the data are, texts, halves of them, rows to ask for."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def chosen(texts: Mapping[str, Sequence[str | None]], rows: NDArray[np.int64]) -
 def keep_apart(
     texts: Mapping[str, Sequence[str | None]], groups: Sequence[Sequence[str]], seed: int
 ) -> Texts:
-    """The texts of which no row has languages of two groups: each keeps those of one of them, drawn at random."""
+    """The texts with one of several groups of languages left to each row, drawn at random."""
     n = len(next(iter(texts.values())))
     group = np.random.default_rng(seed).integers(len(groups), size=n)
     out = {language: list(column) for language, column in texts.items()}

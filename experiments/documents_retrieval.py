@@ -12,13 +12,13 @@ languages, so plain retrieval is at its ceiling; three settings are not:
   have no common document. 'Thinned' has as few documents of each language, but common ones.
 
 A fifth of the pages, the same for all seeds, serves to choose settings (the ridge of hub CCA, the variant of
-CL-LSI) and the weights of the combination; nobody learns from it. Another fifth, drawn anew for each seed from
-the others, is asked for once. AMRR is the mean reciprocal rank, averaged over ordered pairs of languages;
-figures are means over seeds.
+CL-LSI) and the weights of the combination; nobody learns from it. Another fifth, drawn anew for each seed
+from the others, is asked for once. AMRR is the mean reciprocal rank, averaged over ordered pairs of
+languages; figures are means over seeds.
 
-'Thesis' models weigh words by TF-IDF, and hub CCA is as printed: the hub's correlations, no ridge, all components
-alike, as many directions as components. The others use the defaults of the library. Names, and the combination,
-see all words, because nothing of the channel of names survives 'strict'.
+'Thesis' models weigh words by TF-IDF, and hub CCA is as printed: the hub's correlations, no ridge, all
+components alike, as many directions as components. The others use the defaults of the library. Names, and the
+combination, see all words, because nothing of the channel of names survives 'strict'.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class DictionaryError(IsoglossError):
 
 
 class CorpusError(IsoglossError):
-    """Text, a corpus or a file of links cannot be read or written; the message names the file and the line."""
+    """Text, a corpus or a file of links cannot be read or written; the message names the place."""
 
 
 class NetworkFileError(IsoglossError):

@@ -51,8 +51,11 @@ VIEWS_CASES = {
     MultiBatteryFA: MultiBatteryFA(2, max_iter=2000),
 }
 OF_WORDS = {
-    *("Aligner", "Procrustes", "BernoulliMixture", "DiscreteHMM", "NaiveBayes", "NetworkLearner", "NgramModel"),
-    *("CCASimilarity", "DocumentModel", "HubSimilarity", "KMeansSimilarity", "LSISimilarity", "TextVectoriser"),
+    *("Aligner", "Procrustes"),
+    *("BernoulliMixture", "DiscreteHMM", "NaiveBayes", "NetworkLearner", "NgramModel"),
+    *("TermWeighting", "TextVectoriser"),
+    *("CCASimilarity", "CombinedSimilarity", "DocumentModel", "HubSimilarity", "KMeansSimilarity"),
+    *("LSISimilarity", "NameChannel"),
 }
 """Estimators that take neither rows nor views; their own tests hold them to the same manners."""
 TWO_VIEWS = {CCA, InterBatteryFA, KernelCCA}

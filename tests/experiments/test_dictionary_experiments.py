@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import dictionary_data, dictionary_methods, dictionary_table1
-from isogloss.lexicon import concept_table, evaluate
+from isogloss.lexicon import concept_table, evaluate_space
 from tests.lexicon.data import dictionary, languages
 
 NAMES = ("en", "de", "fr", "it")
@@ -52,9 +52,9 @@ def test_no_row_of_a_joint_model_holds_what_is_asked_for(data):
 def test_differences_are_paired(data):
     vectors = dictionary_data.load_vectors(data, ("en", "de"))
     gold = dictionary("en", "de", range(100))
-    result = {("en", "de"): evaluate(vectors, gold)}
+    result = {("en", "de"): evaluate_space(vectors, gold)}
     assert dictionary_data.mean_difference(result, result) == (0.0, 0.0)
-    other = {("en", "de"): evaluate(vectors, dictionary("en", "de", range(50)))}
+    other = {("en", "de"): evaluate_space(vectors, dictionary("en", "de", range(50)))}
     with pytest.raises(ValueError, match="different words"):
         dictionary_data.mean_difference(result, other)
 

@@ -13,7 +13,6 @@ from sklearn.base import clone
 import isogloss.graphical.em_steps as em_steps
 from isogloss.engine import Batches, LocalEngine, Rows
 from isogloss.graphical import CPD, BayesianNetwork, Structure, Variable, asia, decode, student
-from isogloss.graphical.trees import chow_liu, mutual_information
 from isogloss.graphical.em_steps import NetworkParameters, collapse, expect
 from isogloss.graphical.family_counts import FamilyCounts
 from isogloss.graphical.inference import Inference
@@ -22,6 +21,7 @@ from isogloss.graphical.learning import NetworkLearner
 from isogloss.graphical.relevance import Relevance
 from isogloss.graphical.sampling import likelihood_weighting, sample
 from isogloss.graphical.scores import bdeu, bic, compare, log_likelihood
+from isogloss.graphical.trees import chow_liu, mutual_information
 from tests.oracles.enumerate_network import expected_counts, posterior, random_network
 
 

@@ -14,8 +14,8 @@ from isogloss.lexicon import (
     build_space,
     building,
     chance_test,
-    evaluate,
     evaluate_induced,
+    evaluate_space,
     induce,
     mutual_pairs,
     neighbourhood,
@@ -109,7 +109,7 @@ def by_hand():
 def test_figures_by_hand():
     placed = by_hand()
     gold = BilingualDictionary("en", "de", [("a", "A"), ("b", "A"), ("d", "C"), ("x", "D"), ("c", "Y")])
-    result = evaluate(placed, gold, rule="cosine", depth=3, bands=[1])
+    result = evaluate_space(placed, gold, rule="cosine", depth=3, bands=[1])
     order = {q: induce(placed["en"], placed["de"], [q], k=4, rule="cosine").pairs for q in "abd"}
     ranks = [[t for _, t in order[q]].index(t) + 1 for q, t in (("a", "A"), ("b", "A"), ("d", "C"))]
     assert result.query_words == ("a", "b", "d")
@@ -132,7 +132,7 @@ def test_any_of_several_translations_is_right():
 
     def rank(translations):
         gold = BilingualDictionary("en", "de", [("b", t) for t in translations])
-        return evaluate(placed, gold, rule="cosine", depth=4).ranks[0]
+        return evaluate_space(placed, gold, rule="cosine", depth=4).ranks[0]
 
     assert rank("A") != rank("C")
     assert rank("AC") == rank("CA") == min(rank("A"), rank("C"))
@@ -141,7 +141,7 @@ def test_any_of_several_translations_is_right():
 def test_a_dictionary_is_evaluated_as_its_space_is(placed):
     gold = dictionary(*PAIR, range(150, 400))
     found = induce(placed["en"], placed["de"], k=5)
-    direct, table = evaluate(placed, gold, depth=5), evaluate_induced(found, gold)
+    direct, table = evaluate_space(placed, gold, depth=5), evaluate_induced(found, gold)
     assert dict(zip(table.query_words, table.ranks, strict=True)) == dict(
         zip(direct.query_words, direct.ranks, strict=True)
     )
@@ -153,9 +153,9 @@ def test_self_learning_makes_more_of_a_small_seed():
     vectors = languages(PAIR, n=600, noise=0.2, dims=(10, 10), factors=9, rotated=True)
     held = dictionary(*PAIR, range(300, 600))
     seed = [dictionary(*PAIR, range(8))]
-    before = evaluate(WordSpace.learn(vectors, seed, "procrustes").place(vectors), held).precision()
+    before = evaluate_space(WordSpace.learn(vectors, seed, "procrustes").place(vectors), held).precision()
     result = refine(vectors, seed, rounds=8, model="procrustes")
-    after = evaluate(result.space.place(vectors), held).precision()
+    after = evaluate_space(result.space.place(vectors), held).precision()
     assert after > before + 0.05
     assert len(result.rounds) > 1
     assert max(line.score for line in result.rounds) > result.rounds[0].score
@@ -246,7 +246,7 @@ def test_a_pair_without_a_dictionary_goes_by_way_of_others():
     built = build_space(vectors, chain(), "mbfa", rounds=0)
     assert [test.name for test in built.tests] == ["en-de", "de-it"]
     held = dictionary("en", "it", range(200, 400))
-    assert evaluate(built.space.place(vectors), held).precision() > 0.5
+    assert evaluate_space(built.space.place(vectors), held).precision() > 0.5
 
 
 def test_a_dictionary_too_small_to_test_is_used_where_others_connect_its_languages():

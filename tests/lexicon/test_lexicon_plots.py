@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from isogloss.lexicon import WordVectors, evaluate, neighbourhood
+from isogloss.lexicon import WordVectors, evaluate_space, neighbourhood
 from isogloss.plotting.lexicon import plot_neighbourhood, plot_precision, save_picture
 from tests.lexicon.data import dictionary, languages
 
@@ -22,7 +22,7 @@ def test_a_neighbourhood_shows_every_word_in_the_colour_of_its_language():
 
 def test_precision_by_frequency():
     vectors = languages(("en", "de"), dims=(8, 8), rotated=True)
-    result = evaluate(vectors, dictionary("en", "de", range(400)), bands=[100, 200])
+    result = evaluate_space(vectors, dictionary("en", "de", range(400)), bands=[100, 200])
     ax = plot_precision({"as they are": result})
     heights = np.asarray(ax.containers[0].lines[0].get_ydata(), dtype=np.float64)
     np.testing.assert_allclose(heights, [100 * band.precision for band in result.bands])

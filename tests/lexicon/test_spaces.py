@@ -5,7 +5,14 @@ import pytest
 
 from isogloss import io
 from isogloss.factor import InterBatteryFA, MultiBatteryFA
-from isogloss.lexicon import BilingualDictionary, Procrustes, WordSpace, concept_table, evaluate, smoothed
+from isogloss.lexicon import (
+    BilingualDictionary,
+    Procrustes,
+    WordSpace,
+    concept_table,
+    evaluate_space,
+    smoothed,
+)
 from isogloss.lexicon.spaces import _smoothing
 from isogloss.stats import PatternMoments
 from isogloss.views import Views
@@ -27,7 +34,7 @@ def two(vectors):
 def test_every_model_translates_words_it_has_not_seen(vectors, model):
     space = WordSpace.learn(two(vectors), [dictionary(*PAIR, range(200))], model)
     held = dictionary(*PAIR, range(200, 400))
-    result = evaluate(space.place(two(vectors)), held)
+    result = evaluate_space(space.place(two(vectors)), held)
     assert result.n_queries == 200
     assert result.precision(1) > (0.2 if model == "procrustes" else 0.6)
 
@@ -49,7 +56,7 @@ def test_words_missing_in_a_language_still_help(vectors):
     """Two dictionaries that share no concept connect languages that none of them connects."""
     seeds = [dictionary("en", "de", range(150)), dictionary("de", "it", range(150, 300))]
     space = WordSpace.learn(vectors, seeds, n_components=6)
-    assert evaluate(space.place(vectors), dictionary("en", "it", range(300, 400))).precision(1) > 0.6
+    assert evaluate_space(space.place(vectors), dictionary("en", "it", range(300, 400))).precision(1) > 0.6
 
 
 def test_a_model_can_be_an_estimator_and_is_not_changed(vectors):
@@ -91,7 +98,10 @@ def test_the_density_ranks_like_the_posteriors_say(vectors):
     covariance = space.covariance(*PAIR)
     expected = sum(space.model.posterior_covariance([name]) for name in PAIR)
     np.testing.assert_allclose(covariance, expected, atol=1e-10)
-    assert evaluate(space.place(two(vectors)), held, rule="density", covariance=covariance).precision(1) > 0.6
+    assert (
+        evaluate_space(space.place(two(vectors)), held, rule="density", covariance=covariance).precision(1)
+        > 0.6
+    )
     rotations = WordSpace.learn(two(vectors), [dictionary(*PAIR, range(200))], "procrustes")
     with pytest.raises(ValueError, match="Procrustes has no posterior"):
         rotations.covariance(*PAIR)

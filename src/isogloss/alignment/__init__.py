@@ -1,7 +1,7 @@
 """Word alignment: which words of two sentences translate each other."""
 
 from isogloss.alignment.aligner import Aligner, Posterior
-from isogloss.alignment.bitext import Bitext, Sentences, Vocabulary, WordForms
+from isogloss.alignment.bitext import Bitext, Sentences, WordForms, WordList
 from isogloss.alignment.classes import exchange_classes
 from isogloss.alignment.fertility import FertilityOptions
 from isogloss.alignment.fertility_state import FertilityState
@@ -43,8 +43,8 @@ __all__ = [
     "Progress",
     "Sentences",
     "Stage",
-    "Vocabulary",
     "WordForms",
+    "WordList",
     "exchange_classes",
     "itg_links",
     "read_gold",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.alignment.bitext import Bitext, Vocabulary, WordForms
+from isogloss.alignment.bitext import Bitext, WordForms, WordList
 from isogloss.alignment.checks import check_settings
 from isogloss.alignment.decode import Reader
 from isogloss.alignment.fertility import FertilityOptions, FertilityTrained
@@ -329,7 +329,7 @@ class Aligner(BaseEstimator):
         ):
             bitext = pairs
         else:
-            vocabularies = (Vocabulary(self.source_words_), Vocabulary(self.target_words_)) if known else None
+            vocabularies = (WordList(self.source_words_), WordList(self.target_words_)) if known else None
             texts = pairs.texts() if isinstance(pairs, Bitext) else pairs
             bitext = Bitext.from_pairs(
                 texts, forms=WordForms(self.lower, self.prefix), vocabularies=vocabularies

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from isogloss.exceptions import CorpusError
 
-__all__ = ["BLOCK_CELLS", "Bitext", "Sentences", "Vocabulary", "WordForms"]
+__all__ = ["BLOCK_CELLS", "Bitext", "Sentences", "WordForms", "WordList"]
 
 BLOCK_CELLS = 2_000_000
 """Word pairs that are looked at together when all of them would take too much memory."""
@@ -55,7 +55,7 @@ class WordForms:
         return word if self.prefix is None else word[: self.prefix]
 
 
-class Vocabulary:
+class WordList:
     """Words and their numbers, in the order in which they were first seen."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
@@ -75,13 +75,13 @@ class Vocabulary:
         return word in self.index
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self.words == other.words
+        return isinstance(other, WordList) and self.words == other.words
 
     __hash__ = None  # type: ignore[assignment]
 
-    def copy(self) -> Vocabulary:
+    def copy(self) -> WordList:
         """The same words; adding to the copy leaves this one as it is."""
-        out = Vocabulary()
+        out = WordList()
         out.index = dict(self.index)
         return out
 
@@ -89,7 +89,7 @@ class Vocabulary:
 class Sentences:
     """One side of a bitext: word numbers of all sentences in one array."""
 
-    def __init__(self, words: NDArray[np.int32], offsets: NDArray[np.int64], vocabulary: Vocabulary) -> None:
+    def __init__(self, words: NDArray[np.int32], offsets: NDArray[np.int64], vocabulary: WordList) -> None:
         self.words, self.offsets, self.vocabulary = words, offsets, vocabulary
 
     @property
@@ -150,7 +150,7 @@ class Bitext:
         pairs: Iterable[tuple[str | Sequence[str], str | Sequence[str]]],
         *,
         forms: WordForms | None = None,
-        vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+        vocabularies: tuple[WordList, WordList] | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Number the words of sentence pairs, given as token lists or as text to be split at spaces.
@@ -161,14 +161,14 @@ class Bitext:
             Read once.
         forms : WordForms, optional
             Which words count as the same; lower case by default.
-        vocabularies : pair of Vocabulary, optional
+        vocabularies : pair of WordList, optional
             Known words keep their numbers and new ones are appended, to copies.
         folder : path, optional
             Keep the numbers of the words (4 bytes each) in this folder instead of in memory. Two files,
             ``source.words`` and ``target.words``, are written there and must stay while the bitext is used.
         """
         normal = WordForms() if forms is None else forms
-        known = vocabularies or (Vocabulary(), Vocabulary())
+        known = vocabularies or (WordList(), WordList())
         with ExitStack() as stack:
             paths = [None, None] if folder is None else _paths(folder)
             files = [None if path is None else stack.enter_context(path.open("wb")) for path in paths]
@@ -231,7 +231,7 @@ class Bitext:
 class _Numbers(dict[str, int]):
     """The number of every word as it is written; a new one is brought to its form first."""
 
-    def __init__(self, vocabulary: Vocabulary, forms: WordForms) -> None:
+    def __init__(self, vocabulary: WordList, forms: WordForms) -> None:
         super().__init__()
         self.index, self.forms = vocabulary.index, forms
 
@@ -243,7 +243,7 @@ class _Numbers(dict[str, int]):
 class _Side:
     """Numbers the words of one side as sentences come in, in memory or in a file."""
 
-    def __init__(self, vocabulary: Vocabulary, forms: WordForms, file: IO[bytes] | None) -> None:
+    def __init__(self, vocabulary: WordList, forms: WordForms, file: IO[bytes] | None) -> None:
         self.vocabulary = vocabulary
         self.number = _Numbers(vocabulary, forms).__getitem__
         self.words, self.ends = array("i"), array("q", [0])

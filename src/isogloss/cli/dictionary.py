@@ -22,8 +22,8 @@ from isogloss.lexicon import (
     WordSpace,
     WordVectors,
     build_space,
-    evaluate,
     evaluate_induced,
+    evaluate_space,
     identical_words,
     induce,
     neighbourhood,
@@ -162,7 +162,7 @@ def evaluate_command(
         gold = read_dictionary(test, *vectors)
         with _busy(console, "translating"):
             covariance = _covariance(space, rule, *vectors)
-            result = evaluate(space.place(vectors), gold, rule=rule, covariance=covariance, n_jobs=jobs)
+            result = evaluate_space(space.place(vectors), gold, rule=rule, covariance=covariance, n_jobs=jobs)
     else:
         raise typer.BadParameter("give --dictionary, or --model with --src and --tgt")
     if as_json:

@@ -24,7 +24,7 @@ from isogloss.lexicon.chance import ChanceTest, chance_test
 from isogloss.lexicon.concepts import concept_table, concept_views
 from isogloss.lexicon.csls import csls_both, csls_means, csls_top_k, unit_rows
 from isogloss.lexicon.dictionaries import BilingualDictionary, Coverage, read_dictionary, write_dictionary
-from isogloss.lexicon.evaluation import Band, Evaluation, evaluate, evaluate_induced
+from isogloss.lexicon.evaluation import Band, Evaluation, evaluate_induced, evaluate_space
 from isogloss.lexicon.explore import Neighbour, Neighbourhood, neighbourhood
 from isogloss.lexicon.induction import InducedDictionary, induce, mutual_pairs, read_induced, write_induced
 from isogloss.lexicon.normalising import Normaliser, fit_normaliser
@@ -64,8 +64,8 @@ __all__ = [
     "csls_both",
     "csls_means",
     "csls_top_k",
-    "evaluate",
     "evaluate_induced",
+    "evaluate_space",
     "fit_normaliser",
     "identical_words",
     "induce",

@@ -16,7 +16,7 @@ from isogloss.lexicon.induction import InducedDictionary
 from isogloss.lexicon.retrieval import retrieve
 from isogloss.lexicon.vectors import WordVectors
 
-__all__ = ["Band", "Evaluation", "evaluate", "evaluate_induced"]
+__all__ = ["Band", "Evaluation", "evaluate_induced", "evaluate_space"]
 
 Array = NDArray[np.float64]
 BANDS = (1_000, 5_000, 20_000, 100_000)
@@ -115,7 +115,7 @@ class Evaluation:
         return np.asarray(np.where(self.ranks > 0, 1.0 / np.maximum(self.ranks, 1), 0.0))
 
 
-def evaluate(
+def evaluate_space(
     placed: Mapping[str, WordVectors],
     gold: BilingualDictionary,
     *,
@@ -155,7 +155,7 @@ def evaluate(
     >>> en = WordVectors(["cat", "dog", "sun"], np.eye(3), "en")
     >>> it = WordVectors(["cane", "gatto", "sole"], np.eye(3)[[1, 0, 2]], "it")
     >>> gold = BilingualDictionary("en", "it", [("cat", "gatto"), ("dog", "sole"), ("tree", "albero")])
-    >>> result = evaluate({"en": en, "it": it}, gold, rule="cosine", depth=3)
+    >>> result = evaluate_space({"en": en, "it": it}, gold, rule="cosine", depth=3)
     >>> result.precision(1), result.n_queries, round(result.coverage, 2)
     (0.5, 2, 0.67)
     """

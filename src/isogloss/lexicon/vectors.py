@@ -19,7 +19,7 @@ class WordVectors:
     ----------
     words : sequence of str
         Distinct words. Files of word vectors list them by falling frequency, and the order is taken to
-        mean that (in :func:`~isogloss.lexicon.evaluate`'s frequency bands, and wherever only the first
+        mean that (in :func:`~isogloss.lexicon.evaluate_space`'s frequency bands, and wherever only the first
         few are used).
     matrix : array (words, dimensions)
         Their vectors; kept as float32.

@@ -23,8 +23,8 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
 from isogloss.engine import LocalEngine, Rows
-from isogloss.linalg import randomized_eigh
-from isogloss.multiview.hub_reduction import HubOperator, check_bases, orthonormal_basis, projected_moments
+from isogloss.linalg import randomized_eigh, whitening_matrix
+from isogloss.multiview.hub_reduction import HubOperator, check_bases, projected_moments
 from isogloss.multiview.hub_solution import Coupling, Whitenings, couple, spoke_coefficients, whiten
 from isogloss.multiview.survey import merge_surveys, survey_views
 from isogloss.similarity.consensus import find_consensus
@@ -69,12 +69,16 @@ class Spoke:
         pair = Views({v: views[v] for v in self.names}, present=views.present[:, columns])
         self.source = Rows(pair[pair.present.any(axis=1)])
         self.covariance = HubOperator(engine, self.source, pair.dims, 0)
+        self._whitening: Array | None = None
 
     def basis(self, U: Array) -> Array:
         """Orthonormal basis of what varies with the directions ``U`` of the hub."""
         if self.covariance.shape[1] <= U.shape[1]:
             return np.eye(self.covariance.shape[1])
-        return orthonormal_basis(self.covariance.rmatmat(U))
+        T = self.covariance.rmatmat(U)
+        if self._whitening is None:
+            self._whitening = whitening_matrix(T.T @ T).matrix
+        return np.asarray(T @ self._whitening)
 
     def moments(self, bases: Sequence[Array]) -> ViewMoments:
         """Second moments of both languages on their bases."""
