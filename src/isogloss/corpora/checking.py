@@ -23,31 +23,43 @@ OnBad: TypeAlias = Literal["raise", "skip"]
 EXAMPLES = 5
 
 
-@dataclasses.dataclass
-class PairReport:
-    """How many pairs a reader gave, and which of them it emptied because they were bad."""
+@dataclasses.dataclass(kw_only=True)
+class Problems:
+    """What was bad in a file: how often each kind, and the first few in words."""
 
-    pairs: int = 0
     problems: Counter[str] = dataclasses.field(default_factory=Counter)
     examples: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def bad(self) -> int:
-        """Number of bad pairs."""
+        """How many were bad."""
         return self.problems.total()
 
     def add(self, problem: str, sentence: str) -> None:
-        """Count a bad pair, and keep what was wrong with the first few."""
+        """Count a bad one, and keep what was wrong with the first few."""
         self.problems[problem] += 1
         if len(self.examples) < EXAMPLES:
             self.examples.append(sentence)
+
+    @property
+    def kinds(self) -> str:
+        """How many of each kind."""
+        return ", ".join(f"{count} {kind}" for kind, count in sorted(self.problems.items()))
+
+
+@dataclasses.dataclass
+class PairReport(Problems):
+    """How many pairs a reader gave, and which of them it emptied because they were bad."""
+
+    pairs: int = 0
 
     def __str__(self) -> str:
         said = f"{self.pairs} sentence pairs"
         if not self.bad:
             return said
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.problems.items()))
-        return "\n  ".join([f"{said}, {self.bad} of them left out ({kinds}); the first:", *self.examples])
+        return "\n  ".join(
+            [f"{said}, {self.bad} of them left out ({self.kinds}); the first:", *self.examples]
+        )
 
 
 class ParallelText(abc.ABC):

@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from isogloss.corpora.checking import OnBad
+from isogloss.corpora.checking import OnBad, Problems
 from isogloss.corpora.files import PathLike, opened, read_lines
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
 
 __all__ = ["AlignedLines", "BadRecordError", "Document", "DocumentReader", "JsonLines", "ReadReport"]
 
-EXAMPLES = 5
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -33,32 +32,18 @@ class Document:
 
 
 @dataclasses.dataclass
-class ReadReport:
+class ReadReport(Problems):
     """How many documents a reader gave, what it passed over, and which records were bad."""
 
     documents: int = 0
     passed: Counter[str] = dataclasses.field(default_factory=Counter)
-    problems: Counter[str] = dataclasses.field(default_factory=Counter)
-    examples: list[str] = dataclasses.field(default_factory=list)
-
-    @property
-    def bad(self) -> int:
-        """Number of bad records."""
-        return self.problems.total()
-
-    def add(self, problem: str, sentence: str) -> None:
-        """Count a bad record, and keep what was wrong with the first few."""
-        self.problems[problem] += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(sentence)
 
     def __str__(self) -> str:
         said = [f"{self.documents} documents"]
         said += [f"{count} {kind}" for kind, count in sorted(self.passed.items())]
         if not self.bad:
             return ", ".join(said)
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.problems.items()))
-        said.append(f"{self.bad} bad records left out ({kinds}); the first:")
+        said.append(f"{self.bad} bad records left out ({self.kinds}); the first:")
         return "\n  ".join([", ".join(said), *self.examples])
 
 
