@@ -1,16 +1,16 @@
 """Readers of text in several languages, and comparable corpora made from it.
 
-=============  ===================================================================
-``parallel``   two files, columns, fast_align's bars, zip archives
-``tmx``        translation memories
-``records``    documents: JSON lines, line-aligned text
-``wikipedia``  documents: dumps of Wikipedia
-``langlinks``  which articles are about the same thing
-``building``   from documents to a comparable corpus on disk
-``comparable`` comparable corpora in memory and on disk
-``checking``   what makes a pair bad, and an account of the bad ones
-``files``      opening packed files, and writing files whole or not at all
-=============  ===================================================================
+==============  ===================================================================
+``parallel``    two files, columns, fast_align's bars, zip archives
+``tmx``         translation memories
+``records``     documents: JSON lines, line-aligned text
+``wikipedia``   documents: dumps of Wikipedia
+``langlinks``   which articles are about the same thing
+``building``    from documents to a comparable corpus on disk
+``comparable``  comparable corpora in memory and on disk
+``checking``    what makes a pair bad, and an account of the bad ones
+``files``       opening packed files, and writing files whole or not at all
+==============  ===================================================================
 """
 
 from isogloss.corpora.base import Corpus
