@@ -14,9 +14,19 @@ from typer.testing import CliRunner
 from isogloss.cli import main
 from isogloss.cli.app import app
 from isogloss.cli.network import network_group
-from isogloss.graphical import read_network, read_rows, sample, student, write_network, write_rows
+from isogloss.graphical import (
+    bdeu,
+    bic,
+    read_network,
+    read_rows,
+    sample,
+    student,
+    write_network,
+    write_rows,
+)
 
 runner = CliRunner()
+PLACES = typer.main.get_group(network_group).places
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +47,7 @@ def answer(*arguments):
     return json.loads(network(*arguments, "--json").stdout)
 
 
-@pytest.mark.parametrize("command", ["show", "query", "learn", "tree", "sample", "explain", "convert"])
+@pytest.mark.parametrize("command", PLACES)
 def test_every_command_has_help(command):
     assert "--help" in network(command, "--help").output
 
@@ -142,6 +152,19 @@ def test_a_tree_is_learned_from_the_rows_alone():
     assert tree.parents("G") == ()
 
 
+def test_graphs_are_compared():
+    network("tree", "rows.csv", "-o", "tree.bif")
+    scores = answer("compare", "rows.csv", "tree.bif", "s.bif")
+    assert [line["name"] for line in scores] == ["s.bif", "tree.bif"]
+    codes = read_rows("rows.csv", student()).codes
+    assert scores[0]["bic"] == pytest.approx(bic(student(), codes))
+    assert scores[0]["bdeu"] == pytest.approx(bdeu(student(), codes))
+    assert answer("compare", "rows.csv", "s.bif", "--sample-size", 1)[0]["bdeu"] == pytest.approx(
+        bdeu(student(), codes, sample_size=1)
+    )
+    assert f"{scores[0]['bic']:,.1f}" in network("compare", "rows.csv", "tree.bif", "s.bif").output
+
+
 def test_rows_are_drawn():
     printed = network("sample", "s.bif", "-n", 3, "--seed", 1).output.splitlines()
     assert printed[0] == "D,I,G,S,L"
@@ -160,6 +183,9 @@ def test_rows_are_drawn():
         ("show", "s.bif", "--plate", "no colon"),
         ("sample", "s.bif", "-n", "-1"),
         ("learn", "s.bif", "rows.csv"),
+        ("compare", "rows.csv"),
+        ("query", "s.bif", "--joint"),
+        ("query", "s.bif", "--map", "--html", "out.html"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments):
@@ -174,7 +200,9 @@ def test_wrong_usage_ends_with_2(arguments):
         (("query", "s.bif", "X"), "there is no variable 'X'"),
         (("query", "s.bif", "I", "-g", "G=g9"), "G has no state 'g9'; it has g1, g2, g3"),
         (("query", "certain.json", "-g", "A=no"), "impossible"),
-        (("learn", "s.bif", "bad.csv", "-o", "out.bif"), "row 0: G has no state 'g9'"),
+        (("learn", "s.bif", "bad.csv", "-o", "out.bif"), "bad.csv:2: G has no state 'g9'"),
+        (("learn", "s.bif", "none.csv", "-o", "out.txt"), "out.txt: a network is kept"),
+        (("compare", "rows.csv", "s.bif", "asia"), "rows.csv:1: the column 'D' is no variable"),
         (("convert", "s.bif", "out.txt"), "ends in .bif"),
     ],
 )
@@ -197,9 +225,6 @@ def test_asking_needs_no_library_of_learning():
     )
     assert "P(D)" in done.stdout
     assert not {"sklearn", "scipy", "isogloss.em"} & set(done.stderr.split())
-
-
-PLACES = typer.main.get_group(network_group).places
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -1,13 +1,15 @@
 """Variables, tables, distributions, structures and networks."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss import io
+from isogloss import graphical, io
 from isogloss.exceptions import ModelFileError
 from isogloss.graphical import CPD, BayesianNetwork, Structure, Table, Variable, asia, student
 from tests.oracles.enumerate_network import joint_table, random_network
@@ -98,6 +100,27 @@ def test_bad_input_is_refused_by_name(make, message):
 def test_a_text_is_no_list_of_names(make):
     with pytest.raises(TypeError, match="expected a list of names"):
         make()
+
+
+@pytest.mark.parametrize("make", [lambda: CPD("A", [], HALF), lambda: CPD(A, ["B"], [HALF] * 2)])
+def test_a_name_is_no_variable(make):
+    with pytest.raises(TypeError, match="is a str; a CPD is of Variables"):
+        make()
+
+
+def printed_by(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_package_imports_no_library_of_learning():
+    modules = printed_by("import sys, isogloss.graphical; print(*sys.modules)")
+    assert not {"sklearn", "scipy", "pandas", "dask", "cotengra", "isogloss.em"} & modules
+
+
+def test_the_package_lists_what_is_not_imported_yet():
+    assert set(graphical.__all__) <= printed_by("import isogloss.graphical as g; print(*dir(g))")
+    assert all(hasattr(graphical, name) for name in graphical.__all__)
 
 
 def test_nothing_can_be_changed():

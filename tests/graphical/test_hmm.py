@@ -1,7 +1,10 @@
 """The hidden Markov model: against slow twins, against its own graph, and by what EM must keep."""
 
 import itertools
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -214,6 +217,56 @@ def test_steps_travel_to_workers(sentences):
     np.testing.assert_array_equal(here["transition"], there["transition"])
     after = sent[0].solve(there, sent[2])
     np.testing.assert_array_equal(after.emission, model.solve(here, hmm.parameters_).emission)
+
+
+def test_likelihood_and_steps_equal_hmmlearns(rng):
+    peer = pytest.importorskip("hmmlearn.hmm").CategoricalHMM(3, n_iter=4, tol=-np.inf, init_params="")
+    start, transition, emission = chain(rng, 3, 5)
+    lengths = rng.integers(1, 30, 25)
+    codes = rng.integers(0, 5, int(lengths.sum()))
+    peer.startprob_, peer.transmat_, peer.emissionprob_ = start, transition, emission.T
+    ours = DiscreteHMM(3, symbols=5, start_init=start, transition_init=transition, emission_init=emission.T)
+    text_ = Sequences.from_lengths(codes, lengths)
+    before = ours.set_params(max_iter=0).fit(text_).score_samples(text_).sum()
+    assert before == pytest.approx(peer.score(codes[:, None], lengths), abs=1e-8)
+    peer.fit(codes[:, None], lengths)
+    with pytest.warns(ConvergenceWarning):
+        ours.set_params(max_iter=4, tol=0.0).fit(text_)
+    after = ours.score_samples(text_).sum()
+    assert after == pytest.approx(peer.score(codes[:, None], lengths), abs=1e-8)
+    assert after > before + 1
+
+
+@pytest.mark.dask
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
+def test_a_killed_worker_changes_nothing(rng):
+    pytest.importorskip("distributed")
+    import dask
+    from distributed import Client, LocalCluster
+
+    from isogloss.engine.dask import DaskEngine
+
+    text_ = Sequences.from_lengths(rng.integers(0, 4, 3000), [15] * 200)
+    settings = {"symbols": 4, "random_state": 0, "batch_sequences": 25, "tol": 1e-5, "max_iter": 500}
+    local = DiscreteHMM(3, **settings).fit(text_)
+    killed = threading.Event()
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+
+        def kill_once(line, parameters):
+            if line.index == 2 and not killed.is_set():
+                killed.set()
+                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+        far = DiscreteHMM(3, engine=DaskEngine(client), **settings).fit(text_, callbacks=[kill_once])
+    assert killed.is_set()
+    assert far.n_iter_ == local.n_iter_
+    np.testing.assert_allclose(far.transition_, local.transition_, rtol=1e-12)
+    np.testing.assert_allclose(far.emission_, local.emission_, rtol=1e-12)
 
 
 def test_a_planted_chain_is_found(rng):

@@ -158,6 +158,9 @@ def test_questions_that_make_no_sense_are_refused():
             bad()
     with pytest.raises(TypeError, match="list of names"):
         ask.map({}, "I")
+    for bad in (lambda: ask.query("I", "G"), lambda: ask.map("G"), lambda: ask.marginals("G")):
+        with pytest.raises(TypeError, match="evidence='G'; expected a dict"):
+            bad()
 
 
 # ---------------------------------------------------------------------------------------------- many rows

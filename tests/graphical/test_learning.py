@@ -20,7 +20,7 @@ from isogloss.graphical.layout import Layout
 from isogloss.graphical.learning import NetworkLearner
 from isogloss.graphical.relevance import Relevance
 from isogloss.graphical.sampling import likelihood_weighting, sample
-from isogloss.graphical.scores import bdeu, bic, compare, log_likelihood
+from isogloss.graphical.scores import bdeu, bic, compare_structures, log_likelihood
 from isogloss.graphical.trees import chow_liu, mutual_information
 from tests.oracles.enumerate_network import expected_counts, posterior, random_network
 
@@ -347,6 +347,9 @@ def test_weighted_rows_estimate_the_posterior():
     zero = BayesianNetwork([CPD(Variable("a", ["x", "y"]), [], [1.0, 0.0]), *network.cpds])
     with pytest.raises(ValueError, match="impossible"):
         likelihood_weighting(zero, "I", {"a": "y"}, random_state=0)
+    for variables, n in (([], 10), ("I", 0)):
+        with pytest.raises(ValueError, match="at least one of each"):
+            likelihood_weighting(network, variables, n=n)
 
 
 def test_scores_by_hand():
@@ -379,10 +382,22 @@ def test_equivalent_graphs_score_the_same_and_the_true_one_best():
         "missing": Structure(network.variables, missing_edge),
         "more": Structure(network.variables, one_more),
     }
-    lines = compare(graphs, rows)
+    lines = compare_structures(graphs, rows)
     assert lines[0]["name"] == "true"
     assert max(lines, key=lambda line: line["bdeu"])["name"] == "true"
     assert max(lines, key=lambda line: line["log_likelihood"])["name"] == "more"
+    assert compare_structures(graphs, decode(network, rows)) == lines
+
+
+def test_codes_and_counts_of_other_graphs_are_not_scored():
+    network = student()
+    rows = sample(network, 50, random_state=0)
+    tree = chow_liu(network, rows, root="L")
+    with pytest.raises(ValueError, match="codes do not mean the same"):
+        compare_structures({"student": network, "tree": tree}, rows)
+    assert len(compare_structures({"student": network, "tree": tree}, decode(network, rows))) == 2
+    with pytest.raises(ValueError, match="counts of another graph"):
+        bic(tree, FamilyCounts(network).update(rows))
 
 
 def test_a_planted_tree_is_found_from_any_root(rng):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.exceptions import CorpusError
-from isogloss.graphical import Structure, Variable, decode, encode, read_rows, student
+from isogloss.graphical import Structure, Variable, asia, decode, encode, read_rows, student
 from tests.oracles.enumerate_network import random_network
 
 NUMBERS = Structure([Variable("n", ["0", "1", "2"]), Variable("b", ["False", "True"])])
@@ -134,7 +134,9 @@ def test_bad_files_are_refused_by_line(tmp_path, text, message):
 
 def test_a_file_with_another_state_is_refused(tmp_path):
     (tmp_path / "rows").write_text("G\ng1\ng7\n")
-    with pytest.raises(CorpusError, match="row 1: G has no state 'g7'"):
+    with pytest.raises(CorpusError, match=r"rows:3: G has no state 'g7'; it has g1, g2, g3$"):
         read_rows(tmp_path / "rows", student())
+    with pytest.raises(CorpusError, match="rows:1: the column 'G' is no variable"):
+        read_rows(tmp_path / "rows", asia())
     with pytest.raises(CorpusError, match="there is no such file"):
         read_rows(tmp_path / "none")

@@ -36,6 +36,11 @@ class _Commands(LazyGroup):
             "tree",
             "Learn a tree over the columns of a file: the one with the highest likelihood (Chow and Liu).",
         ),
+        "compare": Place(
+            _LEARN,
+            "compare",
+            "Compare how well graphs fit complete rows: BIC and BDeu, the best first.",
+        ),
         "sample": Place(_ASK, "sample", "Draw rows from a network."),
         "convert": Place(_ASK, "convert", "Write a network in another format."),
     }

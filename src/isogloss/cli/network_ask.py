@@ -105,6 +105,10 @@ def query(
     as_json: AsJson = False,
 ) -> None:
     """Ask for probabilities, given what was observed: isogloss network query FILE I -g G=g3."""
+    if joint and not variables:
+        raise typer.BadParameter("--joint needs the names of the variables whose table is wanted")
+    if best and (joint or html is not None):
+        raise typer.BadParameter("--map tells states and no tables; leave out --joint and --html")
     network = open_network(file)
     ask, evidence = Inference(network), as_evidence(given)
     if best:

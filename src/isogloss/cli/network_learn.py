@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
 
 from isogloss.cli.network_input import AsJson, File, Html, open_network, write_page
 from isogloss.cli.progress import EMProgress
 from isogloss.graphical import (
     NetworkLearner,
     NetworkPicture,
+    chow_liu,
+    compare_structures,
     read_rows,
     write_network,
 )
-from isogloss.graphical.trees import chow_liu
+from isogloss.graphical.network_files import check_ending
 
-__all__ = ["learn", "tree"]
+__all__ = ["compare", "learn", "tree"]
 
 RowsFile: TypeAlias = Annotated[
     Path,
@@ -26,8 +31,19 @@ RowsFile: TypeAlias = Annotated[
         metavar="ROWS", help="Comma- or tab-separated values; the first line names the variables."
     ),
 ]
+
+
+def _checked(output: Path) -> Path:
+    """The name of a file that can be written, which is known before anything is learned."""
+    check_ending(output)
+    return output
+
+
 NetworkOut: TypeAlias = Annotated[
-    Path, typer.Option("--output", "-o", help="The network to write: .bif, .xml, .json or .isogloss.")
+    Path,
+    typer.Option(
+        "--output", "-o", help="The network to write: .bif, .xml, .json or .isogloss.", callback=_checked
+    ),
 ]
 Smoothing: TypeAlias = Annotated[
     float, typer.Option(help="Added to every count: 0 is maximum likelihood.", min=0.0)
@@ -87,6 +103,36 @@ def tree(
     with EMProgress("learning", learner.max_iter) as progress:
         learner.fit(found.codes[:, columns], callbacks=[progress])
     _finish(learner, "", output, html, as_json)
+
+
+def compare(
+    rows: RowsFile,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Networks, of which only the graphs are used.")
+    ],
+    sample_size: Annotated[float, typer.Option(help="Imagined rows of BDeu's prior.")] = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare how well graphs fit complete rows: BIC and BDeu, the best first."""
+    lines = [_scores(file, rows, sample_size) for file in files]
+    lines.sort(key=lambda line: -line["bic"])
+    if as_json:
+        typer.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+        return
+    table = Table("graph", *(Column(head, justify="right") for head in _HEADS))
+    for line in lines:
+        figures = (f"{line[name]:,.1f}" for name in ("log_likelihood", "bic", "bdeu"))
+        table.add_row(escape(line["name"]), f"{line['parameters']:,}", *figures)
+    Console().print(table)
+
+
+_HEADS = ("parameters", "log-likelihood", "BIC", "BDeu")
+
+
+def _scores(file: Path, rows: Path, sample_size: float) -> dict[str, Any]:
+    network = open_network(file)
+    codes = read_rows(rows, network).codes
+    return compare_structures({str(file): network}, codes, sample_size=sample_size)[0]
 
 
 def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: bool) -> None:

@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from isogloss.graphical.learning import NetworkLearner
     from isogloss.graphical.naive_bayes import NaiveBayes
     from isogloss.graphical.ngram import NgramModel, count_ngrams
-    from isogloss.graphical.scores import bdeu, bic
+    from isogloss.graphical.scores import bdeu, bic, compare_structures
     from isogloss.graphical.sequences import Sequences
     from isogloss.graphical.trees import chow_liu, mutual_information
 
@@ -128,6 +128,7 @@ __all__ = [
     "bic",
     "check_imap",
     "chow_liu",
+    "compare_structures",
     "count_ngrams",
     "d_separated",
     "decode",
@@ -171,6 +172,7 @@ _LEARNING = {
     "bdeu": "scores",
     "bic": "scores",
     "chow_liu": "trees",
+    "compare_structures": "scores",
     "count_ngrams": "ngram",
     "mutual_information": "trees",
     "read_arpa": "arpa",
@@ -183,3 +185,7 @@ def __getattr__(name: str) -> Any:
     if name in _LEARNING:
         return getattr(import_module(f"{__name__}.{_LEARNING[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

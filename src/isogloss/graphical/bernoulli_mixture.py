@@ -96,17 +96,9 @@ class BernoulliMixture(DensityMixin, LatentClassModel):
         self.cards_ = (2,) * codes.shape[1]
         return self._climb(codes, np.full(len(codes), -1, dtype=np.int32), weights, self.n_components)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Posteriors of the components."""
-        return self._asked(X)[0]
-
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable component of each row."""
         return np.asarray(self._asked(X)[0].argmax(axis=1))
-
-    def score_samples(self, X: Any) -> Array:
-        """Log probability of each row."""
-        return self._asked(X)[1]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log probability of a row."""

@@ -100,6 +100,9 @@ class CPD:
         return str(self.table)
 
     def _check_shape(self) -> None:
+        for given in (self.variable, *self.parents):
+            if not isinstance(given, Variable):
+                raise TypeError(f"{given!r:.60} is a {type(given).__name__}; a CPD is of Variables")
         names = (*self.parent_names, self.name)
         if len(set(names)) < len(names):
             raise ValueError(f"{self.title}: a variable may be there once, and is not its own parent")

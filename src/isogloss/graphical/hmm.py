@@ -94,7 +94,9 @@ class DiscreteHMM(BaseEstimator):
     Sequences are lists of symbols, or :class:`~isogloss.graphical.sequences.Sequences`. A missing symbol is
     None, or -1. States that are known go into ``y``, one list for each sequence with None where a state is
     not known: all of them, some or none. Time is about ``3 n K^2`` multiplications a pass. Memory beyond the
-    data is the forward messages of up to eight sequences per thread, ``K`` numbers per symbol.
+    data is the forward messages of up to eight sequences per thread, ``K`` numbers per symbol. There is no
+    ``partial_fit``: what EM expects of a text depends on the parameters, so sums under old ones do not add to
+    those under new ones. Give ``fit`` a source of batches when the text is larger than memory.
 
     Examples
     --------
@@ -181,8 +183,8 @@ class DiscreteHMM(BaseEstimator):
         """
         self._check_parameters()
         self.states_ = tuple(range(self.n_components)) if self.states is None else tuple(self.states)
-        source = self._source(X, y, sample_weight)
         engine = LocalEngine() if self.engine is None else self.engine
+        source = engine.persist(self._source(X, y, sample_weight))
         count = partial(count_labelled, self.n_components, len(self.symbols_))
         counts = engine.map_reduce(count, ExpectedCounts.merge, source)
         model = hmm_model(smoothing=self.smoothing, learn=self.learn, threads=count_threads(self.n_jobs))

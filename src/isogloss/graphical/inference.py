@@ -225,6 +225,8 @@ class Inference:
         return names
 
     def _codes(self, evidence: Evidence) -> list[int]:
+        if not isinstance(evidence, Mapping):
+            raise TypeError(f"evidence={evidence!r:.60}; expected a dict of states by variable")
         variable = self.network.variable
         return [variable(name).code(state) for name, state in evidence.items()]
 

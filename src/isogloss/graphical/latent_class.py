@@ -9,6 +9,7 @@ has no other.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import warnings
 from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ class LatentClassParameters:
     tables: Array
 
 
-class LatentClassModel(BaseEstimator):
+class LatentClassModel(BaseEstimator, abc.ABC):
     """What naive Bayes and mixtures of discrete features share; ``cards_`` are the states of each feature."""
 
     parameters_: LatentClassParameters
@@ -61,6 +62,18 @@ class LatentClassModel(BaseEstimator):
     random_state: Any
     n_jobs: int | None
     engine: Engine | None
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posteriors of the classes, or of the components."""
+        return self._asked(X)[0]
+
+    def score_samples(self, X: Any) -> Array:
+        """Log probability of the features of each row."""
+        return self._asked(X)[1]
+
+    @abc.abstractmethod
+    def _asked(self, X: Any) -> tuple[Array, Array]:
+        """Posteriors, and the log probability of every row."""
 
     def _climb(
         self, codes: NDArray[np.int32], labels: NDArray[np.int32], weights: Array, classes: int

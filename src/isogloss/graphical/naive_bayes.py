@@ -118,18 +118,10 @@ class NaiveBayes(ClassifierMixin, LatentClassModel):
         codes = _column(labels, classes, "class", "raise")
         return self._climb(self._codes(rows), codes, weights, len(classes))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Posteriors of the classes."""
-        return self._asked(X)[0]
-
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
         best = self._asked(X)[0].argmax(axis=1)
         return np.asarray(self.classes_[best])
-
-    def score_samples(self, X: Any) -> Array:
-        """Log probability of the features of each row."""
-        return self._asked(X)[1]
 
     def network(self, features: Sequence[str] | None = None) -> BayesianNetwork:
         """The graph: a class and an arrow from it to every feature, X1, X2, ... unless named."""

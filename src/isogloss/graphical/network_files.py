@@ -14,7 +14,7 @@ from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.reading import read_text
 from isogloss.graphical.xmlbif import read_xmlbif, write_xmlbif
 
-__all__ = ["read_network", "write_network"]
+__all__ = ["check_ending", "read_network", "write_network"]
 
 
 def read_network(path: PathLike) -> BayesianNetwork:
@@ -39,6 +39,11 @@ def read_network(path: PathLike) -> BayesianNetwork:
 def write_network(network: BayesianNetwork, path: PathLike) -> None:
     """Write a network to BIF, XMLBIF, JSON or a model file, as the name ends."""
     _kind_of(path).write(network, path)
+
+
+def check_ending(path: PathLike) -> None:
+    """Refuse a name that :func:`write_network` could not write to."""
+    _kind_of(path)
 
 
 def _read_json(path: PathLike) -> BayesianNetwork:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -125,9 +125,11 @@ def read_rows(
     known = {v.name: set(missing).difference(v.states) for v in structure.variables}
     empty = {name: [None if c in known.get(name, ()) else c for c in col] for name, col in columns.items()}
     try:
-        return Observations(structure, _from_columns(structure, empty, len(cells)))
+        return Observations(
+            structure, _from_columns(structure, empty, len(cells), lambda row: f"{path}:{row + 2}: ")
+        )
     except ValueError as error:
-        raise CorpusError(f"{path}: {error}; rows are counted from 0 after the first line") from error
+        raise CorpusError(str(error)) from error
 
 
 def write_rows(path: PathLike, graph: Graph, codes: NDArray[Any]) -> None:
@@ -173,13 +175,23 @@ def _read_cells(path: PathLike) -> tuple[list[str], list[list[str]]]:
     return heads, cells
 
 
-def _from_columns(graph: Graph, columns: Mapping[Any, Iterable[Any]], n: int | None = None) -> Codes:
+def _row(number: int) -> str:
+    """Where a row is, for messages; -1 is above the first, where the names of the columns are."""
+    return f"row {number}: " if number >= 0 else ""
+
+
+def _from_columns(
+    graph: Graph,
+    columns: Mapping[Any, Iterable[Any]],
+    n: int | None = None,
+    where: Callable[[int], str] = _row,
+) -> Codes:
     for name in columns:
         if name not in graph:
             raise ValueError(
-                f"the column {name!r} is no variable; leave it out, or use {listed(graph.names)}"
+                f"{where(-1)}the column {name!r} is no variable; leave it out, or use {listed(graph.names)}"
             )
-    coded = {name: _column_codes(graph.variable(name), column) for name, column in columns.items()}
+    coded = {name: _column_codes(graph.variable(name), column, where) for name, column in columns.items()}
     lengths = {name: len(codes) for name, codes in coded.items()}
     n = next(iter(lengths.values()), 0) if n is None else n
     for name, length in lengths.items():
@@ -208,7 +220,7 @@ class _Cells(dict[Any, int]):
         return self[cell]
 
 
-def _column_codes(variable: Variable, column: Any) -> NDArray[np.int32]:
+def _column_codes(variable: Variable, column: Any, where: Callable[[int], str]) -> NDArray[np.int32]:
     cells = _Cells(variable)
     if hasattr(column, "cat"):
         categories = np.array([*map(cells.__getitem__, column.cat.categories), -1], dtype=np.int32)
@@ -218,7 +230,7 @@ def _column_codes(variable: Variable, column: Any) -> NDArray[np.int32]:
         return np.fromiter(map(cells.__getitem__, items), dtype=np.int32, count=len(items))
     except ValueError as error:
         number = next(i for i, cell in enumerate(items) if not _known(cells, cell))
-        raise ValueError(f"row {number}: {error}") from None
+        raise ValueError(f"{where(number)}{error}") from None
 
 
 def _known(cells: _Cells, cell: Any) -> bool:

@@ -101,6 +101,8 @@ def likelihood_weighting(
     """
     names = (variables,) if isinstance(variables, str) else tuple(variables)
     wanted = [network.index(name) for name in names]
+    if not wanted or n < 1:
+        raise ValueError(f"{len(wanted)} variables and n={n} rows; expected at least one of each")
     fixed = {network.index(name): network.variable(name).code(s) for name, s in (evidence or {}).items()}
     rows, log_weights = _weighted_rows(network, wanted, fixed, n, np.random.default_rng(random_state))
     highest = log_weights.max(initial=-np.inf)

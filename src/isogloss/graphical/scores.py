@@ -21,7 +21,7 @@ from isogloss.graphical.family_counts import FamilyCounts
 from isogloss.graphical.rows import encode
 from isogloss.graphical.structure import Graph
 
-__all__ = ["bdeu", "bic", "compare", "log_likelihood"]
+__all__ = ["bdeu", "bic", "compare_structures", "log_likelihood"]
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,9 @@ def bdeu(graph: Graph, rows: Any, *, sample_size: float = 10.0) -> float:
     return float(sum(_family_bdeu(table, sample_size) for table in _tables(_counts(graph, rows))))
 
 
-def compare(graphs: Mapping[str, Graph], rows: Any, *, sample_size: float = 10.0) -> list[dict[str, Any]]:
+def compare_structures(
+    graphs: Mapping[str, Graph], rows: Any, *, sample_size: float = 10.0
+) -> list[dict[str, Any]]:
     """Scores of several graphs of the same variables, the best BIC first.
 
     Examples
@@ -79,9 +81,14 @@ def compare(graphs: Mapping[str, Graph], rows: Any, *, sample_size: float = 10.0
     >>> from isogloss.graphical import Structure, student
     >>> from isogloss.graphical.sampling import sample
     >>> graphs = {"student": student(), "no edges": Structure(student().variables)}
-    >>> [line["name"] for line in compare(graphs, sample(student(), 2000, random_state=0))]
+    >>> [line["name"] for line in compare_structures(graphs, sample(student(), 2000, random_state=0))]
     ['student', 'no edges']
     """
+    if isinstance(rows, np.ndarray) and len({graph.variables for graph in graphs.values()}) > 1:
+        raise ValueError(
+            "the graphs have other variables, or another order, so that codes do not mean the same "
+            "in all; give rows with names, see decode"
+        )
     lines = []
     for name, graph in graphs.items():
         counts = _counts(graph, rows)
@@ -98,7 +105,8 @@ def compare(graphs: Mapping[str, Graph], rows: Any, *, sample_size: float = 10.0
 
 
 def _counts(graph: Graph, rows: Any) -> FamilyCounts:
-    return rows if isinstance(rows, FamilyCounts) else FamilyCounts(graph).update(encode(graph, rows))
+    counts = FamilyCounts(graph)
+    return counts.merge(rows) if isinstance(rows, FamilyCounts) else counts.update(encode(graph, rows))
 
 
 def _tables(counts: FamilyCounts) -> list[Array]:
