@@ -25,7 +25,7 @@ from isogloss.linalg.threads import count_threads, map_threads
 from isogloss.linalg.topk import TopK, check_bias, rank
 from isogloss.linalg.validation import check_count
 
-__all__ = ["PiecewiseSearch", "Settled", "top_k_rounded"]
+__all__ = ["PiecewiseSearch", "top_k_rounded"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]

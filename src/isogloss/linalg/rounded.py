@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 
 from isogloss import kernels
 
-__all__ = ["RoundedQueries", "RoundedVectors"]
+__all__ = ["RoundedVectors"]
 
 Single = NDArray[np.float32]
 

@@ -42,7 +42,7 @@ from isogloss import kernels
 from isogloss.linalg.threads import count_threads, map_threads
 from isogloss.linalg.validation import check_count, check_vector
 
-__all__ = ["TopK", "check_bias", "rank", "rescore", "top_k", "top_k_both"]
+__all__ = ["TopK", "rescore", "top_k", "top_k_both"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
