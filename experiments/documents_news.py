@@ -3,10 +3,10 @@
     python -m experiments.documents_news [folder] [--data FOLDER] [--languages en,de,...] [--dimensions K]
         [--quick] [--seed N]
 
-Hub CCA is fitted on the LibreOffice help, all words, and asked for documents and sentences of NTREX, news that
-it has never seen the like of. Two fifths of the documents serve to learn the two weights of the combination, the
-others are asked for: whole documents, and their sentences. The channel of names is fitted on the same part, on
-texts and not on pairs. AMRR over ordered pairs of languages.
+Hub CCA is fitted on the LibreOffice help, all words, and asked for documents and sentences of NTREX, news
+that it has never seen the like of. Two fifths of the documents serve to learn the two weights of the
+combination, the others are asked for: whole documents, and their sentences. The channel of names is fitted on
+the same part, on texts and not on pairs. AMRR over ordered pairs of languages.
 """
 
 from __future__ import annotations

@@ -131,6 +131,15 @@ def test_an_added_language_is_as_good_as_a_refitted_one_and_leaves_the_others_al
         grown.add_language("sl", corpus)
 
 
+def test_an_added_language_varies_along_components_as_the_hub_does():
+    corpus = comparable_corpus(n=400)
+    model = HubSimilarity(40, hub="en", normalise=False, random_state=0)
+    model.fit(corpus.select(languages=["en", "de"])).add_language("sl", corpus)
+    hub, new = (model.project_corpus(corpus, code).std(axis=0) for code in ("en", "sl"))
+    assert np.ptp(hub) > 0.2 * hub.mean()
+    np.testing.assert_allclose(new, hub, rtol=0.5)
+
+
 def test_an_added_language_is_saved_too(tmp_path):
     corpus = comparable_corpus()
     grown = HubSimilarity(5, hub="en", random_state=0).fit(corpus.select(languages=["en", "de"]))

@@ -5,7 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from isogloss.similarity import HubSimilarity, shared_topics, topics, topics_html, topics_json, topics_table
+from isogloss.similarity import (
+    HubSimilarity,
+    find_topics,
+    shared_topics,
+    topics_html,
+    topics_json,
+    topics_table,
+)
 from tests.similarity.data import comparable_corpus
 
 
@@ -20,7 +27,7 @@ def topic_numbers(words):
 
 
 def test_languages_say_the_same_in_the_same_component(model):
-    found = topics(model, components=3, words=3)
+    found = find_topics(model, components=3, words=3)
     assert [topic.component for topic in found] == [0, 1, 2]
     for topic in found:
         ends = [topic_numbers(topic.positive[code]) for code in ("en", "de")]
@@ -29,13 +36,14 @@ def test_languages_say_the_same_in_the_same_component(model):
 
 
 def test_words_come_strongest_first_and_weigh_what_the_projector_says(model):
-    (topic,) = topics(model, components=[4], words=5)
+    (topic,) = find_topics(model, components=[4], words=5)
     weights = [weight for _, weight in topic.positive["fr"]]
     assert weights == sorted(weights, reverse=True)
     space = model.spaces_["fr"]
     column = space.vocabulary.index[topic.positive["fr"][0][0]]
     pull = model.projectors_["fr"][:, 4] * space.weighting.idf_
     assert column == pull.argmax()
+    assert weights[0] == pytest.approx(pull.max(), abs=1e-6)
     assert topic.strength == model.strengths_[4]
 
 
@@ -49,7 +57,7 @@ def test_shared_topics_explain_the_similarity(model):
 
 
 def test_table_html_and_json_hold_the_same_words(model):
-    found = topics(model, components=2, words=2)
+    found = find_topics(model, components=2, words=2)
     table, page, data = topics_table(found), topics_html(found), json.loads(topics_json(found))
     assert table[0] == ["component", "strength", "en", "de", "fr", "sl"]
     assert len(table) == 5
@@ -61,11 +69,11 @@ def test_table_html_and_json_hold_the_same_words(model):
 
 
 def test_html_escapes_words(model):
-    (topic,) = topics(model, components=1, words=1)
+    (topic,) = find_topics(model, components=1, words=1)
     topic.positive["en"][0] = ("<script>", 1.0)
     assert "<script>" not in topics_html([topic])
 
 
 def test_bad_components_are_refused(model):
     with pytest.raises(ValueError, match="components"):
-        topics(model, components=[8])
+        find_topics(model, components=[8])

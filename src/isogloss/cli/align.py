@@ -13,7 +13,6 @@ from typing import Annotated, Any, TypeAlias, get_args
 import typer
 from rich.console import Console
 from rich.markup import escape
-from typer.core import TyperGroup
 
 from isogloss import io
 from isogloss.alignment import Aligner, Bitext, Links, WordForms
@@ -58,6 +57,7 @@ from isogloss.cli.align_options import (
     priors_of,
 )
 from isogloss.cli.align_progress import AlignProgress
+from isogloss.cli.lazy import DefaultGroup
 from isogloss.corpora import PairReport
 from isogloss.exceptions import CorpusError
 
@@ -67,18 +67,8 @@ DEFAULTS = Aligner()
 METHODS = ("agreed", "forward", "backward", *(name for name in get_args(Heuristic) if name != "posterior"))
 
 
-class _DefaultRun(TyperGroup):
-    """A group whose first command, ``run``, need not be named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put ``run`` before arguments that do not begin with a command."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
 align_group = typer.Typer(
-    cls=_DefaultRun,
+    cls=DefaultGroup,
     help="Links between the words of sentence pairs: isogloss align SRC TGT -o LINKS.",
     no_args_is_help=True,
 )

@@ -35,6 +35,12 @@ class _Commands(LazyGroup):
         "dictionary": Place(
             "isogloss.cli.dictionary", "dictionary_group", "Bilingual dictionaries from word vectors."
         ),
+        "evaluate": Place("isogloss.cli.evaluate", "evaluate_group", "How good a fitted model is."),
+        "similar": Place(
+            "isogloss.cli.similar",
+            "similar_group",
+            'Documents of many languages in one space: isogloss similar "text" --lang en -m MODEL -c CORPUS.',
+        ),
         "network": Place(
             "isogloss.cli.network",
             "network_group",

@@ -1,4 +1,4 @@
-"""A group of commands that imports a command's module only when the command runs.
+"""Groups of commands: one that imports a command when it runs, one whose first command need not be named.
 
 Each command needs its own part of the library; together they need all of it, which takes longer to
 import than many a command takes to run.
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["LazyGroup", "Place"]
+__all__ = ["DefaultGroup", "LazyGroup", "Place"]
 
 
 class Place(NamedTuple):
@@ -51,3 +51,13 @@ class LazyGroup(TyperGroup):
         if name is None or listed is None:
             return name, listed, rest
         return name, self.places[name].load(name), rest
+
+
+class DefaultGroup(TyperGroup):
+    """A group whose first command need not be named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the first command before arguments that do not begin with a command."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)

@@ -12,7 +12,6 @@ found for them: :math:`D_{cc} = s_c^{p/2}`, so that an inner product has the p-t
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
@@ -54,7 +53,7 @@ class Solution(NamedTuple):
     strengths: Array
 
 
-class DocumentModel(BaseEstimator, abc.ABC):
+class DocumentModel(BaseEstimator):
     """A cross-lingual document model; subclasses implement ``_solve``.
 
     Parameters
@@ -118,9 +117,9 @@ class DocumentModel(BaseEstimator, abc.ABC):
         self._keep(self._solve(views))
         return self
 
-    @abc.abstractmethod
     def _solve(self, views: Views) -> Solution:
         """Find directions from the weighted documents of all languages."""
+        raise NotImplementedError
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -182,8 +181,8 @@ class DocumentModel(BaseEstimator, abc.ABC):
         """Store what projects: directions with the weights of components in them, in single precision."""
         self.strengths_ = solution.strengths
         self.projectors_, self.offsets_ = {}, {}
-        for language, directions in solution.directions.items():
-            self._keep_language(language, directions, solution.means[language])
+        for language in list(solution.directions):
+            self._keep_language(language, solution.directions.pop(language), solution.means[language])
 
     def _keep_language(self, language: str, directions: Array, mean: Array) -> None:
         projector = (directions * component_weights(self.strengths_, self.power))[:, self.drop_first :]

@@ -24,6 +24,7 @@ from isogloss.corpora.base import Corpus
 from isogloss.linalg import check_count, check_number
 from isogloss.multiview import HubCCA
 from isogloss.similarity.base import DocumentModel, Solution
+from isogloss.similarity.plan import predict_fit
 from isogloss.similarity.scarce import scarce_directions
 from isogloss.similarity.star import Star, fit_consensus, fit_star
 from isogloss.text.weighting import Scheme
@@ -133,6 +134,8 @@ class HubSimilarity(DocumentModel):
     def _solve(self, views: Views) -> Solution:
         self.hub_ = _find_hub(views, self.hub)
         self.shared_ = _shared_rows(views, self.hub_)
+        if logger.isEnabledFor(logging.INFO):
+            logger.info("%s", predict_fit(views, self.hub_, self.n_components, self._directions()))
         if self.agreement == "all":
             return self._with_all(views)
         if self.agreement == "hub":

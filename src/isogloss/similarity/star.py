@@ -44,6 +44,7 @@ class Star:
     Attributes
     ----------
     directions : dict of str to array (words x components)
+        In double precision for the hub, in single for the others.
     means : dict of str to array (words,)
     eigenvalues : array (components,)
         Sum over the other languages of squared correlations with the hub; see also :func:`fit_consensus`.
@@ -53,7 +54,7 @@ class Star:
         Covariance of the reduced hub.
     """
 
-    directions: dict[str, Array]
+    directions: dict[str, Any]
     means: dict[str, Array]
     eigenvalues: Array
     basis: Array
@@ -147,9 +148,10 @@ def fit_star(
     values, Y = _agreement([r.coupling for r in reduced.values()], n_components)
     W = U @ (white.ridged @ Y)
     Y = Y * largest_signs(W)
-    directions = {hub: U @ (white.ridged @ Y)}
+    directions: dict[str, Any] = {hub: U @ (white.ridged @ Y)}
     for spoke in spokes:
-        directions[spoke.name] = spoke.basis(U) @ spoke_coefficients(reduced[spoke.name].coupling, Y)
+        coefficients = spoke_coefficients(reduced[spoke.name].coupling, Y)
+        directions[spoke.name] = (spoke.basis(U) @ coefficients).astype(np.float32)
     means = {hub: mean} | {name: r.mean for name, r in reduced.items()}
     return Star(directions, means, values, U, covariance)
 
@@ -185,9 +187,10 @@ def fit_consensus(
     )
     del reduced
     signs = largest_signs(U @ found.coefficients[hub])
-    directions = {hub: U @ (found.coefficients[hub] * signs)}
+    directions: dict[str, Any] = {hub: U @ (found.coefficients[hub] * signs)}
     for spoke in spokes:
-        directions[spoke.name] = spoke.basis(U) @ (found.coefficients[spoke.name] * signs)
+        coefficients = found.coefficients[spoke.name] * signs
+        directions[spoke.name] = (spoke.basis(U) @ coefficients).astype(np.float32)
     return Star(directions, means, found.eigenvalues, U, covariance)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isogloss.linalg import check_count
 from isogloss.similarity.base import DocumentModel
 
-__all__ = ["Topic", "shared_topics", "topics", "topics_html", "topics_json", "topics_table"]
+__all__ = ["Topic", "find_topics", "shared_topics", "topics_html", "topics_json", "topics_table"]
 
 Words = list[tuple[str, float]]
 
@@ -39,7 +39,7 @@ class Topic:
     negative: dict[str, Words]
 
 
-def topics(model: DocumentModel, *, components: int | list[int] = 10, words: int = 10) -> list[Topic]:
+def find_topics(model: DocumentModel, *, components: int | list[int] = 10, words: int = 10) -> list[Topic]:
     """The strongest words of components in every language.
 
     A word counts as much as a document that holds only this word would move: its weight in the projector
@@ -99,7 +99,7 @@ def shared_topics(
     """
     parts = np.asarray(a, dtype=np.float64) * np.asarray(b, dtype=np.float64)
     best = [int(c) for c in np.argsort(-parts, kind="stable")[:k] if parts[c] > 0]
-    found = topics(model, components=best, words=words)
+    found = find_topics(model, components=best, words=words)
     return [(_turned(topic, float(a[topic.component])), float(parts[topic.component])) for topic in found]
 
 

@@ -1,0 +1,113 @@
+"""``isogloss similar``: fit a cross-lingual model, find documents like a text, look at topics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss import io
+from isogloss.cli.lazy import DefaultGroup
+from isogloss.corpora.comparable import ComparableCorpus
+from isogloss.similarity import (
+    DocumentModel,
+    HubSimilarity,
+    KMeansSimilarity,
+    LSISimilarity,
+    find_similar,
+    find_topics,
+    topics_html,
+    topics_json,
+    topics_table,
+)
+
+__all__ = ["similar_group"]
+
+MODELS: dict[str, Any] = {"hub": HubSimilarity, "lsi": LSISimilarity, "kmeans": KMeansSimilarity}
+
+
+similar_group = typer.Typer(
+    cls=DefaultGroup,
+    help='Documents of many languages in one space: isogloss similar "text" --lang en -m MODEL -c CORPUS.',
+    no_args_is_help=True,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Model = Annotated[Path, typer.Option("--model", "-m", help="A file that 'similar fit' made.")]
+Corpus = Annotated[Path, typer.Option("--corpus", "-c", help="A folder that 'corpus build' made.")]
+
+
+@similar_group.command("find")
+def find(
+    text: Annotated[str, typer.Argument(help="The text.")],
+    model: Model,
+    corpus: Corpus,
+    lang: Annotated[str, typer.Option(help="Language of the text.")],
+    k: Annotated[int, typer.Option("-k", help="Documents of each language.", min=1)] = 3,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, as de,fr.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The nearest documents in each language, with the topics that they share with the text."""
+    only = languages.split(",") if languages else None
+    with Console(stderr=True).status("looking"):
+        fitted = io.load(model, expected=DocumentModel)
+        found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=k, languages=only)
+    if as_json:
+        typer.echo(json.dumps([one._asdict() for one in found], ensure_ascii=False))
+        return
+    table = Table()
+    for name in ("language", "similarity", "document", "because of"):
+        table.add_column(name, justify="right" if name == "similarity" else "left")
+    for one in found:
+        why = "; ".join(f"{' '.join(ours)} = {' '.join(theirs)}" for ours, theirs in one.because)
+        table.add_row(one.lang, f"{one.similarity:.2f}", escape(one.title or one.id), escape(why))
+    Console().print(table)
+
+
+@similar_group.command("fit")
+def fit(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    kind: Annotated[str, typer.Option("--kind", metavar="|".join(MODELS), help="Which model.")] = "hub",
+    dimensions: Annotated[int, typer.Option("--dimensions", "-d", help="Of the space.", min=1)] = 500,
+    min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
+    max_features: Annotated[int | None, typer.Option(help="Most words of a language.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+) -> None:
+    """Fit a model to a comparable corpus and write it to a file that can read raw text."""
+    if kind not in MODELS:
+        raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
+    model = MODELS[kind](dimensions, min_df=min_df, max_features=max_features, random_state=seed)
+    with Console(stderr=True).status("fitting"):
+        model.fit(ComparableCorpus(corpus))
+        io.save(model, output)
+    typer.echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+
+
+@similar_group.command("topics")
+def show_topics(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
+    components: Annotated[int, typer.Option(help="How many.", min=1)] = 10,
+    words: Annotated[int, typer.Option(help="Words for each end of a component.", min=1)] = 6,
+    html: Annotated[Path | None, typer.Option(help="Write a table in HTML to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The strongest words of each component, in every language side by side."""
+    found = find_topics(io.load(model, expected=DocumentModel), components=components, words=words)
+    if html is not None:
+        html.write_text(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n', encoding="utf-8")
+        typer.echo(f"written: {html}")
+        return
+    if as_json:
+        typer.echo(topics_json(found))
+        return
+    header, *rows = topics_table(found)
+    table = Table(*header)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)

@@ -1,0 +1,67 @@
+"""``isogloss similar`` and ``isogloss evaluate``."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from isogloss.cli.app import app
+from isogloss.corpora.comparable import save_corpus
+from tests.similarity.data import comparable_corpus
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with two corpora and a fitted model."""
+    folder = tmp_path_factory.mktemp("similar")
+    train, test = comparable_corpus(n=200, languages=("en", "de")).split(0.25, seed=0)
+    save_corpus(train, folder / "train")
+    save_corpus(test, folder / "test")
+    run("similar", "fit", folder / "train", "-o", folder / "model", "-d", 8)
+    return folder
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, list(map(str, arguments)))
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_similar_documents_come_with_reasons(place):
+    where = ("-m", place / "model", "-c", place / "test", "--lang", "en", "-k", 2)
+    found = json.loads(run("similar", "en3w1 en3w2 en3w4", *where, "--json").stdout)
+    assert [one["lang"] for one in found] == ["en", "en", "de", "de"]
+    assert found[0]["similarity"] >= found[1]["similarity"] > 0.3
+    assert found[2]["because"][0][0][0].startswith("en")
+    assert found[2]["because"][0][1][0].startswith("de")
+    assert "because of" in run("similar", "find", "en3w1", *where, "--languages", "de").stdout
+
+
+def test_retrieval_is_evaluated(place):
+    said = json.loads(run("evaluate", "retrieval", place / "model", place / "test", "--json").stdout)
+    assert said["amrr"] > 0.2
+    assert set(said["pairs"]) == {"en-de", "de-en"}
+    assert "AMRR 0." in run("evaluate", "retrieval", place / "model", place / "test", "--csls", 5).stdout
+
+
+def test_topics_are_shown_in_three_ways(place):
+    data = json.loads(run("similar", "topics", place / "model", "--components", 2, "--json").stdout)
+    assert [topic["component"] for topic in data] == [0, 1]
+    run("similar", "topics", place / "model", "--html", place / "topics.html")
+    assert "<table" in Path(place / "topics.html").read_text(encoding="utf-8")
+    assert "strength" in run("similar", "topics", place / "model").stdout
+
+
+def test_wrong_use_ends_with_a_sentence(place):
+    assert (
+        "expected one of hub"
+        in run("similar", "fit", place / "train", "-o", "x", "--kind", "svd", code=2).output
+    )
+    where = ("-m", place / "model", "-c", place / "test")
+    error = runner.invoke(app, ["similar", "unknown words", *map(str, where), "--lang", "en"]).exception
+    assert "no word that the model knows in 'en'" in str(error)
+    error = runner.invoke(app, ["similar", "en1w1", *map(str, where), "--lang", "xx"]).exception
+    assert "does not know the language 'xx'" in str(error)

@@ -1,0 +1,86 @@
+"""The experiments on documents keep test rows out, and write their reports at toy size."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from experiments import documents_data, documents_news, documents_retrieval
+from tests.similarity.data import comparable_texts
+
+LANGUAGES = ("en", "de", "es", "it", "cs", "el")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Pages and news in the forms of the shared data."""
+    folder = tmp_path_factory.mktemp("data")
+    pages, news = folder / "docs" / "lohelp", folder / "parallel" / "ntrex"
+    pages.mkdir(parents=True)
+    news.mkdir(parents=True)
+    texts = comparable_texts(n=200, length=30, languages=LANGUAGES, missing=0.1)
+    for code, column in texts.items():
+        records = [
+            {"id": f"p{row}", "title": f"Page {row}", "text": text}
+            for row, text in enumerate(column)
+            if text is not None
+        ]
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (pages / f"{code}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    sentences = comparable_texts(n=40, languages=("en", "de"), seed=1)
+    for code in ("en", "de"):
+        named = [f"{text} Name{row:03d}" for row, text in enumerate(sentences[code])]
+        (news / f"{documents_news.NTREX[code]}.txt.gz").write_bytes(gzip.compress("\n".join(named).encode()))
+    documents = "\n".join(f"d{row // 2}" for row in range(40))
+    (news / "DOCUMENT_IDS.txt.gz").write_bytes(gzip.compress(documents.encode()))
+    return folder
+
+
+def test_parts_do_not_overlap_and_the_part_for_choosing_is_always_the_same():
+    one, other = documents_data.parts(500, 0), documents_data.parts(500, 1)
+    assert sorted(np.concatenate(one).tolist()) == list(range(500))
+    assert one.valid.tolist() == other.valid.tolist()
+    assert one.test.tolist() != other.test.tolist()
+    assert not set(one.test) & set(one.train) | set(one.test) & set(one.valid)
+
+
+def test_languages_kept_apart_have_no_common_row():
+    texts = {code: ["text"] * 60 for code in LANGUAGES}
+    groups = documents_retrieval.GROUPS
+    apart = documents_data.keep_apart(texts, groups, 0)
+    for row in range(60):
+        present = {code for code in LANGUAGES if apart[code][row] is not None}
+        assert {"en", "it"} <= present
+        assert not (present & set(groups[0]) and present & set(groups[1]))
+    thin = documents_data.thinned(texts, ["de", "cs"], 0)
+    assert thin["de"] == thin["cs"]
+    assert 15 < sum(text is not None for text in thin["de"]) < 45
+
+
+def test_halves_make_the_whole():
+    first, second = documents_data.halves({"en": ["a b c d e", None]}, np.array([0, 1]))
+    assert first["en"] == ["a b", None]
+    assert second["en"] == ["c d e", None]
+
+
+@pytest.mark.slow
+def test_retrieval_writes_its_report(data, tmp_path):
+    documents_retrieval.main([str(tmp_path), "--quick", "--data", str(data)])
+    report = tmp_path / "documents_retrieval"
+    assert (report / "amrr.png").stat().st_size > 10_000
+    figures = json.loads((report / "report.json").read_text())
+    assert figures["amrr"]["strict | hub CCA | 20"][0] > 0.2
+    assert "holds" in (report / "report.md").read_text()
+
+
+def test_news_writes_its_report(data, tmp_path):
+    arguments = [str(tmp_path), "--quick", "--data", str(data), "--languages", "en,de"]
+    documents_news.main(arguments)
+    figures = json.loads((tmp_path / "documents_news" / "report.json").read_text())
+    assert figures["documents"]["amrr"]["names"] > 0.5
+
+
+def test_missing_data_are_said_to_be_missing(tmp_path):
+    with pytest.raises(SystemExit, match="set ISOGLOSS_DATA"):
+        documents_data.data_folder(tmp_path)
