@@ -1,8 +1,9 @@
 """The quick setting, 50,000 sentence pairs in both directions, files in, links out: ours and fast_align's.
 
-Ours is one iteration of Model 1 and one of the HMM; fast_align, the one in systran-align, runs as its authors
-recommend: five iterations with the diagonal favoured, its tension fitted, and variational Bayes. Accuracy is
-the alignment error rate (per cent, lower is better) on the test sentences of the Hansards.
+Ours is one iteration of Model 1 and one of the HMM, chosen on the development sentences; fast_align, the one
+in systran-align, runs as its authors recommend: five iterations with the diagonal favoured, its tension
+fitted, and variational Bayes. Accuracy is the alignment error rate (per cent, lower is better) on the test
+sentences of the Hansards.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from isogloss.alignment import Aligner, Bitext, Links
 from isogloss.alignment.formats import write_pharaoh
 from isogloss.corpora import LinePairs
 
-SCHEDULE = "1:1,hmm:1"
+SCHEDULE, AGREEMENT = "1:1,hmm:1", "product"
 
 
 def main() -> Result:
@@ -34,14 +35,14 @@ def main() -> Result:
             peer_name="fast_align (systran-align)",
             accuracy=text.aer,
             repeats=3,
-            details={"schedule": SCHEDULE},
+            details={"schedule": SCHEDULE, "agreement": AGREEMENT},
         )
 
 
 def align_ours(source: Path, target: Path, folder: Path) -> Links:
     """One iteration of each model."""
     bitext = Bitext.from_pairs(LinePairs(source, target))
-    links = Aligner(SCHEDULE).fit(bitext).align(bitext)
+    links = Aligner(SCHEDULE, agreement=AGREEMENT).fit(bitext).align(bitext)
     write_pharaoh(links, folder / "ours")
     return links
 
