@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import xlogy
+from scipy.special import digamma, xlogy
 from scipy.stats import beta
 
 from isogloss.alignment import Bitext, PairTable
@@ -35,6 +35,17 @@ def test_lexicon_equals_its_definition(columns):
     expected = oracle.normalised_lexicon(table, counts, 0.1, 0.0 if pairs is None else pairs)
     np.testing.assert_allclose(lexicon, expected, rtol=1e-6)
     assert posterior.size == 0
+
+
+def test_the_bayesian_lexicon_equals_its_definition():
+    _, table = planted_table()
+    counts = np.random.default_rng(4).gamma(0.5, size=(len(table), 2))
+    lexicon, posterior = solve_lexicon(table, counts, LexicalPrior(each=0.1, bayes=True))
+    np.testing.assert_allclose(posterior, counts + 0.1)
+    for direction, words in enumerate((table.sources, table.columns)):
+        totals = np.bincount(words, weights=posterior[:, direction])[words]
+        expected = np.exp(digamma(posterior[:, direction]) - digamma(totals))
+        np.testing.assert_allclose(lexicon[:, direction], expected, rtol=1e-5)
 
 
 def test_words_without_counts_have_an_empty_lexicon():
