@@ -163,6 +163,7 @@ def test_wikipedias_joined_by_links_tables_or_items():
             "expected one of auto, jsonl, lines, wikipedia",
         ),
         (["build", "en.jsonl", "-o", "c", "--links", "l.sql"], "expected LANGUAGE=FILE"),
+        (["build", "news.jsonl", "-o", "c"], "'news' is no language; write LANGUAGE=FILE"),
         (["build", "en.jsonl", "-o", "c", "--links", "en=l.sql"], "--links needs the articles of 'en'"),
         (["split", "c", "--train", "t", "--test", "u", "--pairs", "de"], "expected pairs of languages"),
     ],

@@ -20,7 +20,7 @@ from isogloss.corpora.langlinks import Concepts, LanguageLinks, PageIndex, read_
 from isogloss.corpora.records import AlignedLines, DocumentReader, JsonLines
 from isogloss.corpora.summary import CorpusSummary
 from isogloss.corpora.wikipedia import WikipediaDump
-from isogloss.text import Tokeniser
+from isogloss.text import Tokeniser, language
 
 __all__ = ["corpus_group"]
 
@@ -183,12 +183,22 @@ def _named(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
             if not what:
                 raise typer.BadParameter(f"{text}: expected LANGUAGE=FILE")
             code, path = Path(text).name.partition(".")[0], text
+            _check_language(code, text)
         if code in files:
             raise typer.BadParameter(
                 f"{text}: a file of {code!r} was given before; give one for each language"
             )
         files[code] = Path(path)
     return files
+
+
+def _check_language(code: str, file: str) -> None:
+    """Refuse a language that was read off the name of a file and is none."""
+    try:
+        language(code)
+    except ValueError as error:
+        said = f"{file}: {code!r} is no language; write LANGUAGE=FILE, as en={file}"
+        raise typer.BadParameter(said) from error
 
 
 def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
@@ -292,8 +302,8 @@ def _ranks_table(summary: CorpusSummary) -> Table:
     table = Table(title="rank / highest possible", title_justify="left")
     for heading in ("pair", "rows", summary.hub, "other"):
         table.add_column(heading, justify="left" if heading == "pair" else "right")
-    for language, ratio in summary.ranks.items():
+    for other, ratio in summary.ranks.items():
         table.add_row(
-            f"{summary.hub} - {language}", f"{ratio.rows:,}", f"{ratio.hub:.2f}", f"{ratio.language:.2f}"
+            f"{summary.hub} - {other}", f"{ratio.rows:,}", f"{ratio.hub:.2f}", f"{ratio.language:.2f}"
         )
     return table
