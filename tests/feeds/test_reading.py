@@ -1,0 +1,182 @@
+"""RELIABILITY 26: hostile and broken XML; feeds, sitemaps and what is new in them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isogloss.exceptions import FeedError
+from isogloss.feeds import FeedReader, FeedState, Page, Watcher, parse_feed, parse_sitemap
+from isogloss.feeds.scan import scan_xml
+from isogloss.feeds.worker import Worker
+
+RSS = """<?xml version="1.0" encoding="{encoding}"?>
+<rss version="2.0"><channel><title>Вести</title><language>ru</language>
+<item><guid isPermaLink="false">1</guid><title>Дождь &amp; снег</title><link>/1</link>
+<description>&lt;p&gt;Идёт дождь.&lt;/p&gt;
+</description><pubDate>Mon, 03 Mar 2031 08:00:00 +0300</pubDate></item>
+<item><title>Ohne Zeit</title><link>https://a.example/2</link></item>
+</channel></rss>"""
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="de"><title>Blatt</title>
+<entry><id>tag:7</id><title>Regen</title><updated>2031-03-03T09:00:00+01:00</updated>
+<content type="html">&lt;p&gt;Es regnet seit gestern.&lt;/p&gt;</content><summary>Es regnet.</summary>
+<link href="https://blatt.example/7"/></entry></feed>"""
+BOMB = b'<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><rss><channel><title>&b;</title></channel></rss>'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1251", "koi8-r"])
+def test_rss_in_its_encodings(encoding):
+    first, second = parse_feed(RSS.format(encoding=encoding).encode(encoding), "https://vesti.example/rss")
+    assert first["title"] == "Дождь & снег"
+    assert first["time"] == "2031-03-03T05:00:00+00:00"
+    assert (first["source"], first["lang"], first["id"]) == ("Вести", "ru", "1")
+    assert first["url"] == "https://vesti.example/1"
+    assert "Идёт дождь." in first["body"]
+    assert "time" not in second
+    assert second["id"] == "https://a.example/2"
+
+
+def test_atom_takes_the_longer_body():
+    (entry,) = parse_feed(ATOM)
+    assert "seit gestern" in entry["body"]
+    assert entry["time"] == "2031-03-03T08:00:00+00:00"
+
+
+def test_broken_xml_is_read_as_far_as_it_goes():
+    (entry,) = parse_feed(b"<rss version='2.0'><channel><item><title>A & B</title><guid>1</guid>")
+    assert entry["title"] == "A & B"
+
+
+@pytest.mark.parametrize("body", [b"<html><body>page</body></html>", b"", b"\x00\x01\x02", b"{}"])
+def test_no_feed(body):
+    with pytest.raises(FeedError, match="not an RSS or Atom feed"):
+        parse_feed(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BOMB,
+        BOMB.decode().encode("utf-16"),
+        b"<rss>" + b"<a>" * 200_000,
+        b"<rss>" + b"<a b='c'>" * 200_000 + b"</a>" * 200_000,
+        BOMB.replace(b"ENTITY", b"entity"),
+    ],
+)
+def test_hostile_xml_is_refused_at_once(body):
+    began = time.monotonic()
+    for read in (parse_feed, parse_sitemap):
+        with pytest.raises(FeedError, match=r"entity|deeper"):
+            read(body)
+    assert time.monotonic() - began < 4
+
+
+def test_depth_is_of_open_elements():
+    scan_xml(b"<rss>" + b"<a></a><b/><!-- <c><d> --><![CDATA[<e>]]>" * 10_000 + b"</rss>")
+
+
+@given(st.binary(max_size=300))
+def test_scan_never_fails_otherwise(body):
+    try:
+        scan_xml(body)
+    except FeedError:
+        return
+
+
+def test_a_worker_that_hangs_is_replaced():
+    with Worker(time.sleep, deadline=0.3) as worker:
+        with pytest.raises(FeedError, match=r"within 0\.3 seconds"):
+            worker.call(60)
+        assert worker.call(0) is None
+
+
+def test_a_worker_that_wants_too_much_memory():
+    with Worker(bytearray, deadline=10) as worker, pytest.raises(FeedError, match=r"MemoryError|memory"):
+        worker.call(4 << 30)
+
+
+def test_the_reader_in_its_process():
+    reader = FeedReader(deadline=20)
+    assert reader.read(ATOM)[0]["title"] == "Regen"
+    with pytest.raises(FeedError, match="not an RSS"):
+        reader.read(b"<html/>")
+    reader.stop()
+
+
+SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+ xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"
+ xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
+<url><loc>https://a.example/1</loc><lastmod>2031-03-02</lastmod>
+<news:news><news:publication><news:name>Daily</news:name><news:language>en</news:language></news:publication>
+<news:publication_date>2031-03-03T08:00:00Z</news:publication_date><news:title>Rain</news:title></news:news>
+<image:image><image:loc>https://a.example/p.png</image:loc><image:title>Picture</image:title></image:image>
+</url></urlset>"""
+
+
+def test_news_sitemap():
+    (page,) = parse_sitemap(SITEMAP).pages
+    assert (page.url, page.title, page.source) == ("https://a.example/1", "Rain", "Daily")
+    assert (page.published, page.lang) == ("2031-03-03T08:00:00Z", "en")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [(b"<html/>", "root is <html>"), (b"<urlset>", "not well-formed"), (b"", "not well-formed")],
+)
+def test_no_sitemap(body, said):
+    with pytest.raises(FeedError, match=said):
+        parse_sitemap(body)
+
+
+class Web:
+    """Pages without a network."""
+
+    def __init__(self, pages):
+        self.pages, self.asked = pages, []
+
+    def fetch(self, url, *, etag="", modified=""):
+        self.asked.append(url)
+        if url not in self.pages:
+            raise FeedError(f"{url}: the server answered 404; expected 200")
+        if etag == "same":
+            return Page(url, 304, {}, b"")
+        return Page(url, 200, {"etag": "same"}, self.pages[url])
+
+
+class InProcess(FeedReader):
+    def call(self, body, url):
+        return parse_feed(body, url)
+
+
+def watcher(pages, *urls):
+    return Watcher([FeedState(url) for url in urls], fetcher=Web(pages), interval=60, reader=InProcess())
+
+
+def test_only_what_is_new_and_only_when_due():
+    watch = watcher({"https://a.example/f": ATOM}, "https://a.example/f")
+    (first,) = watch.visit(0)
+    assert [record["title"] for record in first.records] == ["Regen"]
+    assert list(watch.visit(59)) == []
+    (second,) = watch.visit(60)
+    assert second.records == []
+    watch.feeds[0].etag = ""
+    (third,) = watch.visit(120)
+    assert third.records == []
+
+
+def test_a_bad_feed_waits_longer_each_time_and_stops_no_other():
+    watch = watcher({"https://a.example/f": ATOM}, "https://gone.example/", "https://a.example/f")
+    bad, good = watch.visit(0)
+    assert "404" in bad.error
+    assert good.records
+    assert watch.feeds[0].due == 120
+    list(watch.visit(120))
+    assert watch.feeds[0].due == 360
+
+
+def test_pages_of_a_sitemap_are_fetched():
+    pages = {"https://a.example/s": SITEMAP, "https://a.example/1": b"<p>It rains.</p>"}
+    (visit,) = watcher(pages, "https://a.example/s").visit(0)
+    assert visit.records[0]["body"] == "<p>It rains.</p>"
+    assert visit.records[0]["time"] == "2031-03-03T08:00:00Z"
