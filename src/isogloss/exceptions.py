@@ -9,19 +9,31 @@ that touches the world derives from one root::
     ├── VectorFileError    a file of word vectors cannot be read or written
     ├── DictionaryError    a bilingual dictionary is unreadable, empty, or of no use with the vectors
     ├── CorpusError        parallel text, documents, a corpus or a file of links cannot be read or written
-    └── NetworkFileError   a file of a Bayesian network cannot be read or written
+    ├── FeedError          a page or a feed was refused, could not be fetched or cannot be read
+    ├── NetworkFileError   a file of a Bayesian network cannot be read or written
+    ├── ArticleError       a record is no article, or a file of articles or concepts cannot be read
+    └── StoreError         a database cannot be opened, read or written
+        ├── StoreBusyError     somebody else is writing; try again
+        ├── StoreFullError     there is no room left on the disk
+        └── StoreVersionError  the database was made by a newer isogloss
 
     DecreaseError (ArithmeticError)    an EM step made the bound fall and on_decrease='raise'
 """
 
 __all__ = [
+    "ArticleError",
     "CorpusError",
     "DecreaseError",
     "DictionaryError",
     "EngineError",
+    "FeedError",
     "IsoglossError",
     "ModelFileError",
     "NetworkFileError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreVersionError",
     "VectorFileError",
 ]
 
@@ -52,6 +64,42 @@ class CorpusError(IsoglossError):
 
 class NetworkFileError(IsoglossError):
     """A file of a Bayesian network cannot be read or written; the message names the file and the line."""
+
+
+class ArticleError(IsoglossError):
+    """A record is no article; ``reason`` says why in a word or two, the message in a sentence.
+
+    Parameters
+    ----------
+    reason : str
+        What kind of problem it is, for counting.
+    what : str
+        The sentence.
+    """
+
+    def __init__(self, reason: str, what: str = "") -> None:
+        super().__init__(what or reason)
+        self.reason = reason
+
+
+class FeedError(IsoglossError):
+    """A page or a feed was refused, could not be fetched or cannot be read; the message names it."""
+
+
+class StoreError(IsoglossError):
+    """A database cannot be opened, read or written; what was acknowledged before is safe."""
+
+
+class StoreBusyError(StoreError):
+    """Somebody else has been writing for longer than we wait; nothing was written, try again."""
+
+
+class StoreFullError(StoreError):
+    """There is no room left for the database; nothing was written, reading goes on."""
+
+
+class StoreVersionError(StoreError):
+    """The database was made by a newer isogloss; it is left as it is."""
 
 
 class DecreaseError(ArithmeticError):

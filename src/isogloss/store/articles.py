@@ -1,0 +1,156 @@
+"""Articles and the journal: what came, once, in order, with what it was before it changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from isogloss.events.article import Article
+from isogloss.exceptions import StoreError
+from isogloss.store.database import Row, Session
+
+__all__ = ["Entry", "Receipt", "add_articles", "from_micros", "journal_after", "micros", "read_articles"]
+
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_FIELDS = "id, lang, title, body, time, source, url"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of an article: its number, and whether it is ``new``, ``revised`` or the ``same``."""
+
+    key: str
+    seq: int
+    status: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the journal: an article or a revision of one, with the text it had then."""
+
+    seq: int
+    kind: str
+    number: int
+    article: Article
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return (moment - _START) // timedelta(microseconds=1)
+
+
+def from_micros(value: int) -> datetime:
+    """The moment of a number of microseconds since 1970."""
+    return _START + timedelta(microseconds=value)
+
+
+def add_articles(session: Session, articles: Iterable[Article], received: int) -> list[Receipt]:
+    """Keep articles; one that is there already is kept once, one whose text changed keeps both texts.
+
+    Parameters
+    ----------
+    session : Session
+        A transaction that writes.
+    articles : iterable of Article
+        In the order of their arrival.
+    received : int
+        Microseconds since 1970.
+    """
+    return [_add(session, article, received) for article in articles]
+
+
+def _add(session: Session, article: Article, received: int) -> Receipt:
+    digest = _digest(article)
+    known = session.one("SELECT seq, digest, revision FROM article WHERE key = ?", [article.key])
+    if known is None:
+        seq = _insert(session, article, digest, received)
+        _note(session, "article", seq, 0, received)
+        return Receipt(article.key, seq, "new")
+    seq, old, revision = known
+    if old == digest:
+        return Receipt(article.key, seq, "same")
+    _revise(session, article, digest, seq, revision, received)
+    _note(session, "revision", seq, revision + 1, received)
+    return Receipt(article.key, seq, "revised")
+
+
+def _insert(session: Session, article: Article, digest: str, received: int) -> int:
+    row = session.one(
+        f"INSERT INTO article (key, {_FIELDS}, digest, received, revision) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) RETURNING seq",
+        [article.key, *_values(article), digest, received],
+    )
+    if row is None:
+        raise StoreError("the database did not return the number of a row it made")
+    return int(row[0])
+
+
+def _revise(session: Session, article: Article, digest: str, seq: int, revision: int, received: int) -> None:
+    """Put the text that was there aside, and the new one in its place."""
+    session.run(
+        "INSERT INTO revision SELECT seq, revision, lang, title, body, time, received FROM article "
+        "WHERE seq = ?",
+        [seq],
+    )
+    session.run(
+        "UPDATE article SET id = ?, lang = ?, title = ?, body = ?, time = ?, source = ?, url = ?, "
+        "digest = ?, received = ?, revision = ? WHERE seq = ?",
+        [*_values(article), digest, received, revision + 1, seq],
+    )
+
+
+def _note(session: Session, kind: str, article: int, revision: int, received: int) -> None:
+    session.run(
+        "INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, ?, ?)",
+        [kind, article, revision, received],
+    )
+
+
+def journal_after(session: Session, seq: int, limit: int) -> list[Entry]:
+    """Lines of the journal after a number, each with the text as it was then."""
+    rows = session.run(
+        "SELECT j.seq, j.kind, a.seq, a.id, coalesce(r.lang, a.lang), coalesce(r.title, a.title), "
+        "coalesce(r.body, a.body), coalesce(r.time, a.time), a.source, a.url FROM journal j "
+        "JOIN article a ON a.seq = j.article "
+        "LEFT JOIN revision r ON r.article = j.article AND r.number = j.revision "
+        "WHERE j.seq > ? ORDER BY j.seq LIMIT ?",
+        [seq, limit],
+    )
+    return [Entry(row[0], row[1], row[2], _article(row[3:])) for row in rows]
+
+
+def read_articles(session: Session, numbers: Sequence[int]) -> dict[int, Article]:
+    """Articles by their numbers; numbers that are not there are left out."""
+    found: dict[int, Article] = {}
+    for start in range(0, len(numbers), 500):
+        part = numbers[start : start + 500]
+        marks = ", ".join("?" * len(part))
+        rows = session.run(f"SELECT seq, {_FIELDS} FROM article WHERE seq IN ({marks})", part)
+        found.update((row[0], _article(row[1:])) for row in rows)
+    return found
+
+
+def _values(article: Article) -> list[Any]:
+    return [
+        article.id,
+        article.lang,
+        article.title,
+        article.body,
+        micros(article.time),
+        article.source,
+        article.url,
+    ]
+
+
+def _article(row: Row) -> Article:
+    key, lang, title, body, time, source, url = row
+    return Article(key, lang, title, body, from_micros(time), source, url)
+
+
+def _digest(article: Article) -> str:
+    content = json.dumps(article.as_record(), sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,187 @@
+"""SQLite: one file, one writer, readers that never wait.
+
+The writer commits through the write-ahead log with ``synchronous=FULL``: a commit that returned has been
+synced to the disk. Writers of other processes queue at ``BEGIN IMMEDIATE``.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
+from isogloss.store.database import Database, Row, Session
+
+__all__ = ["SQLiteDatabase"]
+
+BUSY = 30.0
+"""Seconds a writer waits for another."""
+
+_FIXED = (3, 51, 3)
+"""Since this version two connections that reset the log at the same moment cannot damage it."""
+
+
+class SQLiteDatabase(Database):
+    """A database in one file.
+
+    Parameters
+    ----------
+    path : path
+        The file; made when it is not there.
+    busy : float
+        Seconds a writer waits for another before it gives up with StoreBusyError.
+
+    Examples
+    --------
+    >>> database = SQLiteDatabase("small.db")
+    >>> with database.write() as session:
+    ...     _ = session.run("CREATE TABLE word (form TEXT)")
+    ...     session.many("INSERT INTO word VALUES (?)", [["rain"], ["snow"]])
+    >>> with database.read() as session:
+    ...     session.run("SELECT count(*) FROM word")
+    [(2,)]
+    >>> database.close()
+    """
+
+    types = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "blob": "BLOB", "integer": "INTEGER"}  # noqa: RUF012
+
+    def __init__(self, path: str | os.PathLike[str], *, busy: float = BUSY) -> None:
+        self.path = Path(path)
+        self.busy = busy
+        self._lock = threading.Lock()
+        self._readers = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._closed = False
+        self._writer = self._connect()
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A transaction of the one writer."""
+        if not self._lock.acquire(timeout=self.busy):
+            raise StoreBusyError(f"{self.path}: another thread has been writing for {self.busy:g} seconds")
+        try:
+            with self._told():
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield _SQLiteSession(self._writer)
+                    self._writer.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        self._writer.execute("ROLLBACK")
+                    raise
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A view of the last committed state, on a connection of this thread."""
+        with self._told():
+            connection = self._reader()
+            connection.execute("BEGIN")
+            try:
+                yield _SQLiteSession(connection)
+            finally:
+                connection.execute("ROLLBACK")
+
+    def backup(self, path: Path) -> None:
+        """Copy the database to a new file with SQLite's own backup."""
+        with self._told():
+            copy = sqlite3.connect(path)
+            try:
+                with self.read():
+                    self._reader().backup(copy)
+                copy.execute("PRAGMA journal_mode=DELETE")
+            finally:
+                copy.close()
+
+    def check(self) -> list[str]:
+        """SQLite's own checks of the file and of references between tables."""
+        with self.read() as session:
+            damage = [str(row[0]) for row in session.run("PRAGMA integrity_check") if row[0] != "ok"]
+            return damage + [
+                f"table {row[0]}: row {row[1]} points to a row of {row[2]} that is not there"
+                for row in session.run("PRAGMA foreign_key_check")
+            ]
+
+    def describe(self) -> dict[str, str]:
+        """Product, version, file, and a warning where the version has a known fault."""
+        told = {"product": "SQLite", "version": sqlite3.sqlite_version, "place": str(self.path)}
+        if sqlite3.sqlite_version_info < _FIXED:
+            told["warning"] = (
+                f"SQLite {sqlite3.sqlite_version} can damage its log when two processes reset it at the "
+                f"same moment (mended in {'.'.join(map(str, _FIXED))}); let one process write"
+            )
+        return told
+
+    def close(self) -> None:
+        """Close all connections; the log is folded into the file."""
+        with self._lock:
+            self._closed = True
+            for connection in [*self._open]:
+                connection.close()
+            self._open.clear()
+
+    def _reader(self) -> sqlite3.Connection:
+        if not hasattr(self._readers, "connection"):
+            self._readers.connection = self._connect()
+            self._readers.connection.execute("PRAGMA query_only=ON")
+        connection: sqlite3.Connection = self._readers.connection
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._closed:
+            raise StoreError(f"{self.path}: the database was closed; open it again")
+        with self._told():
+            connection = sqlite3.connect(
+                self.path, timeout=self.busy, isolation_level=None, check_same_thread=False
+            )
+            try:
+                for pragma in (
+                    "trusted_schema=OFF",
+                    "foreign_keys=ON",
+                    "journal_mode=WAL",
+                    "synchronous=FULL",
+                ):
+                    connection.execute(f"PRAGMA {pragma}")
+            except sqlite3.Error:
+                connection.close()
+                raise
+        self._open.append(connection)
+        return connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of SQLite as ours, with the file and what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _translated(self.path, error) from error
+
+
+class _SQLiteSession(Session):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self.connection.execute(sql, tuple(values)).fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.connection.executemany(sql, rows)
+
+
+def _translated(path: Path, error: sqlite3.Error) -> StoreError:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_FULL"):
+        return StoreFullError(f"{path}: no room left on the disk; nothing was written. Make room, try again")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreBusyError(f"{path}: another process is writing; nothing was written, try again")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StoreError(f"{path}: is damaged or no database of isogloss ({error}); restore a backup")
+    if name.startswith("SQLITE_CANTOPEN"):
+        return StoreError(f"{path}: cannot be opened; expected a file in a folder that may be written to")
+    return StoreError(f"{path}: {error}")

@@ -1,0 +1,168 @@
+"""The store: what came in, what was made of it, and what is needed to go on after a stop."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from isogloss.events.article import Article
+from isogloss.exceptions import StoreError
+from isogloss.store.articles import Entry, Receipt, add_articles, journal_after, micros, read_articles
+from isogloss.store.database import Database, Session
+from isogloss.store.postgres import PostgresDatabase
+from isogloss.store.schema import migrate
+from isogloss.store.sqlite import SQLiteDatabase
+
+__all__ = ["Store", "open_database"]
+
+KEPT_REQUESTS = 24 * 3600 * 1_000_000
+"""Microseconds for which the answer to a request with a key is kept."""
+
+
+class Store:
+    """Articles, revisions, journal, and all that is derived from them, in one database.
+
+    Parameters
+    ----------
+    place : path, str or Database
+        A file of SQLite, or ``postgresql://...``.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> store = Store("news.db")
+    >>> rain = Article("7", "en", "Rain", "It rains.", datetime(2025, 3, 5, tzinfo=UTC), "The Gull")
+    >>> store.add([rain, rain])
+    [Receipt(key='The Gull 7', seq=1, status='new'), Receipt(key='The Gull 7', seq=1, status='same')]
+    >>> [(entry.seq, entry.kind, entry.article.title) for entry in store.journal()]
+    [(1, 'article', 'Rain')]
+    >>> store.close()
+    """
+
+    def __init__(self, place: str | os.PathLike[str] | Database) -> None:
+        self.database = place if isinstance(place, Database) else open_database(place)
+        try:
+            migrate(self.database)
+        except BaseException:
+            self.database.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the database back."""
+        self.database.close()
+
+    def add(
+        self,
+        articles: Sequence[Article],
+        *,
+        key: str = "",
+        now: datetime | None = None,
+        refused: Sequence[tuple[str, str, Any]] = (),
+    ) -> list[Receipt]:
+        """Keep articles; they are on the disk when this returns.
+
+        Parameters
+        ----------
+        articles : sequence of Article
+            In the order of their arrival. One whose key is known is a redelivery or, with another text, a
+            revision.
+        key : str
+            The name of this request. Sent again with the same articles it changes nothing and has the same
+            answer; with others it is refused.
+        now : datetime, optional
+            When they came.
+        refused : sequence of (reason, sentence, record)
+            What could not be taken: it goes to the quarantine in the same transaction.
+        """
+        received = micros(now or datetime.now(UTC))
+        with self.database.write() as session:
+            digest = _digest(articles)
+            if key and (answer := _answered(session, key, digest)) is not None:
+                return answer
+            receipts = add_articles(session, articles, received)
+            session.many(
+                "INSERT INTO quarantine (reason, said, record, received) VALUES (?, ?, ?, ?)",
+                [(reason, said, _json(record)[:10_000], received) for reason, said, record in refused],
+            )
+            if key:
+                _remember(session, key, digest, receipts, received)
+        return receipts
+
+    def journal(self, after: int = 0, limit: int = 1000) -> list[Entry]:
+        """Lines of the journal after a number, in order."""
+        with self.database.read() as session:
+            return journal_after(session, after, limit)
+
+    def articles(self, numbers: Sequence[int]) -> dict[int, Article]:
+        """Articles by number."""
+        with self.database.read() as session:
+            return read_articles(session, numbers)
+
+    def revisions(self, number: int) -> list[dict[str, Any]]:
+        """Earlier texts of an article, the oldest first."""
+        fields = ("number", "lang", "title", "body", "time", "received")
+        with self.database.read() as session:
+            rows = session.run(
+                f"SELECT {', '.join(fields)} FROM revision WHERE article = ? ORDER BY number", [number]
+            )
+        return [dict(zip(fields, row, strict=True)) for row in rows]
+
+    def quarantined(self, limit: int = 100) -> list[dict[str, Any]]:
+        """Records that could not be taken, the newest first."""
+        fields = ("seq", "reason", "said", "record", "received")
+        with self.database.read() as session:
+            rows = session.run(
+                f"SELECT {', '.join(fields)} FROM quarantine ORDER BY seq DESC LIMIT ?", [limit]
+            )
+        return [dict(zip(fields, row, strict=True)) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of each kind of thing."""
+        tables = ("article", "revision", "journal", "quarantine", "cluster", "link", "event", "feed", "model")
+        with self.database.read() as session:
+            return {table: int(session.run(f"SELECT count(*) FROM {table}")[0][0]) for table in tables}
+
+
+def open_database(place: str | os.PathLike[str]) -> Database:
+    """The database at a place: a URL of PostgreSQL, or a file of SQLite."""
+    text = os.fspath(place)
+    if text.startswith(("postgresql://", "postgres://")):
+        return PostgresDatabase(text)
+    if "://" in text:
+        raise StoreError(f"{text!r}: expected a file name or postgresql://user@host/name")
+    return SQLiteDatabase(text)
+
+
+def _answered(session: Session, key: str, digest: str) -> list[Receipt] | None:
+    """The answer that a request with this key has had."""
+    row = session.one("SELECT digest, answer FROM request WHERE key = ?", [key])
+    if row is None:
+        return None
+    if row[0] != digest:
+        raise StoreError(f"the request key {key!r} was used for other articles; take a new key for new ones")
+    return [Receipt(**receipt) for receipt in json.loads(row[1])]
+
+
+def _remember(session: Session, key: str, digest: str, receipts: Sequence[Receipt], received: int) -> None:
+    answer = _json([{"key": each.key, "seq": each.seq, "status": each.status} for each in receipts])
+    session.run("DELETE FROM request WHERE received < ?", [received - KEPT_REQUESTS])
+    session.run("INSERT INTO request VALUES (?, ?, ?, ?)", [key, digest, answer, received])
+
+
+def _digest(articles: Sequence[Article]) -> str:
+    content = _json([article.as_record() for article in articles])
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def _json(value: Mapping[str, Any] | Sequence[Any] | Any) -> str:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, default=str)

@@ -1,0 +1,130 @@
+"""Upkeep: what is too old goes, copies are made and put back, and the whole is looked over."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+from isogloss.exceptions import StoreError
+from isogloss.store.articles import micros
+from isogloss.store.store import Store
+
+__all__ = ["back_up", "forget_before", "look_over", "restore"]
+
+PART = 500
+"""Articles that go in one transaction: writers wait no longer than for that."""
+
+
+def forget_before(store: Store, moment: datetime) -> int:
+    """Delete articles that are older than a moment, with all that hangs on them; how many went.
+
+    Their lines of the journal go too. Articles that have not been made into events yet stay.
+    """
+    gone = 0
+    while count := _forget_part(store, micros(moment)):
+        gone += count
+    return gone
+
+
+def _forget_part(store: Store, moment: int) -> int:
+    with store.database.write() as session:
+        rows = session.run(
+            "SELECT a.seq FROM article a JOIN member m ON m.article = a.seq WHERE a.time < ? "
+            "ORDER BY a.seq LIMIT ?",
+            [moment, PART],
+        )
+        session.many("DELETE FROM journal WHERE article = ?", rows)
+        session.many("DELETE FROM article WHERE seq = ?", rows)
+        session.run("DELETE FROM cluster WHERE last < ? AND id NOT IN (SELECT cluster FROM member)", [moment])
+        session.run(
+            "DELETE FROM link WHERE a NOT IN (SELECT id FROM cluster) OR b NOT IN (SELECT id FROM cluster)"
+        )
+        session.run("DELETE FROM event WHERE last < ? AND id NOT IN (SELECT event FROM cluster)", [moment])
+    return len(rows)
+
+
+def back_up(store: Store, path: str | os.PathLike[str]) -> Path:
+    """Copy the store to a new file as of one moment, while it is in use.
+
+    The file is there whole or not at all. An existing file is not touched.
+    """
+    place = Path(path)
+    if place.exists():
+        raise StoreError(f"{place}: is there already; give the copy a name of its own")
+    partial = place.with_name(place.name + ".partial")
+    partial.unlink(missing_ok=True)
+    try:
+        store.database.backup(partial)
+        _sync(partial)
+        partial.rename(place)
+        _sync(place.parent)
+    except OSError as error:
+        raise StoreError(f"{place}: the copy could not be written ({error.strerror})") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return place
+
+
+def restore(copy: str | os.PathLike[str], place: str | os.PathLike[str]) -> Path:
+    """Put a copy of an SQLite store in a new place, after a look at its health.
+
+    A copy of PostgreSQL is put back with ``pg_restore``.
+    """
+    source, target = Path(copy), Path(place)
+    if target.exists():
+        raise StoreError(f"{target}: is there already; move it away first, so that nothing is lost")
+    _check_copy(source)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        shutil.copyfile(source, partial)
+        _sync(partial)
+        partial.rename(target)
+        _sync(target.parent)
+    except OSError as error:
+        raise StoreError(f"{target}: could not be written ({error.strerror})") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def _check_copy(source: Path) -> None:
+    try:
+        with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            (said,) = connection.execute("PRAGMA integrity_check").fetchone()
+            connection.execute("SELECT max(version) FROM schema_version").fetchone()
+    except sqlite3.Error as error:
+        raise StoreError(f"{source}: is no copy of a store ({error}); expected a file of a backup") from error
+    if said != "ok":
+        raise StoreError(f"{source}: is damaged ({said}); take an older copy")
+
+
+def look_over(store: Store) -> list[str]:
+    """What is wrong with a store: its files, and what its tables say of each other."""
+    troubles = store.database.check()
+    questions = {
+        "articles without a line in the journal": (
+            "SELECT count(*) FROM article WHERE seq NOT IN (SELECT article FROM journal)"
+        ),
+        "lines of the journal without an article": (
+            "SELECT count(*) FROM journal WHERE article NOT IN (SELECT seq FROM article)"
+        ),
+        "clusters of an event that is not there": (
+            "SELECT count(*) FROM cluster WHERE event <> '' AND event NOT IN (SELECT id FROM event)"
+        ),
+    }
+    with store.database.read() as session:
+        counted = {what: int(session.run(sql)[0][0]) for what, sql in questions.items()}
+    return troubles + [f"{count:,} {what}" for what, count in counted.items() if count]
+
+
+def _sync(path: Path) -> None:
+    """Have the disk hold a file, or the names in a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
