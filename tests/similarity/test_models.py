@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from isogloss import io
+from isogloss.engine import LocalEngine, Rows
 from isogloss.multiview import HubCCA
 from isogloss.similarity import (
     CCASimilarity,
@@ -18,7 +19,9 @@ from isogloss.similarity import (
 from isogloss.similarity.consensus import find_consensus
 from isogloss.similarity.lsi import pseudo_inverse
 from isogloss.similarity.scarce import scarce_directions
+from isogloss.similarity.shards import HeldShards
 from isogloss.similarity.star import fit_star
+from isogloss.views import Views
 from tests.similarity.data import as_corpus, comparable_corpus, comparable_texts, without_common_rows
 
 MODELS = [
@@ -177,7 +180,7 @@ def test_one_language_at_a_time_gives_the_directions_of_hub_cca():
     corpus = comparable_corpus(n=300, missing=0.3)
     space = {code: LanguageSpace.learn(corpus, code) for code in corpus.languages}
     views = corpus.views(lambda counts, code: space[code].of_corpus(corpus))
-    star = fit_star(views, "en", 6, n_directions=15, ridge=0.01, n_iter=8, random_state=0)
+    star = fit_star(HeldShards(views), "en", 6, n_directions=15, ridge=0.01, n_iter=8, random_state=0)
     whole = HubCCA(6, hub="en", n_directions=15, ridge=0.01, n_iter=16, random_state=0).fit(views)
     np.testing.assert_allclose(star.eigenvalues, whole.eigenvalues_, rtol=1e-6)
     for code, weights, mean in zip(views.names, whole.weights_, whole.means_, strict=True):
@@ -191,7 +194,9 @@ def test_the_consensus_is_the_best_predicted_of_all_variables():
     present[:, 0] = True
     present = present[present.sum(axis=1) > 1]
     reduced = {code: rng.standard_normal((has.sum(), 6)) for code, has in zip("abc", present.T, strict=True)}
-    found = find_consensus(reduced, present, 3, ridge=0.5)
+    reduced = {code: R - R.mean(axis=0) for code, R in reduced.items()}
+    source = Rows(Views({code: R + 3 for code, R in reduced.items()}, present=present), batch_rows=17)
+    found = find_consensus(LocalEngine(), source, 3, ridge=0.5)
     total, counts = np.zeros((len(present),) * 2), present.sum(axis=1)
     for (_, R), has in zip(reduced.items(), present.T, strict=True):
         total[np.ix_(has, has)] += R @ np.linalg.solve(R.T @ R + 0.5 * np.eye(6), R.T)
@@ -200,7 +205,7 @@ def test_the_consensus_is_the_best_predicted_of_all_variables():
     G = vectors[:, :-4:-1] / np.sqrt(counts)[:, None]
     R, has = reduced["b"], present[:, 1]
     expected = np.linalg.solve(R.T @ R + 0.5 * np.eye(6), R.T @ G[has])
-    np.testing.assert_allclose(np.abs(found.coefficients["b"]), np.abs(expected), atol=1e-10)
+    np.testing.assert_allclose(np.abs(found.coefficients[1]), np.abs(expected), atol=1e-10)
 
 
 def test_the_power_weighs_components_and_dropping_leaves_the_first_out():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from isogloss.similarity import HubSimilarity, find_similar
-from isogloss.similarity.plan import predict_fit, predict_sizes
 from tests.similarity.data import comparable_corpus
 
 
@@ -38,14 +37,3 @@ def test_questions_without_an_answer_are_refused(corpus, model):
         find_similar(model, corpus, "nothing known", "en")
     with pytest.raises(ValueError, match="nothing to look at"):
         find_similar(model, corpus, "en2w1", "en", languages=["ru"])
-
-
-def test_a_plan_grows_with_the_fit_and_reads_like_a_sentence(corpus, model):
-    small = predict_sizes([100, 100], (1000, 1000), 10_000, 0, 10, 20)
-    large = predict_sizes([1000, 1000], (10_000, 10_000), 100_000, 0, 100, 200)
-    assert large.bytes > 10 * small.bytes
-    assert large.sparse_operations > small.sparse_operations
-    assert large.dense_operations > small.dense_operations
-    assert "a fit takes about" in str(large)
-    views = corpus.views(lambda counts, code: model.spaces_[code].of_counts(counts, corpus.vocabulary(code)))
-    assert predict_fit(views, "en", 10, 500).seconds > 0

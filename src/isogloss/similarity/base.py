@@ -13,7 +13,7 @@ found for them: :math:`D_{cc} = s_c^{p/2}`, so that an inner product has the p-t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from isogloss.linalg import check_count
 from isogloss.similarity.proxy import ProxyMatrix
 from isogloss.similarity.spaces import LanguageSpace
 from isogloss.text.weighting import Scheme
-from isogloss.views import Matrix, Views
+from isogloss.views import Matrix
 
 __all__ = ["DocumentModel", "Solution", "component_weights", "unit_rows"]
 
@@ -111,13 +111,16 @@ class DocumentModel(BaseEstimator):
         """
         self._check_parameters(corpus)
         self.spaces_ = {language: self._space(corpus, language) for language in corpus.languages}
-        views = corpus.views(
-            lambda counts, language: self.spaces_[language].of_counts(counts, corpus.vocabulary(language))
-        )
-        self._keep(self._solve(views))
+        self._keep(self._solve(self._documents(corpus)))
         return self
 
-    def _solve(self, views: Views) -> Solution:
+    def _documents(self, corpus: Corpus) -> Any:
+        """The weighted documents of all languages, in the form that ``_solve`` wants."""
+        return corpus.views(
+            lambda counts, language: self.spaces_[language].of_counts(counts, corpus.vocabulary(language))
+        )
+
+    def _solve(self, documents: Any) -> Solution:
         """Find directions from the weighted documents of all languages."""
         raise NotImplementedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isogloss.similarity.base import Solution
 from isogloss.similarity.hub import HubSimilarity
-from isogloss.views import Views
+from isogloss.similarity.shards import Shards
 
 __all__ = ["CCASimilarity"]
 
@@ -21,10 +21,10 @@ class CCASimilarity(HubSimilarity):
     2.0
     """
 
-    def _solve(self, views: Views) -> Solution:
-        if len(views.names) != 2:
+    def _solve(self, documents: Shards) -> Solution:
+        if len(documents.names) != 2:
             raise ValueError(
-                f"CCA compares two languages and the corpus has {', '.join(views.names)}; choose two with "
-                "corpus.select(languages=[...]), or use HubSimilarity"
+                f"CCA compares two languages and the corpus has {', '.join(documents.names)}; choose two "
+                "with corpus.select(languages=[...]), or use HubSimilarity"
             )
-        return super()._solve(views)
+        return super()._solve(documents)

@@ -11,18 +11,26 @@ with :math:`R_i` the reduced documents of language i, centred, and N the number 
 This is MAXVAR with a ridge of :math:`\lambda` documents. A language's directions are the regression of G on
 it, so that one that says little about a component moves documents little along it. Eigenvalues are the mean
 share of a component's variance that a language predicts, from 0 to 1.
+
+With :math:`R_i^\top R_i + \lambda I = (K_i K_i^\top)^{-1}` and :math:`B = N^{-1/2} [R_1 K_1 \dots R_m K_m]`
+the matrix of the problem is :math:`B B^\top`. Its eigenvectors are found from those of
+:math:`B^\top B = V \Lambda V^\top`, whose size does not depend on the number of rows and whose products are
+sums over blocks of rows; the regression is then :math:`K_i V_i \Lambda^{1/2}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from isogloss.engine import Engine, Source
 from isogloss.linalg import randomized_eigh, whitening_matrix
+from isogloss.stats import ViewMoments
+from isogloss.views import Views
 
 __all__ = ["Consensus", "find_consensus"]
 
@@ -37,60 +45,49 @@ class Consensus(NamedTuple):
 
     Attributes
     ----------
-    coefficients : dict of str to array (directions x components)
+    coefficients : list of array (directions x components)
         Regression of the common variables on the reduced documents of each language.
     eigenvalues : array (components,)
         Mean share of each variable that a language predicts.
     """
 
-    coefficients: dict[str, Array]
+    coefficients: list[Array]
     eigenvalues: Array
 
 
-class _Predictor(NamedTuple):
-    """A language: its rows, and a factor A of its smoother ``H = A A'``, with ``A = R K``."""
-
-    rows: NDArray[np.int64]
-    A: Array
-    K: Array
-
-
 class _Agreement(LinearOperator):
-    """The matrix of the problem, known by its products."""
+    """``B'B``, known by its products; each is a pass over the source."""
 
-    def __init__(self, predictors: Mapping[str, _Predictor], n: int) -> None:
-        self.predictors = predictors
-        counts = np.zeros(n)
-        for one in predictors.values():
-            counts[one.rows] += 1
-        self.scale = 1 / np.sqrt(np.maximum(counts, 1))[:, None]
-        super().__init__(np.dtype(np.float64), (n, n))
+    def __init__(
+        self, engine: Engine, source: Source[Views], means: Sequence[Array], whitenings: Sequence[Array]
+    ) -> None:
+        self.engine, self.source, self.means, self.whitenings = engine, source, means, whitenings
+        sizes = [K.shape[1] for K in whitenings]
+        self.cuts = np.cumsum(sizes)[:-1]
+        super().__init__(np.dtype(np.float64), (sum(sizes),) * 2)
 
-    def _matmat(self, G: Array) -> Array:
-        out, scaled = np.zeros(G.shape), self.scale * G
-        for rows, A, _ in self.predictors.values():
-            out[rows] += A @ (A.T @ scaled[rows])
-        return self.scale * out
+    def split(self, V: Array) -> list[Array]:
+        """``K_i V_i`` for each language."""
+        return [K @ part for K, part in zip(self.whitenings, np.split(V, self.cuts), strict=True)]
+
+    def _matmat(self, V: Array) -> Array:
+        sums = self.engine.map_reduce(_products, _add, self.source, self.means, self.split(V))
+        return np.concatenate([K.T @ part for K, part in zip(self.whitenings, sums, strict=True)])
 
 
 def find_consensus(
-    reduced: Mapping[str, Array],
-    present: NDArray[np.bool_],
-    n_components: int,
-    *,
-    ridge: float,
-    random_state: Any = None,
+    engine: Engine, source: Source[Views], n_components: int, *, ridge: float, random_state: Any = None
 ) -> Consensus:
     """Common variables of reduced documents, and how each language predicts them.
 
     Parameters
     ----------
-    reduced : mapping of str to array (documents x directions)
-        Reduced documents of each language, centred.
-    present : array of bool (rows x languages)
-        Which row each language has; every row has two or more.
+    engine : Engine
+        Where sums over blocks run.
+    source : Source of Views
+        Blocks of the reduced documents of all languages; rows with one language do not count.
     n_components : int
-        How many variables.
+        How many variables; those beyond what the documents span are zero.
     ridge : float
         In documents of length one.
     random_state : int, RandomState or None
@@ -98,20 +95,55 @@ def find_consensus(
 
     Notes
     -----
-    Memory: twice the reduced documents. Time: about ten products of all of them with a block of
-    ``n_components`` columns.
+    Memory: a few blocks of (directions of all languages) x ``n_components``. Time: nine passes over the
+    source, eight of them with two products of all reduced documents with such a block.
     """
-    columns = zip(reduced.items(), present.T, strict=True)
-    predictors = {name: _predictor(np.flatnonzero(has), R, ridge) for (name, R), has in columns}
-    agreement = _Agreement(predictors, len(present))
-    values, G = randomized_eigh(agreement, n_components, n_iter=_ITERATIONS, random_state=random_state)
-    G = agreement.scale * G
-    coefficients = {name: K @ (A.T @ G[rows]) for name, (rows, A, K) in predictors.items()}
-    return Consensus(coefficients, np.clip(values, 0.0, 1.0))
+    moments = engine.map_reduce(_moments, _merge, source)
+    means = [seen.mean(0) for seen in moments]
+    whitenings = [_ridged_whitening(seen.product(0, 0), ridge) for seen in moments]
+    agreement = _Agreement(engine, source, means, whitenings)
+    k = min(n_components, agreement.shape[0])
+    values, V = randomized_eigh(agreement, k, n_iter=_ITERATIONS, random_state=random_state)
+    values, missing = np.clip(values, 0.0, 1.0), n_components - k
+    coefficients = [np.pad(part, ((0, 0), (0, missing))) for part in agreement.split(V * np.sqrt(values))]
+    return Consensus(coefficients, np.pad(values, (0, missing)))
 
 
-def _predictor(rows: NDArray[np.int64], R: Array, ridge: float) -> _Predictor:
-    scatter = R.T @ R
-    scatter.flat[:: len(scatter) + 1] += ridge
-    K = whitening_matrix(scatter).matrix
-    return _Predictor(rows, R @ K, K)
+def _ridged_whitening(scatter: Array, ridge: float) -> Array:
+    return whitening_matrix(scatter + ridge * np.eye(len(scatter))).matrix
+
+
+def _together(batch: Views) -> Views:
+    """The rows that have two languages or more."""
+    several = batch.present.sum(axis=1) > 1
+    kept: Views = batch if several.all() else batch[several]
+    return kept
+
+
+def _moments(batch: Views) -> list[ViewMoments]:
+    """Means and scatter of each language."""
+    return [ViewMoments([R.shape[1]]).update([R]) for R in _together(batch).arrays]
+
+
+def _merge(left: list[ViewMoments], right: list[ViewMoments]) -> list[ViewMoments]:
+    return [a.merge(b) for a, b in zip(left, right, strict=True)]
+
+
+def _products(batch: Views, means: Sequence[Array], blocks: Sequence[Array]) -> list[Array]:
+    """``R_i' N^-1 (sum of R_j blocks_j)`` for each language, R about its mean."""
+    batch = _together(batch)
+    total = np.zeros((len(batch), blocks[0].shape[1]))
+    for R, has, mean, block in zip(batch.arrays, batch.present.T, means, blocks, strict=True):
+        total[has] += R @ block - mean @ block
+    total /= np.maximum(batch.present.sum(axis=1), 1)[:, None]
+    out = []
+    for R, has, mean in zip(batch.arrays, batch.present.T, means, strict=True):
+        part = total[has]
+        out.append(R.T @ part - np.outer(mean, part.sum(axis=0)))
+    return out
+
+
+def _add(left: list[Array], right: list[Array]) -> list[Array]:
+    for a, b in zip(left, right, strict=True):
+        a += b
+    return left

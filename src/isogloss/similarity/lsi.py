@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import qr, solve_triangular
+from scipy.sparse.linalg import LinearOperator
 
-from isogloss.linalg import randomized_svd
+from isogloss.corpora.base import Corpus
+from isogloss.engine import Engine, LocalEngine
+from isogloss.linalg import check_count, randomized_eigh, randomized_svd
 from isogloss.similarity.base import DocumentModel, Solution
+from isogloss.similarity.shards import HeldShards, Shards, shards_of
+from isogloss.similarity.spokes import add_into
 from isogloss.text.weighting import Scheme
 from isogloss.views import Views
 
@@ -46,16 +51,26 @@ class LSISimilarity(DocumentModel):
         See :class:`DocumentModel`.
     n_iter : int
         Power iterations of the randomised SVD.
+    batch_rows : int or None
+        Rows that are read and weighted at a time, anew in every pass; by default documents are kept.
     random_state : int, RandomState or None
         Seed of the randomised SVD.
+    engine : Engine or None
+        Where sums over blocks of ``batch_rows`` run; threads of this process by default.
     n_jobs : int or None
-        Processes that read text.
+        Processes that read text and threads over blocks.
 
     Attributes
     ----------
     spaces_, projectors_, offsets_, strengths_
         See :class:`DocumentModel`; strengths are singular values divided by the first, and nothing is
         subtracted: the model does not centre.
+
+    Notes
+    -----
+    Blocks of rows give eigenvectors of :math:`X^\\top X` in the place of singular vectors of :math:`X`, which
+    agree as far as the power iterations have converged. Memory is then some blocks of (words of all languages
+    x components) and no documents.
     """
 
     def __init__(
@@ -71,7 +86,9 @@ class LSISimilarity(DocumentModel):
         drop_top: int = 0,
         max_features: int | None = None,
         n_iter: int = 4,
+        batch_rows: int | None = None,
         random_state: int | None = None,
+        engine: Engine | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -84,17 +101,50 @@ class LSISimilarity(DocumentModel):
         self.drop_top = drop_top
         self.max_features = max_features
         self.n_iter = n_iter
+        self.batch_rows = batch_rows
         self.random_state = random_state
+        self.engine = engine
         self.n_jobs = n_jobs
 
-    def _solve(self, views: Views) -> Solution:
-        X = stacked(views)
-        _, s, Ut = randomized_svd(X, self.n_components, n_iter=self.n_iter, random_state=self.random_state)
-        blocks = dict(zip(views.names, np.split(Ut.T, np.cumsum(views.dims)[:-1]), strict=True))
+    def _documents(self, corpus: Corpus) -> Shards:
+        return shards_of(corpus, self.spaces_, self.batch_rows, self.engine)
+
+    def _solve(self, documents: Shards) -> Solution:
+        s, U = self._singular(documents)
+        blocks = dict(zip(documents.names, np.split(U, np.cumsum(documents.dims)[:-1]), strict=True))
         if self.inverse:
             blocks = {name: pseudo_inverse(block, name).T for name, block in blocks.items()}
         means = {name: np.zeros(len(block)) for name, block in blocks.items()}
         return Solution(blocks, means, s / s[0])
+
+    def _singular(self, documents: Shards) -> tuple[Array, Array]:
+        """Singular values and right singular vectors of all languages side by side."""
+        if isinstance(documents, HeldShards):
+            effort = {"n_iter": self.n_iter, "random_state": self.random_state}
+            _, s, Ut = randomized_svd(stacked(documents.views), self.n_components, **effort)
+            return s, Ut.T
+        check_count(self.n_components, "n_components", 1, len(documents.present), "rows of the corpus")
+        engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
+        effort = {"n_iter": -(-self.n_iter // 2), "random_state": self.random_state}
+        values, U = randomized_eigh(_Gram(documents, engine), self.n_components, **effort)
+        return np.sqrt(values), U
+
+
+class _Gram(LinearOperator):
+    """``X'X`` of all languages side by side, known by its products; each is a pass over blocks of rows."""
+
+    def __init__(self, documents: Shards, engine: Engine) -> None:
+        self.engine, self.source = engine, engine.persist(documents.source(documents.names))
+        super().__init__(np.dtype(np.float64), (sum(documents.dims),) * 2)
+
+    def _matmat(self, V: Array) -> Array:
+        product: Array = self.engine.map_reduce(_gram_product, add_into, self.source, V)
+        return product
+
+
+def _gram_product(batch: Views, V: Array) -> Array:
+    X = stacked(batch)
+    return np.asarray(X.T @ (X @ V))
 
 
 def stacked(views: Views) -> sparse.csr_matrix:

@@ -14,7 +14,10 @@ from isogloss.corpora.base import Corpus
 from isogloss.text import TermWeighting, Tokeniser, Vocabulary, count_words
 from isogloss.text.weighting import Scheme
 
-__all__ = ["LanguageSpace"]
+__all__ = ["LanguageSpace", "Weigher"]
+
+# Counts that are looked at together.
+_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class LanguageSpace:
             Most words to keep, the most frequent ones.
         """
         counts, words = corpus.matrix(lang), corpus.vocabulary(lang)
-        df = np.bincount(counts.indices, minlength=counts.shape[1])
+        df, totals = _frequencies(counts)
         kept = _columns_worth_keeping(df, min_df, drop_top, max_features)
         if not len(kept):
             raise ValueError(
@@ -76,7 +79,7 @@ class LanguageSpace:
             )
         settings = corpus.tokeniser(lang)
         tokeniser = None if settings is None else Tokeniser(**settings)
-        weighting = TermWeighting(scheme).fit(counts[:, kept])
+        weighting = TermWeighting(scheme).fit_frequencies(df[kept], counts.shape[0], totals[kept].sum())
         return cls(lang, tokeniser, Vocabulary(tuple(words[column] for column in kept.tolist())), weighting)
 
     def of_texts(self, texts: Iterable[str], *, n_jobs: int | None = None) -> sparse.csr_matrix:
@@ -92,15 +95,49 @@ class LanguageSpace:
         """Vectors of documents that were counted with other columns; words not known here are left out."""
         if counts.shape[1] != len(words):
             raise ValueError(f"counts of {counts.shape[1]} words with {len(words)} names; expected as many")
+        return self.weigher(words)(counts)
+
+    def weigher(self, words: Sequence[str]) -> Weigher:
+        """What turns counts of these words into vectors."""
         column = self.vocabulary.columns(words)
         known = np.flatnonzero(column >= 0)
         shape = (len(words), len(self.vocabulary))
         selector = sparse.csr_matrix((np.ones(len(known), np.float32), (known, column[known])), shape=shape)
-        return self.weighting.transform(sparse.csr_matrix(counts @ selector))
+        return Weigher(selector, self.weighting)
 
     def of_corpus(self, corpus: Corpus) -> sparse.csr_matrix:
         """Vectors of the documents that a corpus has in this language."""
         return self.of_counts(corpus.matrix(self.lang), corpus.vocabulary(self.lang))
+
+
+@dataclass(frozen=True, eq=False)
+class Weigher:
+    """Counts with the columns of a corpus to weighted vectors; small enough to travel with a block of rows.
+
+    Attributes
+    ----------
+    selector : sparse matrix (words of the corpus x words of the space)
+        A one for each word that both have.
+    weighting : TermWeighting
+        Fitted weights of words.
+    """
+
+    selector: sparse.csr_matrix
+    weighting: TermWeighting
+
+    def __call__(self, counts: Any) -> sparse.csr_matrix:
+        """Vectors, one row for each of the counts."""
+        return self.weighting.transform(sparse.csr_matrix(counts @ self.selector))
+
+
+def _frequencies(counts: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Documents and occurrences of every word, read a block at a time: counts may be larger than memory."""
+    df, totals = np.zeros(counts.shape[1], dtype=np.int64), np.zeros(counts.shape[1])
+    for start in range(0, counts.nnz, _ENTRIES):
+        columns, values = counts.indices[start : start + _ENTRIES], counts.data[start : start + _ENTRIES]
+        df += np.bincount(columns[values > 0], minlength=counts.shape[1])
+        totals += np.bincount(columns, weights=values, minlength=counts.shape[1])
+    return df, totals
 
 
 def _columns_worth_keeping(

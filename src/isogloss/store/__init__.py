@@ -27,5 +27,9 @@ __all__ = [
     "SQLiteDatabase",
     "Session",
     "Store",
+    "back_up",
+    "forget_before",
+    "look_over",
     "migrate",
+    "restore",
 ]
