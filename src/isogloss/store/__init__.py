@@ -1,35 +1,47 @@
 """The store: articles, journal and events in SQLite or PostgreSQL, behind one small interface.
 
-============  ====================================================================
-``database``  what is asked of a database: transactions and statements
-``sqlite``    one file, one writer
-``postgres``  a server
-``schema``    the tables, and the steps from one version to the next
-``articles``  what came, once and in order, with earlier texts
-``store``     all of it
-``upkeep``    what is too old goes; copies, restoring, a look at its health
-============  ====================================================================
+==============  ====================================================================
+``database``    what is asked of a database: transactions and statements
+``sqlite``      one file, one writer
+``postgres``    a server
+``schema``      the tables, and the steps from one version to the next
+``articles``    what came, once and in order, with earlier texts
+``projection``  clusters, links and events, up to a line of the journal
+``queries``     questions about events, page by page
+``store``       all of it
+``upkeep``      what is too old goes; copies, restoring, a look at its health
+==============  ====================================================================
 """
 
-from isogloss.store.articles import Entry, Receipt
+from isogloss.store.articles import Entry, Receipt, from_micros, micros
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
+from isogloss.store.projection import ClusterRow, EventRow, LinkRow, Update
+from isogloss.store.queries import EventQuery, Page
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase
 from isogloss.store.store import Store
 from isogloss.store.upkeep import back_up, forget_before, look_over, restore
 
 __all__ = [
+    "ClusterRow",
     "Database",
     "Entry",
+    "EventQuery",
+    "EventRow",
+    "LinkRow",
+    "Page",
     "PostgresDatabase",
     "Receipt",
     "SQLiteDatabase",
     "Session",
     "Store",
+    "Update",
     "back_up",
     "forget_before",
+    "from_micros",
     "look_over",
+    "micros",
     "migrate",
     "restore",
 ]

@@ -14,6 +14,16 @@ from isogloss.exceptions import StoreError
 from isogloss.store.articles import Entry, Receipt, add_articles, journal_after, micros, read_articles
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
+from isogloss.store.projection import Update, apply_update, clear_projection, position
+from isogloss.store.queries import (
+    EventQuery,
+    Page,
+    changed_since,
+    cluster_links,
+    event_clusters,
+    find_events,
+    read_event,
+)
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase
 
@@ -116,6 +126,46 @@ class Store:
                 f"SELECT {', '.join(fields)} FROM revision WHERE article = ? ORDER BY number", [number]
             )
         return [dict(zip(fields, row, strict=True)) for row in rows]
+
+    def apply(self, update: Update) -> None:
+        """Write what changed since the line of the journal that the tables stand at."""
+        with self.database.write() as session:
+            apply_update(session, update)
+
+    def position(self) -> int:
+        """The line of the journal that clusters, links and events stand at."""
+        with self.database.read() as session:
+            return position(session)
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        """The newest state to start again from, with its line of the journal."""
+        with self.database.read() as session:
+            row = session.one("SELECT seq, data FROM snapshot ORDER BY seq DESC LIMIT 1")
+        return (int(row[0]), bytes(row[1])) if row else None
+
+    def clear(self) -> None:
+        """Forget clusters, links and events; the journal has what they are made of."""
+        with self.database.write() as session:
+            clear_projection(session)
+
+    def events(self, query: EventQuery | None = None) -> Page:
+        """One page of the events that a query asks for."""
+        with self.database.read() as session:
+            return find_events(session, query or EventQuery())
+
+    def event(self, name: str) -> dict[str, Any] | None:
+        """An event with its clusters and their links, by its id or one it had before."""
+        with self.database.read() as session:
+            told = read_event(session, name)
+            if told is not None:
+                told["clusters"] = event_clusters(session, told["id"])
+                told["links"] = cluster_links(session, [cluster["id"] for cluster in told["clusters"]])
+        return told
+
+    def changed(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
+        """Events that changed after a line of the journal."""
+        with self.database.read() as session:
+            return changed_since(session, line, limit)
 
     def quarantined(self, limit: int = 100) -> list[dict[str, Any]]:
         """Records that could not be taken, the newest first."""

@@ -1,0 +1,188 @@
+"""Clusters, links and events: what the stream has made of the journal, up to a line of it.
+
+One update is one transaction, together with how far it goes. Whoever starts again therefore goes on where the
+tables stand, and the tables can be made anew from the journal at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isogloss.exceptions import StoreError
+from isogloss.store.database import Session
+
+__all__ = ["ClusterRow", "EventRow", "LinkRow", "Update", "apply_update", "clear_projection", "position"]
+
+KEPT_SNAPSHOTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRow:
+    """A cluster as the tables hold it; times are microseconds since 1970, members numbers of articles."""
+
+    id: int
+    lang: str
+    event: str
+    first: int
+    last: int
+    members: Sequence[int]
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """Two clusters of different languages, how likely they are one event, and why."""
+
+    a: int
+    b: int
+    probability: float
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event as the tables hold it; ``terms`` are what it can be found by: kind and value."""
+
+    id: str
+    first: int
+    last: int
+    size: int
+    languages: Sequence[str]
+    terms: Sequence[tuple[str, str]] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Everything that changed between two lines of the journal.
+
+    Attributes
+    ----------
+    before, after : int
+        The line that the tables stand at, and the one that they will stand at.
+    clusters, links, events : sequence
+        What is new or changed, whole.
+    gone_clusters, gone_links, gone_events : sequence
+        What is no more.
+    aliases : sequence of (str, str)
+        Ids of events that went into others: old and new.
+    snapshot : bytes or None
+        The state of the stream, to start again from.
+    """
+
+    before: int
+    after: int
+    clusters: Sequence[ClusterRow] = ()
+    links: Sequence[LinkRow] = ()
+    events: Sequence[EventRow] = ()
+    gone_clusters: Sequence[int] = ()
+    gone_links: Sequence[tuple[int, int]] = ()
+    gone_events: Sequence[str] = ()
+    aliases: Sequence[tuple[str, str]] = ()
+    snapshot: bytes | None = None
+
+
+def position(session: Session, name: str = "events") -> int:
+    """The line of the journal that the tables stand at."""
+    row = session.one("SELECT seq FROM progress WHERE name = ?", [name])
+    return int(row[0]) if row else 0
+
+
+def apply_update(session: Session, update: Update) -> None:
+    """Write an update; one that does not start where the tables stand is refused."""
+    stands = position(session)
+    if stands != update.before:
+        raise StoreError(
+            f"the update starts at line {update.before} of the journal and the tables stand at {stands}; "
+            "another worker has been here: start again from the tables"
+        )
+    _remove(session, update)
+    _put_events(session, update)
+    _put_clusters(session, update.clusters)
+    session.many(
+        "INSERT INTO link VALUES (?, ?, ?, ?) ON CONFLICT (a, b) DO UPDATE SET "
+        "probability = excluded.probability, data = excluded.data",
+        [(min(row.a, row.b), max(row.a, row.b), row.probability, _json(row.data)) for row in update.links],
+    )
+    session.run(
+        "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
+        ["events", update.after],
+    )
+    if update.snapshot is not None:
+        _put_snapshot(session, update.after, update.snapshot)
+
+
+def clear_projection(session: Session) -> None:
+    """Forget clusters, links and events, so that they can be made anew from the journal."""
+    for table in ("member", "link", "event_term", "cluster", "event", "alias", "progress", "snapshot"):
+        session.run(f"DELETE FROM {table}")
+
+
+def _remove(session: Session, update: Update) -> None:
+    numbers = [[number] for number in update.gone_clusters]
+    session.many("DELETE FROM link WHERE a = ?", numbers)
+    session.many("DELETE FROM link WHERE b = ?", numbers)
+    session.many("DELETE FROM cluster WHERE id = ?", numbers)
+    session.many("DELETE FROM link WHERE a = ? AND b = ?", [sorted(pair) for pair in update.gone_links])
+    session.many("DELETE FROM event WHERE id = ?", [[each] for each in update.gone_events])
+
+
+def _put_events(session: Session, update: Update) -> None:
+    session.many(
+        "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "first = excluded.first, last = excluded.last, size = excluded.size, languages = excluded.languages, "
+        "changed = excluded.changed, data = excluded.data",
+        [
+            (row.id, row.first, row.last, row.size, len(row.languages), update.after, _json(row.data))
+            for row in update.events
+        ],
+    )
+    session.many("DELETE FROM event_term WHERE event = ?", [[row.id] for row in update.events])
+    session.many("INSERT INTO event_term VALUES (?, ?, ?)", _terms(update.events))
+    session.many(
+        "INSERT INTO alias VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET event = excluded.event",
+        update.aliases,
+    )
+    session.many("UPDATE alias SET event = ? WHERE event = ?", [(new, old) for old, new in update.aliases])
+
+
+def _terms(events: Iterable[EventRow]) -> list[tuple[str, str, str]]:
+    found = []
+    for row in events:
+        terms = {*row.terms, *(("lang", lang) for lang in row.languages)}
+        found += [(row.id, kind, term) for kind, term in sorted(terms)]
+    return found
+
+
+def _put_clusters(session: Session, clusters: Sequence[ClusterRow]) -> None:
+    session.many(
+        "INSERT INTO cluster VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "event = excluded.event, first = excluded.first, last = excluded.last, size = excluded.size, "
+        "data = excluded.data",
+        [
+            (row.id, row.lang, row.event, row.first, row.last, len(row.members), _json(row.data))
+            for row in clusters
+        ],
+    )
+    session.many(
+        "INSERT INTO member VALUES (?, ?) ON CONFLICT (article) DO UPDATE SET cluster = excluded.cluster",
+        [(article, row.id) for row in clusters for article in row.members],
+    )
+
+
+def _put_snapshot(session: Session, seq: int, data: bytes) -> None:
+    session.run(
+        "INSERT INTO snapshot VALUES (?, ?, ?) ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data",
+        ["events", seq, data],
+    )
+    session.run(
+        "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)",
+        [KEPT_SNAPSHOTS],
+    )
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
