@@ -12,6 +12,7 @@ that touches the world derives from one root::
     ├── FeedError          a page or a feed was refused, could not be fetched or cannot be read
     ├── NetworkFileError   a file of a Bayesian network cannot be read or written
     ├── ArticleError       a record is no article, or a file of articles or concepts cannot be read
+    ├── SettingsError      a file of settings cannot be read or has a value that cannot be
     └── StoreError         a database cannot be opened, read or written
         ├── StoreBusyError     somebody else is writing; try again
         ├── StoreFullError     there is no room left on the disk
@@ -30,6 +31,7 @@ __all__ = [
     "IsoglossError",
     "ModelFileError",
     "NetworkFileError",
+    "SettingsError",
     "StoreBusyError",
     "StoreError",
     "StoreFullError",
@@ -84,6 +86,10 @@ class ArticleError(IsoglossError):
 
 class FeedError(IsoglossError):
     """A page or a feed was refused, could not be fetched or cannot be read; the message names it."""
+
+
+class SettingsError(IsoglossError):
+    """A file of settings cannot be read, or has a name or a value that cannot be."""
 
 
 class StoreError(IsoglossError):

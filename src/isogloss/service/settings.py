@@ -1,0 +1,175 @@
+"""Settings: one file, every value with a name, a default and a sentence.
+
+The file is TOML. ``isogloss init`` writes it with every default, so that nothing has to be looked up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isogloss.exceptions import SettingsError
+
+__all__ = ["FeedSettings", "LimitSettings", "ServerSettings", "Settings", "StoreSettings", "StreamSettings"]
+
+
+def _setting(default: Any, said: str) -> Any:
+    """A field with its sentence."""
+    return field(default=default, metadata={"said": said})
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Where the service listens, and who may ask."""
+
+    host: str = _setting("127.0.0.1", "address to listen on; another than this machine's own needs tokens")
+    port: int = _setting(8470, "port to listen on")
+    public_read: bool = _setting(True, "whether reading needs no token")
+    stop_seconds: float = _setting(8.0, "time that requests have to end when the service stops")
+
+
+@dataclass(frozen=True)
+class StoreSettings:
+    """Where everything is kept, and for how long."""
+
+    place: str = _setting("isogloss.db", "a file of SQLite, or postgresql://user@host/name")
+    keep_days: int = _setting(90, "days after which articles are forgotten; 0 for never")
+
+
+@dataclass(frozen=True)
+class LimitSettings:
+    """What one request, one client and all of them together may cost."""
+
+    body_bytes: int = _setting(8 << 20, "largest body of a request")
+    batch: int = _setting(500, "most articles in one request")
+    text_characters: int = _setting(100_000, "longest text to compare or search with")
+    reads_per_second: float = _setting(50.0, "requests of one client that read, in the mean")
+    writes_per_second: float = _setting(400.0, "articles of one client, in the mean")
+    burst_seconds: float = _setting(2.0, "how much of a client's allowance may come at once")
+    concurrent: int = _setting(64, "requests at the same time; more are sent away with 503")
+    backlog: int = _setting(
+        50_000, "articles that may wait to be made into events; more are refused with 503"
+    )
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """How articles become events."""
+
+    window_days: float = _setting(10.0, "days after its last article at which a story ends")
+    max_articles: int = _setting(200_000, "articles in the window at most")
+    threshold: float = _setting(0.5, "probability from which clusters of two languages are one event")
+    snapshot_every: int = _setting(5_000, "articles after which the state is saved, to start again from")
+
+
+@dataclass(frozen=True)
+class FeedSettings:
+    """Feeds that ``isogloss watch`` visits."""
+
+    urls: list[str] = field(default_factory=list, metadata={"said": "RSS and Atom feeds, and sitemaps"})
+    minutes: float = _setting(10.0, "time between two visits of one feed")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings.
+
+    Examples
+    --------
+    >>> Settings().server.port
+    8470
+    >>> print(Settings().as_toml()[:98])
+    # where the service listens, and who may ask
+    [server]
+    # address to listen on; another than this ...
+    """
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    stream: StreamSettings = field(default_factory=StreamSettings)
+    feeds: FeedSettings = field(default_factory=FeedSettings)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Settings:
+        """Read a file; a value that is not there has its default.
+
+        Raises
+        ------
+        SettingsError
+            The file cannot be read, or has a name or a value that is not known.
+        """
+        place = Path(path)
+        try:
+            told = tomllib.loads(place.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(
+                f"{place}: cannot be read ({error.strerror}); make one with isogloss init"
+            ) from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{place}: is not TOML ({error})") from error
+        try:
+            return _build(cls, told, "")
+        except SettingsError as error:
+            raise SettingsError(f"{place}: {error}") from error
+
+    def as_toml(self) -> str:
+        """The file that says all of this, with a sentence for every value."""
+        parts = []
+        for section in dataclasses.fields(self):
+            values = getattr(self, section.name)
+            said = (type(values).__doc__ or "").strip().rstrip(".")
+            lines = [f"# {said[:1].lower()}{said[1:]}", f"[{section.name}]"]
+            for each in dataclasses.fields(values):
+                lines += [f"# {each.metadata['said']}", f"{each.name} = {_toml(getattr(values, each.name))}"]
+            parts.append("\n".join(lines))
+        return "\n\n".join(parts) + "\n"
+
+
+def _build(kind: Any, told: Any, where: str) -> Any:
+    """A class of settings from a table; every name and kind of value is checked."""
+    if not isinstance(told, dict):
+        raise SettingsError(f"[{where}] is {told!r}; expected a table")
+    known = {each.name: each for each in dataclasses.fields(kind)}
+    for name in told:
+        if name not in known:
+            raise SettingsError(f"{_join(where, name)} is not a setting; expected one of {', '.join(known)}")
+    values: dict[str, Any] = {}
+    for name, value in told.items():
+        default = getattr(kind(), name)
+        if dataclasses.is_dataclass(default):
+            values[name] = _build(type(default), value, name)
+        else:
+            values[name] = _value(value, default, _join(where, name))
+    return kind(**values)
+
+
+def _value(value: Any, default: Any, where: str) -> Any:
+    """A value of the kind of its default; a whole number may stand for a broken one."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not type(default):
+        raise SettingsError(f"{where} is {value!r}; expected a value such as {_toml(default)}")
+    if isinstance(value, float | int) and not isinstance(value, bool) and value < 0:
+        raise SettingsError(f"{where} is {value!r}; expected no less than 0")
+    if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+        raise SettingsError(f"{where} is {value!r}; expected texts")
+    return value
+
+
+def _join(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(each) for each in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)
