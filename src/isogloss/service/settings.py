@@ -113,9 +113,10 @@ class Settings:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{place}: is not TOML ({error})") from error
         try:
-            return _build(cls, told, "")
+            built: Settings = _build(cls, told, "")
         except SettingsError as error:
             raise SettingsError(f"{place}: {error}") from error
+        return built
 
     def as_toml(self) -> str:
         """The file that says all of this, with a sentence for every value."""
