@@ -13,7 +13,16 @@ from isogloss.events.article import Article
 from isogloss.exceptions import StoreError
 from isogloss.store.database import Row, Session
 
-__all__ = ["Entry", "Receipt", "add_articles", "from_micros", "journal_after", "micros", "read_articles"]
+__all__ = [
+    "Entry",
+    "Receipt",
+    "add_articles",
+    "from_micros",
+    "journal_after",
+    "micros",
+    "note_update",
+    "read_articles",
+]
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = "id, lang, title, body, time, source, url"
@@ -30,12 +39,15 @@ class Receipt:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the journal: an article or a revision of one, with the text it had then."""
+    """A line of the journal: an article or a revision of one, with the text it had then.
+
+    A line of kind ``update`` has no article: events were brought up to date then, while nothing came.
+    """
 
     seq: int
     kind: str
     number: int
-    article: Article
+    article: Article | None
 
 
 def micros(moment: datetime) -> int:
@@ -115,12 +127,17 @@ def journal_after(session: Session, seq: int, limit: int) -> list[Entry]:
     rows = session.run(
         "SELECT j.seq, j.kind, a.seq, a.id, coalesce(r.lang, a.lang), coalesce(r.title, a.title), "
         "coalesce(r.body, a.body), coalesce(r.time, a.time), a.source, a.url FROM journal j "
-        "JOIN article a ON a.seq = j.article "
+        "LEFT JOIN article a ON a.seq = j.article "
         "LEFT JOIN revision r ON r.article = j.article AND r.number = j.revision "
         "WHERE j.seq > ? ORDER BY j.seq LIMIT ?",
         [seq, limit],
     )
-    return [Entry(row[0], row[1], row[2], _article(row[3:])) for row in rows]
+    return [Entry(row[0], row[1], row[2] or 0, _article(row[3:]) if row[2] else None) for row in rows]
+
+
+def note_update(session: Session, received: int) -> None:
+    """Write down that events were brought up to date, so that a replay does it at the same place."""
+    _note(session, "update", 0, 0, received)
 
 
 def read_articles(session: Session, numbers: Sequence[int]) -> dict[int, Article]:

@@ -11,7 +11,15 @@ from typing import Any
 
 from isogloss.events.article import Article
 from isogloss.exceptions import StoreError
-from isogloss.store.articles import Entry, Receipt, add_articles, journal_after, micros, read_articles
+from isogloss.store.articles import (
+    Entry,
+    Receipt,
+    add_articles,
+    journal_after,
+    micros,
+    note_update,
+    read_articles,
+)
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
 from isogloss.store.projection import Update, apply_update, clear_projection, position
@@ -112,6 +120,11 @@ class Store:
         """Lines of the journal after a number, in order."""
         with self.database.read() as session:
             return journal_after(session, after, limit)
+
+    def note_update(self, now: datetime | None = None) -> None:
+        """Write down in the journal that events are brought up to date here."""
+        with self.database.write() as session:
+            note_update(session, micros(now or datetime.now(UTC)))
 
     def articles(self, numbers: Sequence[int]) -> dict[int, Article]:
         """Articles by number."""

@@ -39,6 +39,7 @@ def _forget_part(store: Store, moment: int) -> int:
         )
         session.many("DELETE FROM journal WHERE article = ?", rows)
         session.many("DELETE FROM article WHERE seq = ?", rows)
+        session.run("DELETE FROM journal WHERE kind = 'update' AND received < ?", [moment])
         session.run("DELETE FROM cluster WHERE last < ? AND id NOT IN (SELECT cluster FROM member)", [moment])
         session.run(
             "DELETE FROM link WHERE a NOT IN (SELECT id FROM cluster) OR b NOT IN (SELECT id FROM cluster)"
@@ -110,7 +111,7 @@ def look_over(store: Store) -> list[str]:
             "SELECT count(*) FROM article WHERE seq NOT IN (SELECT article FROM journal)"
         ),
         "lines of the journal without an article": (
-            "SELECT count(*) FROM journal WHERE article NOT IN (SELECT seq FROM article)"
+            "SELECT count(*) FROM journal WHERE kind <> 'update' AND article NOT IN (SELECT seq FROM article)"
         ),
         "clusters of an event that is not there": (
             "SELECT count(*) FROM cluster WHERE event <> '' AND event NOT IN (SELECT id FROM event)"

@@ -1,0 +1,136 @@
+"""The worker: tables follow the journal, and start again where they stood."""
+
+import time
+
+import pytest
+
+from isogloss.events.samples import sample_news
+from isogloss.service.worker import Follower, StreamWorker, make_stream
+from isogloss.store import Store, Update, look_over
+
+ARTICLES = sample_news().articles[:120]
+
+
+def tables(store):
+    with store.database.read() as session:
+        return [
+            session.run(f"SELECT * FROM {table} ORDER BY {order}")
+            for table, order in (
+                ("cluster", "id"),
+                ("member", "article"),
+                ("link", "a, b"),
+                ("event", "id"),
+                ("event_term", "event, kind, term"),
+                ("alias", "id"),
+            )
+        ]
+
+
+def without_lines(rows):
+    """Tables without the line of the journal at which an event changed."""
+    return [*rows[:3], [row[:5] + row[6:] for row in rows[3]], *rows[4:]]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    with Store(tmp_path_factory.mktemp("whole") / "news.db") as store:
+        store.add(ARTICLES)
+        Follower(store, make_stream).catch_up()
+        yield tables(store)
+
+
+def test_every_article_is_in_a_cluster_of_an_event(store):
+    store.add(ARTICLES)
+    assert Follower(store, make_stream).catch_up() == len(ARTICLES)
+    with store.database.read() as session:
+        assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
+        assert session.run("SELECT count(*) FROM cluster WHERE event NOT IN (SELECT id FROM event)") == [(0,)]
+    assert look_over(store) == []
+    event = max(store.events().events, key=lambda event: event["languages_count"])
+    told = store.event(event["id"])
+    assert sum(told["languages"].values()) == told["size"]
+    assert {cluster["lang"] for cluster in told["clusters"]} == set(told["languages"])
+    assert told["links"][0]["features"]["linkCount"] >= 0
+    assert set(told["links"][0]["contributions"]) > {"linkCount", "(constant)"}
+    numbers = {number for cluster in told["clusters"] for number in cluster["articles"]}
+    assert {number for one, other, _ in told["links"][0]["pairs"] for number in (one, other)} <= numbers
+
+
+def test_tables_do_not_depend_on_when_they_are_written(store, whole):
+    store.add(ARTICLES)
+    follower = Follower(store, make_stream)
+    while follower.follow(11):
+        pass
+    follower.store.note_update()
+    follower.follow()
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+@pytest.mark.parametrize("every", [1, 40, 1000])
+def test_a_worker_that_starts_again_goes_on(store, whole, every):
+    store.add(ARTICLES[:50])
+    Follower(store, make_stream, snapshot_every=every).follow(37)
+    store.add(ARTICLES[50:])
+    Follower(store, make_stream, snapshot_every=every).follow(40)
+    Follower(store, make_stream, snapshot_every=every).catch_up()
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
+    store.add(ARTICLES)
+    first = Follower(store, make_stream)
+    first.follow(60)
+    first.save()
+    with store.database.write() as session:
+        session.run("UPDATE snapshot SET data = ?", [b"junk"])
+    Follower(store, make_stream).catch_up()
+    assert "replay the journal" in caplog.text
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_the_tables_again_from_the_journal(store, whole):
+    store.add(ARTICLES)
+    Follower(store, make_stream).catch_up()
+    store.clear()
+    Follower(store, make_stream).follow()
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_a_revision_moves_nothing(store):
+    store.add(ARTICLES[:20])
+    Follower(store, make_stream).catch_up()
+    before = tables(store)
+    from dataclasses import replace
+
+    store.add([replace(ARTICLES[0], body="Something else entirely.")])
+    Follower(store, make_stream).catch_up()
+    assert without_lines(tables(store)) == without_lines(before)
+
+
+def test_two_workers_do_not_both_write(store):
+    store.add(ARTICLES[:20])
+    first, second = (Follower(store, make_stream) for _ in range(2))
+    first.catch_up()
+    with pytest.raises(Exception, match="another worker has been here"):
+        second.store.apply(Update(0, 5))
+
+
+def test_the_thread_follows_and_stops(store, whole):
+    worker = StreamWorker(store, pause=0.01)
+    worker.start()
+    store.add(ARTICLES)
+    until = time.monotonic() + 120
+    while store.position() < len(ARTICLES) + 1 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert worker.status()["alive"]
+    worker.stop()
+    assert worker.status()["alive"] is False
+    assert store.snapshot() is not None
+    with store.database.read() as session:
+        assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
