@@ -13,6 +13,7 @@ that touches the world derives from one root::
     ├── NetworkFileError   a file of a Bayesian network cannot be read or written
     ├── ArticleError       a record is no article, or a file of articles or concepts cannot be read
     ├── SettingsError      a file of settings cannot be read or has a value that cannot be
+    ├── ServiceClientError a service refuses a request or does not answer
     └── StoreError         a database cannot be opened, read or written
         ├── StoreBusyError     somebody else is writing; try again
         ├── StoreFullError     there is no room left on the disk
@@ -31,6 +32,7 @@ __all__ = [
     "IsoglossError",
     "ModelFileError",
     "NetworkFileError",
+    "ServiceClientError",
     "SettingsError",
     "StoreBusyError",
     "StoreError",
@@ -90,6 +92,24 @@ class FeedError(IsoglossError):
 
 class SettingsError(IsoglossError):
     """A file of settings cannot be read, or has a name or a value that cannot be."""
+
+
+class ServiceClientError(IsoglossError):
+    """A service refuses a request or does not answer.
+
+    Parameters
+    ----------
+    what : str
+        The sentence.
+    status : int
+        The status of the answer; 0 when there was none.
+    code : str
+        What the service calls the error.
+    """
+
+    def __init__(self, what: str, *, status: int = 0, code: str = "") -> None:
+        super().__init__(what)
+        self.status, self.code = status, code
 
 
 class StoreError(IsoglossError):

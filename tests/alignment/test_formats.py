@@ -95,12 +95,14 @@ def test_positions_before_the_first_are_refused(tmp_path):
         formats.read_naacl(tmp_path / "n", n=2)
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("probabilities", [False, True])
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, probabilities):
     path = tmp_path / "out"
     path.write_text("old\n")
     monkeypatch.setattr(formats.itertools, "pairwise", lambda ends: iter([(0, 1), ("a", "b")]))
+    monkeypatch.setattr(formats, "link_lines", lambda *arrays: 1 + "a")
     with pytest.raises(TypeError):
-        formats.write_pharaoh(Links.from_sets([{(0, 0)}]), path)
+        formats.write_pharaoh(Links([0, 1], [0], [0], [0.5]), path, probabilities=probabilities)
     assert path.read_text() == "old\n"
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 

@@ -32,7 +32,7 @@ def test_version():
 
 
 def test_demo_writes_a_page_and_a_model(tmp_path):
-    result = runner.invoke(app, ["demo", "--rows", "600", "--output", str(tmp_path / "out")])
+    result = runner.invoke(app, ["demo", "models", "--rows", "600", "--output", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     assert "One mixture, five ways" in result.output
     page = (tmp_path / "out" / "index.html").read_text()
@@ -43,14 +43,14 @@ def test_demo_writes_a_page_and_a_model(tmp_path):
 
 def test_demo_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    result = runner.invoke(app, ["demo", "--rows", "300", "--output", str(tmp_path)])
+    result = runner.invoke(app, ["demo", "models", "--rows", "300", "--output", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "isogloss[plot]" in result.output.replace("\n", "")
     assert not (tmp_path / "index.html").exists()
 
 
 def test_demo_as_json(tmp_path):
-    done = isogloss("demo", "--rows", 600, "--json", "--output", tmp_path)
+    done = isogloss("demo", "models", "--rows", 600, "--json", "--output", tmp_path)
     report = json.loads(done.stdout)
     bounds = [fit["bound_per_row"] for fit in report["mixture"].values()]
     assert len(bounds) == 5
@@ -76,14 +76,16 @@ def test_known_errors_are_one_sentence(tmp_path):
     assert "bad.isogloss" in done.stderr.replace("\n", "")
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["demo", "--rows", "3"], ["demo", "--rows", "many"]])
+@pytest.mark.parametrize(
+    "arguments", [["nothing"], ["demo", "models", "--rows", "3"], ["demo", "models", "--rows", "many"]]
+)
 def test_wrong_usage_is_code_two(arguments):
     assert runner.invoke(app, arguments).exit_code == 2
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    done = isogloss("demo", "--rows", 200, "--output", tmp_path / "file" / "under")
+    done = isogloss("demo", "models", "--rows", 200, "--output", tmp_path / "file" / "under")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "error:" in done.stderr

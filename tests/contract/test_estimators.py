@@ -55,7 +55,7 @@ OF_WORDS = {
     *("BernoulliMixture", "DiscreteHMM", "NaiveBayes", "NetworkLearner", "NgramModel"),
     *("TermWeighting", "TextVectoriser"),
     *("CCASimilarity", "CombinedSimilarity", "DocumentModel", "HubSimilarity", "KMeansSimilarity"),
-    *("LSISimilarity", "NameChannel"),
+    *("LSISimilarity", "NameChannel", "EncodedHub", "EncoderSimilarity"),
 }
 """Estimators that take neither rows nor views; their own tests hold them to the same manners."""
 TWO_VIEWS = {CCA, InterBatteryFA, KernelCCA}

@@ -6,10 +6,18 @@ import json
 import numpy as np
 import pytest
 
-from experiments import documents_data, documents_news, documents_retrieval
+from experiments import (
+    documents_data,
+    documents_defaults,
+    documents_figure,
+    documents_news,
+    documents_retrieval,
+    documents_tables,
+)
 from tests.similarity.data import comparable_texts
 
 LANGUAGES = ("en", "de", "es", "it", "cs", "el")
+ALL = dict.fromkeys([*LANGUAGES, *documents_tables.LANGUAGES])
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +27,7 @@ def data(tmp_path_factory):
     pages, news = folder / "docs" / "lohelp", folder / "parallel" / "ntrex"
     pages.mkdir(parents=True)
     news.mkdir(parents=True)
-    texts = comparable_texts(n=200, length=30, languages=LANGUAGES, missing=0.1)
+    texts = comparable_texts(n=200, length=30, languages=tuple(ALL), missing=0.1)
     for code, column in texts.items():
         records = [
             {"id": f"p{row}", "title": f"Page {row}", "text": text}
@@ -79,6 +87,64 @@ def test_news_writes_its_report(data, tmp_path):
     documents_news.main(arguments)
     figures = json.loads((tmp_path / "documents_news" / "report.json").read_text())
     assert figures["documents"]["amrr"]["names"] > 0.5
+
+
+def test_tables_of_languages_kept_apart_are_written(data, tmp_path):
+    documents_tables.main([str(tmp_path), "--quick", "--data", str(data)])
+    report = tmp_path / "documents_tables"
+    assert (report / "apart.png").stat().st_size > 10_000
+    figures = json.loads((report / "report.json").read_text())
+    assert figures["apart"]["hub CCA | 20"][0]["pairs"]["hu-sv"]["mrr"] > 0.2
+    text = (report / "report.md").read_text()
+    assert "- holds: the four pairs across share no page to learn from" in text
+    assert "Table 8.5" in text
+    assert "Table 8.7" in text
+
+
+def test_the_figure_of_dimensions_is_written(data, tmp_path):
+    documents_figure.main([str(tmp_path), "--quick", "--data", str(data)])
+    report = tmp_path / "documents_figure"
+    assert (report / "figure_8_3.png").stat().st_size > 10_000
+    figures = json.loads((report / "report.json").read_text())
+    assert figures["strict | hub CCA | 10"][0] > 0.2
+    assert "k-means lags" in (report / "report.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def short_texts(data):
+    """Paragraphs of help pages, and pairs of sentences, in the forms of the shared data."""
+    pages, pairs = (data / "parallel" / name for name in ("lohelp", "tatoeba"))
+    pages.mkdir()
+    pairs.mkdir()
+    codes = tuple(dict.fromkeys([*documents_defaults.PARAGRAPHS, *documents_defaults.TATOEBA]))
+    texts = comparable_texts(n=240, topics=8, languages=codes)
+    ids = "\n".join(f"page{row // 7}#par{row}" for row in range(240))
+    (pages / "ids.txt.gz").write_bytes(gzip.compress(ids.encode()))
+    for code in documents_defaults.PARAGRAPHS:
+        lines = ["" if row % 50 == 49 else text for row, text in enumerate(texts[code])]
+        (pages / f"{code}.txt.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    for code in documents_defaults.TATOEBA:
+        lines = [f"train\t{texts['en'][row]}\t{texts[code][row]}" for row in range(240) if row % 5]
+        (pairs / f"en-{code}.tsv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    return data
+
+
+def test_the_defaults_are_compared_on_short_texts(short_texts, tmp_path):
+    corpora = ["--corpora", "paragraphs,sentences"]
+    documents_defaults.main([str(tmp_path), "--quick", "--data", str(short_texts), *corpora])
+    report = tmp_path / "documents_defaults"
+    assert (report / "defaults.png").stat().st_size > 10_000
+    figures = json.loads((report / "report.json").read_text())
+    assert figures["paragraphs"]["the default"] > 0.2
+    assert "the default above plain" in (report / "report.md").read_text()
+
+
+def test_groups_of_lines_stay_in_their_page_and_lack_what_lacks():
+    groups = documents_defaults.successive(["a", "a", "a", "b", "b"], 2)
+    assert groups == [[0, 1], [3, 4]]
+    columns = {"en": ["x", "y", "z", "u", "v"], "de": ["X", "", "Z", "", ""]}
+    assert documents_defaults.grouped(columns, groups, whole=True)["de"] == [None, None]
+    assert documents_defaults.grouped(columns, groups, whole=False)["de"] == ["X", None]
 
 
 def test_missing_data_are_said_to_be_missing(tmp_path):

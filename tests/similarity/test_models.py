@@ -208,6 +208,25 @@ def test_the_consensus_is_the_best_predicted_of_all_variables():
     np.testing.assert_allclose(np.abs(found.coefficients[1]), np.abs(expected), atol=1e-10)
 
 
+def test_the_consensus_leaves_out_rows_of_one_language():
+    rng = np.random.default_rng(1)
+    present = np.ones((50, 2), dtype=bool)
+    present[40:, 1] = False
+    data = [rng.standard_normal((50, 5)), rng.standard_normal((40, 5))]
+    some = Rows(Views([data[0][:40], data[1]]))
+    whole = Rows(Views(data, present=present))
+    expected, found = (find_consensus(LocalEngine(), source, 3, ridge=1.0) for source in (some, whole))
+    np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues)
+
+
+def test_variables_beyond_what_documents_span_are_zero():
+    rng = np.random.default_rng(0)
+    source = Rows(Views([rng.standard_normal((50, 2)), rng.standard_normal((50, 3))]))
+    found = find_consensus(LocalEngine(), source, 8, ridge=1.0)
+    assert [part.shape for part in found.coefficients] == [(2, 8), (3, 8)]
+    assert not found.eigenvalues[5:].any()
+
+
 def test_the_power_weighs_components_and_dropping_leaves_the_first_out():
     corpus = comparable_corpus()
     plain = HubSimilarity(6, power=0.0, normalise=False, random_state=0).fit(corpus)

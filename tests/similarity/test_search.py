@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from isogloss.similarity import HubSimilarity, find_similar
+from isogloss.similarity.search import index_corpus
 from tests.similarity.data import comparable_corpus
 
 
@@ -30,6 +31,38 @@ def test_reasons_are_words_of_both_languages(corpus, model):
         for ours, theirs in one.because:
             assert all(word.startswith("en") for word in ours)
             assert all(word.startswith(one.lang) for word in theirs)
+
+
+def test_a_ready_index_gives_the_same_and_projects_only_what_was_found(corpus, model, monkeypatch):
+    ready = index_corpus(model, corpus, times=np.arange(300))
+    assert sorted(ready) == ["de", "en", "fr"]
+    assert ready["de"].ids.tolist() == corpus.rows("de").tolist()
+    projected = []
+    whole = type(model).project_corpus
+
+    def counted(self, part, lang):
+        out = whole(self, part, lang)
+        projected.append(len(out))
+        return out
+
+    expected = find_similar(model, corpus, "en2w1 en2w3", "en", k=3)
+    monkeypatch.setattr(type(model), "project_corpus", counted)
+    found = find_similar(model, corpus, "en2w1 en2w3", "en", k=3, index=ready)
+    assert [one[:3] for one in found] == [one[:3] for one in expected]
+    assert [one.because for one in found] == [one.because for one in expected]
+    assert projected == [3, 3, 3]
+    with pytest.raises(ValueError, match="no index of 'fr'"):
+        find_similar(model, corpus, "en2w1", "en", languages=["fr"], index={"de": ready["de"]})
+
+
+def test_rows_that_lack_a_language_keep_their_numbers(model):
+    corpus = comparable_corpus(n=80, languages=("en", "de", "fr"), missing=0.5, seed=5)
+    found = find_similar(model, corpus, "en2w1 en2w3", "en", k=2, languages=["fr"])
+    lines = {corpus.ids[row]: line for line, row in enumerate(corpus.rows("fr"))}
+    points = model.project_corpus(corpus, "fr")
+    query = model.project(["en2w1 en2w3"], "en")[0]
+    for one in found:
+        assert one.similarity == pytest.approx(float(points[lines[one.id]] @ query), abs=1e-5)
 
 
 def test_questions_without_an_answer_are_refused(corpus, model):

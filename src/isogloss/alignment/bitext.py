@@ -14,6 +14,7 @@ from typing import IO, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.corpora.blocks import NumberedSentences, PlainPairs
 from isogloss.exceptions import CorpusError
 
 __all__ = ["BLOCK_CELLS", "Bitext", "Sentences", "WordForms", "WordList"]
@@ -158,7 +159,8 @@ class Bitext:
         Parameters
         ----------
         pairs : iterable of (source, target)
-            Read once.
+            Read once. Plain files (:class:`~isogloss.corpora.LinePairs` and its like) are read many lines at
+            a time, by a compiled loop.
         forms : WordForms, optional
             Which words count as the same; lower case by default.
         vocabularies : pair of WordList, optional
@@ -173,11 +175,10 @@ class Bitext:
             paths = [None, None] if folder is None else _paths(folder)
             files = [None if path is None else stack.enter_context(path.open("wb")) for path in paths]
             sides = [_Side(words.copy(), normal, file) for words, file in zip(known, files, strict=True)]
-            for pair in pairs:
-                if len(pair) != 2 or isinstance(pair, str):
-                    raise ValueError(f"{pair!r} is not a sentence pair; expected (source, target)")
-                for side, sentence in zip(sides, pair, strict=True):
-                    side.add(sentence.split() if isinstance(sentence, str) else sentence)
+            if isinstance(pairs, PlainPairs):
+                _add_blocks(sides, pairs)
+            else:
+                _add_pairs(sides, pairs)
             return cls(*(side.sentences() for side in sides))
 
     def __len__(self) -> int:
@@ -252,6 +253,15 @@ class _Side:
     def add(self, sentence: Sequence[str]) -> None:
         self.words.extend(map(self.number, sentence))
         self.ends.append(self.written + len(self.words))
+        self._flush()
+
+    def add_block(self, block: NumberedSentences) -> None:
+        numbers = np.fromiter(map(self.number, block.forms), np.int32, len(block.forms))
+        self.words.frombytes(numbers[block.words].tobytes())
+        self.ends.frombytes((self.ends[-1] + np.cumsum(block.lengths)).tobytes())
+        self._flush()
+
+    def _flush(self) -> None:
         if self.file is not None and len(self.words) >= BUFFER_WORDS:
             self._write(self.file)
 
@@ -269,6 +279,22 @@ class _Side:
         self.words.tofile(file)
         self.written += len(self.words)
         self.words = array("i")
+
+
+def _add_pairs(
+    sides: Sequence[_Side], pairs: Iterable[tuple[str | Sequence[str], str | Sequence[str]]]
+) -> None:
+    for pair in pairs:
+        if len(pair) != 2 or isinstance(pair, str):
+            raise ValueError(f"{pair!r} is not a sentence pair; expected (source, target)")
+        for side, sentence in zip(sides, pair, strict=True):
+            side.add(sentence.split() if isinstance(sentence, str) else sentence)
+
+
+def _add_blocks(sides: Sequence[_Side], pairs: PlainPairs) -> None:
+    for blocks in pairs.numbered():
+        for side, block in zip(sides, blocks, strict=True):
+            side.add_block(block)
 
 
 def _paths(folder: str | os.PathLike[str]) -> list[Path]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from isogloss.alignment.links import Links
 from isogloss.corpora.files import PathLike, read_lines, replacing
 from isogloss.exceptions import CorpusError
+from isogloss.kernels import link_lines
 
 __all__ = ["Gold", "read_gold", "read_naacl", "read_pharaoh", "write_gold", "write_naacl", "write_pharaoh"]
 
@@ -99,12 +100,13 @@ def write_pharaoh(links: Links, path: PathLike, *, first: int = 0, probabilities
     """
     if probabilities and links.probability is None:
         raise ValueError("links without probabilities; write them with probabilities=False")
-    words = [
-        f"{i + first}-{j + first}" for i, j in zip(links.source.tolist(), links.target.tolist(), strict=True)
-    ]
     if probabilities and links.probability is not None:
-        words = [f"{word}:{p:.4g}" for word, p in zip(words, links.probability.tolist(), strict=True)]
-    _write_lines(words, links, path)
+        columns = (getattr(links, name).tolist() for name in ("source", "target", "probability"))
+        scored = zip(*columns, strict=True)
+        _write_lines([f"{i + first}-{j + first}:{p:.4g}" for i, j, p in scored], links, path)
+        return
+    with replacing(path) as file:
+        file.write(link_lines(links.offsets, links.source, links.target, first).data)
 
 
 def read_gold(path: PathLike, *, first: int = 0) -> Gold:

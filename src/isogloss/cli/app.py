@@ -21,10 +21,51 @@ class _Commands(LazyGroup):
 
     places: ClassVar = {
         "demo": Place(
-            "isogloss.cli.demo",
-            "demo",
-            "Fit a mixture five ways, add up incomplete views, find what three views share, draw it all.",
+            "isogloss.cli.demo", "demo_group", "See what isogloss does, on news and data that come with it."
         ),
+        "events": Place(
+            "isogloss.cli.events",
+            "events_group",
+            "What happened, in every language that reported it: isogloss events NEWS.",
+        ),
+        "init": Place(
+            "isogloss.cli.storing",
+            "init",
+            "Make a file of settings, with every default and what it means, and an empty store.",
+        ),
+        "ingest": Place(
+            "isogloss.cli.storing",
+            "ingest",
+            "Put articles into the store, each once; what is no article goes to the quarantine.",
+        ),
+        "watch": Place(
+            "isogloss.cli.storing",
+            "watch",
+            "Visit feeds again and again, and put what is new into the store.",
+        ),
+        "serve": Place(
+            "isogloss.cli.serving", "serve", "Serve the API and the pages until Ctrl-C or SIGTERM."
+        ),
+        "token": Place("isogloss.cli.serving", "token_group", "Tokens: who may read, write and administer."),
+        "backup": Place(
+            "isogloss.cli.storing",
+            "backup",
+            "Copy the store to a file, as of one moment, while it is in use.",
+        ),
+        "restore": Place(
+            "isogloss.cli.storing",
+            "restore",
+            "Put a copy in the place of the store, which must not be there.",
+        ),
+        "doctor": Place(
+            "isogloss.cli.storing",
+            "doctor",
+            "Look the store over: its files, its tables, how far events are behind, what was left out.",
+        ),
+        "concepts": Place(
+            "isogloss.cli.concepts", "concepts_group", "Dictionaries of concepts: build, look at, try."
+        ),
+        "link": Place("isogloss.cli.link", "link_group", "Links between clusters of different languages."),
         "model": Place("isogloss.cli.models", "model_group", "Look at model files."),
         "align": Place(
             "isogloss.cli.align",

@@ -88,14 +88,14 @@ def build(
     an interruption the same command goes on where it stopped.
     """
     console = Console(stderr=True)
-    readers = {code: _reader(code, path, form, strict) for code, path in _named(files, "FILE").items()}
+    readers = {code: _reader(code, path, form, strict) for code, path in named_files(files, "FILE").items()}
     stemmer: Literal["snowball"] | None = "snowball" if stem else None
     tokenisers = {
         code: Tokeniser(code, ngrams=ngrams, stem=stemmer, stop_words=stop_words) for code in readers
     }
-    with _counting(console) as say:
+    with counting(console) as say:
         say("links", 0)
-        align = _alignment(readers, sitelinks, _named(links), _named(pages), _named(redirects))
+        align = link_rows(readers, sitelinks, named_files(links), named_files(pages), named_files(redirects))
         corpus = build_corpus(
             readers,
             output,
@@ -174,7 +174,7 @@ def split(
     typer.echo(json.dumps(sizes) if as_json else ", ".join(f"{k}: {n:,} rows" for k, n in sizes.items()))
 
 
-def _named(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
+def named_files(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
     """Files by language; ``what`` allows files whose name says their language."""
     files: dict[str, Path] = {}
     for text in given or []:
@@ -215,7 +215,7 @@ def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
     return kinds[form](path, lang=code, on_bad="raise" if strict else "skip")
 
 
-def _alignment(
+def link_rows(
     readers: dict[str, DocumentReader],
     sitelinks: Path | None,
     links: dict[str, Path],
@@ -252,7 +252,7 @@ def _pairs(text: str | None) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def _counting(console: Console) -> Iterator[Any]:
+def counting(console: Console) -> Iterator[Any]:
     """A line that says which language is read, and how many documents so far."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -6,15 +6,22 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from isogloss import io
 from isogloss.corpora.comparable import ComparableCorpus
-from isogloss.similarity import DocumentModel, RetrievalReport, evaluate
+from isogloss.corpora.records import JsonLines
+from isogloss.similarity import DocumentModel, RetrievalReport, compare, evaluate
+from isogloss.similarity.drift import find_drift
+from isogloss.similarity.encoder import EncoderSimilarity, UniversalEncoder
 
 __all__ = ["evaluate_group"]
+
+Csls = Annotated[int, typer.Option(help="Neighbours of the CSLS correction; 0 for cosines.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 evaluate_group = typer.Typer(help="How good a fitted model is.", no_args_is_help=True)
 
@@ -28,15 +35,83 @@ def _group() -> None:
 def retrieval(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Rows that the model has not seen.")],
-    csls: Annotated[int, typer.Option(help="Neighbours of the CSLS correction; 0 for cosines.", min=0)] = 0,
+    csls: Csls = 0,
     languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Mate retrieval: how far up each document finds its versions in other languages."""
     only = languages.split(",") if languages else None
     with Console(stderr=True).status("looking for mates"):
         fitted = io.load(model, expected=DocumentModel)
         report = evaluate(fitted, ComparableCorpus(corpus), csls=csls, languages=only)
+    _show(report, as_json)
+
+
+@evaluate_group.command("encoder")
+def encoder(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="LANGUAGE=FILE...", help="Documents of each language, as JSON lines."),
+    ],
+    csls: Csls = 0,
+    piece: Annotated[
+        int, typer.Option(help="Characters of the pieces that documents are cut into; 0 for none.", min=0)
+    ] = 300,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
+    model = EncoderSimilarity(UniversalEncoder(n_jobs=jobs), piece=piece or None)
+    texts = {code: _texts(code, path) for code, path in map(_named, files)}
+    ids = sorted(set().union(*texts.values()))
+    with Console(stderr=True).status("reading and looking for mates"):
+        presence = np.array([[one in column for column in texts.values()] for one in ids], dtype=bool)
+        projected = {
+            code: model.project([column[one] for one in ids if one in column], code)
+            for code, column in texts.items()
+        }
+        report = compare(projected, presence=presence.reshape(len(ids), len(texts)), csls=csls)
+    _show(report, as_json)
+
+
+@evaluate_group.command("drift")
+def drift(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
+    hub: Annotated[str | None, typer.Option(help="The language that others are paired with.")] = None,
+    max_rows: Annotated[int, typer.Option(help="Rows that ranks are estimated from.", min=1)] = 1000,
+    as_json: Json = False,
+) -> None:
+    """Dimensionality drift: whether the two sides of a pair of languages tell as much."""
+    with Console(stderr=True).status("finding ranks"):
+        found = find_drift(ComparableCorpus(corpus), hub=hub, max_rows=max_rows)
+    if as_json:
+        lines = {f"{a}-{b}": one._asdict() | {"gap": one.gap} for (a, b), one in found.items()}
+        typer.echo(json.dumps(lines))
+        return
+    table = Table("pair", "rows", "ranks", "gap", "distinct documents")
+    for (a, b), one in found.items():
+        ranks, distinct = (" / ".join(map(str, both)) for both in (map(_share, one.ranks), one.distinct))
+        table.add_row(f"{a}-{b}", str(one.rows), ranks, _share(one.gap), distinct)
+    Console().print(table)
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _named(text: str) -> tuple[str, Path]:
+    code, equals, path = text.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{text}: expected LANGUAGE=FILE, as en={text}")
+    return code, Path(path)
+
+
+def _texts(code: str, path: Path) -> dict[str, str]:
+    """Title and text of each document by its id."""
+    return {one.id: f"{one.title}\n{one.text}".strip() for one in JsonLines(path, lang=code)}
+
+
+def _show(report: RetrievalReport, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(report.as_dict()))
         return

@@ -57,7 +57,11 @@ class DefaultGroup(TyperGroup):
     """A group whose first command need not be named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the first command before arguments that do not begin with a command."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+        """Put the first command before arguments that do not begin with a command.
+
+        No argument at all means the help of the group, where it says so, or else the first command.
+        """
+        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        if not named and (args or not self.no_args_is_help):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)

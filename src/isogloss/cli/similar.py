@@ -14,6 +14,15 @@ from rich.table import Table
 from isogloss import io
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.corpora.comparable import ComparableCorpus
+from isogloss.corpora.files import replacing
+from isogloss.plotting.documents import (
+    DocumentMap,
+    documents_html,
+    documents_svg,
+    map_documents,
+    plot_documents,
+)
+from isogloss.plotting.lexicon import save_picture
 from isogloss.similarity import (
     DocumentModel,
     HubSimilarity,
@@ -29,6 +38,7 @@ from isogloss.similarity import (
 __all__ = ["similar_group"]
 
 MODELS: dict[str, Any] = {"hub": HubSimilarity, "lsi": LSISimilarity, "kmeans": KMeansSimilarity}
+PICTURES = (".html", ".svg", ".png", ".pdf")
 
 
 similar_group = typer.Typer(
@@ -87,6 +97,45 @@ def fit(
         model.fit(ComparableCorpus(corpus))
         io.save(model, output)
     typer.echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+
+
+@similar_group.command("map")
+def draw_map(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
+    corpus: Corpus,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="What to write: .html and .svg show titles, .png, .pdf.")
+    ],
+    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
+    method: Annotated[
+        str, typer.Option(metavar="tsne|pca", help="Neighbours together, or directions of most variance.")
+    ] = "tsne",
+    documents: Annotated[int, typer.Option(help="Most documents to draw.", min=3)] = 1500,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+) -> None:
+    """A map of the documents of a corpus, coloured by language."""
+    if method not in ("tsne", "pca"):
+        raise typer.BadParameter(f"--method {method}: expected tsne or pca")
+    if output.suffix not in PICTURES:
+        raise typer.BadParameter(f"--output {output}: expected a name that ends in {', '.join(PICTURES)}")
+    only = languages.split(",") if languages else None
+    with Console(stderr=True).status("drawing"):
+        fitted, read = io.load(model, expected=DocumentModel), ComparableCorpus(corpus)
+        names = [code for code in read.languages if code in fitted.languages and (not only or code in only)]
+        projected = {code: fitted.project_corpus(read, code) for code in names}
+        found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
+        _write_map(found, {code: read.titles(code) for code in names}, output)
+    typer.echo(f"{output}: {len(found.points)} documents, {', '.join(names)}")
+
+
+def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None:
+    """A map in the form that the name of the file asks for, whole or not at all."""
+    if output.suffix in (".png", ".pdf"):
+        save_picture(plot_documents(found), output)
+        return
+    text = documents_svg(found, titles) if output.suffix == ".svg" else documents_html(found, titles)
+    with replacing(output) as file:
+        file.write(text.encode("utf-8"))
 
 
 @similar_group.command("topics")

@@ -105,14 +105,18 @@ class ParallelText(abc.ABC):
 
     def __iter__(self) -> Iterator[SentencePair]:
         report = self.report = PairReport()
-        for line, source, target in self.raw():
+        for raw in self.raw():
             report.pairs += 1
-            try:
-                pair = self._side(source, "source"), self._side(target, "target")
-            except _PairError as bad:
-                pair = [], []
-                self._leave_out(bad, line)
-            yield pair
+            yield self._checked(raw)
+
+    def _checked(self, raw: RawPair) -> SentencePair:
+        """The tokens of a pair, or none of a bad one, which is refused or reported."""
+        line, source, target = raw
+        try:
+            return self._side(source, "source"), self._side(target, "target")
+        except _PairError as bad:
+            self._leave_out(bad, line)
+            return [], []
 
     def _side(self, text: bytes | None, side: str) -> list[str]:
         if text is None:

@@ -8,7 +8,7 @@
 ``TmxPairs``       a translation memory (module ``tmx``)
 =================  =========================================================================
 
-All but the last two take files that are packed with gzip, bzip2 or xz. All read one line at a time.
+All but the last two take files that are packed with gzip, bzip2 or xz. None is read into memory as a whole.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import chain
 from typing import Any
 
-from isogloss.corpora.checking import ParallelText, RawPair
-from isogloss.corpora.files import PathLike, lines_of, read_lines
+import numpy as np
+
+from isogloss.corpora.blocks import PairBlock, PlainPairs, parts_of, side_by_side
+from isogloss.corpora.files import PathLike, Spans, line_blocks, read_blocks
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
 
 __all__ = ["BarPairs", "ColumnPairs", "LinePairs", "ZipPairs"]
 
 
-class LinePairs(ParallelText):
+class LinePairs(PlainPairs):
     r"""Two files of which lines with the same number are translations.
 
     Parameters
@@ -65,12 +67,12 @@ class LinePairs(ParallelText):
         """Both files and the line."""
         return f"{self.source}:{line}, {self.target}:{line}"
 
-    def raw(self) -> Iterator[RawPair]:
+    def blocks(self) -> Iterator[PairBlock]:
         """Lines of the two files."""
-        return _side_by_side(read_lines(self.source), read_lines(self.target), self.source, self.target)
+        return side_by_side(read_blocks(self.source), read_blocks(self.target), self.source, self.target)
 
 
-class ColumnPairs(ParallelText):
+class ColumnPairs(PlainPairs):
     r"""Two columns of a file of tab-separated columns.
 
     Parameters
@@ -105,19 +107,22 @@ class ColumnPairs(ParallelText):
         """The file and the line."""
         return f"{self.path}:{line}"
 
-    def raw(self) -> Iterator[RawPair]:
+    def blocks(self) -> Iterator[PairBlock]:
         """The two columns of every line."""
-        lines = enumerate(read_lines(self.path), 1)
-        i, j = self._columns(lines)
-        for number, line in lines:
-            columns = dict(enumerate(line.split(b"\t")))
-            yield number, columns.get(i), columns.get(j)
+        blocks = read_blocks(self.path)
+        start = next(blocks, Spans(b"", np.empty(0, np.int64), np.empty(0, np.int64)))
+        i, j, names = self._columns(start)
+        number = 1 + names
+        for lines in chain([start[names:]], blocks):
+            yield PairBlock(number, *parts_of(lines, b"\t", i, j))
+            number += len(lines)
 
-    def _columns(self, lines: Iterator[tuple[int, bytes]]) -> tuple[int, int]:
-        """Numbers of the two columns; where they have names, these are read off the first line."""
+    def _columns(self, start: Spans) -> tuple[int, int, int]:
+        """Numbers of the two columns, and of the lines that name them: one or none."""
         if isinstance(self.source, int) and isinstance(self.target, int):
-            return self.source, self.target
-        return self._named(next(lines, (1, b""))[1])
+            return self.source, self.target, 0
+        line = next(iter(start), None) or b""
+        return *self._named(line.rstrip(b"\r")), 1
 
     def _named(self, line: bytes) -> tuple[int, int]:
         header = line.decode("utf-8", errors="replace").split("\t")
@@ -130,7 +135,7 @@ class ColumnPairs(ParallelText):
         return header.index(str(self.source)), header.index(str(self.target))
 
 
-class BarPairs(ParallelText):
+class BarPairs(PlainPairs):
     r"""One file with ``source ||| target`` on every line, the input of fast_align.
 
     Parameters
@@ -158,14 +163,15 @@ class BarPairs(ParallelText):
         """The file and the line."""
         return f"{self.path}:{line}"
 
-    def raw(self) -> Iterator[RawPair]:
+    def blocks(self) -> Iterator[PairBlock]:
         """The two sides of every line."""
-        for number, line in enumerate(read_lines(self.path), 1):
-            source, target = _at_bars(line)
-            yield number, source, target
+        number = 1
+        for lines in read_blocks(self.path):
+            yield PairBlock(number, *parts_of(lines, b"|||", 0, 1, parts=2))
+            number += len(lines)
 
 
-class ZipPairs(ParallelText):
+class ZipPairs(PlainPairs):
     """A zip archive with one file per language, ``NAME.en`` and ``NAME.fr``, as OPUS gives for Moses.
 
     Parameters
@@ -197,15 +203,15 @@ class ZipPairs(ParallelText):
         """The archive and the line of its members."""
         return f"{self.path}[{self.source}, {self.target}]:{line}"
 
-    def raw(self) -> Iterator[RawPair]:
+    def blocks(self) -> Iterator[PairBlock]:
         """Lines of the two members."""
         try:
             with zipfile.ZipFile(self.path) as archive:
                 source, target = (self._member(archive, name) for name in (self.source, self.target))
                 with archive.open(source) as left, archive.open(target) as right:
                     names = f"{self.path}[{source}]", f"{self.path}[{target}]"
-                    sides = lines_of(left, names[0]), lines_of(right, names[1])
-                    yield from _side_by_side(*sides, *names)
+                    sides = line_blocks(left, names[0]), line_blocks(right, names[1])
+                    yield from side_by_side(*sides, *names)
         except FileNotFoundError as reason:
             raise CorpusError(f"{self.path}: there is no such file; check the path") from reason
         except (
@@ -229,23 +235,3 @@ class ZipPairs(ParallelText):
                 f"'.{wanted}', or the full name of one of {', '.join(names[:10])}"
             )
         return found[0]
-
-
-def _at_bars(line: bytes) -> tuple[bytes | None, bytes | None]:
-    parts = line.split(b"|||")
-    return (parts[0], parts[1]) if len(parts) == 2 else (None, None)
-
-
-def _side_by_side(
-    source: Iterator[bytes], target: Iterator[bytes], source_name: str, target_name: str
-) -> Iterator[RawPair]:
-    """Lines of two files; that one is shorter is known at its end, and the rest of the other is counted."""
-    for number, (left, right) in enumerate(zip_longest(source, target), 1):
-        if left is None or right is None:
-            more = number + sum(1 for _ in (target if left is None else source))
-            counts = (number - 1, more) if left is None else (more, number - 1)
-            raise CorpusError(
-                f"{source_name} has {counts[0]} lines and {target_name} has {counts[1]}; expected as many, "
-                "so that lines with the same number are translations"
-            )
-        yield number, left, right

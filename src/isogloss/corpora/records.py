@@ -15,7 +15,16 @@ from isogloss.corpora.files import PathLike, opened, read_lines
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
 
-__all__ = ["AlignedLines", "BadRecordError", "Document", "DocumentReader", "JsonLines", "ReadReport"]
+__all__ = [
+    "AlignedLines",
+    "BadRecordError",
+    "Document",
+    "DocumentReader",
+    "JsonLines",
+    "ReadReport",
+    "numbered_lines",
+    "parsed_object",
+]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -155,7 +164,7 @@ class JsonLines(DocumentReader):
         report = self.report = ReadReport()
         seen: set[str] = set()
         with opened(self.path) as file:
-            for number, line in _lines(file, self.max_bytes):
+            for number, line in numbered_lines(file, self.max_bytes):
                 place = f"{self.path}:{number}"
                 try:
                     document = _document(line, place, self.lang, self.max_bytes)
@@ -204,7 +213,7 @@ def _note(key: str, seen: set[str]) -> None:
     seen.add(key)
 
 
-def _lines(file: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
+def numbered_lines(file: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
     """Lines with something on them, with their numbers; None for one that is too long to read."""
     number = 0
     while line := file.readline(limit + 1):
@@ -220,7 +229,7 @@ def _lines(file: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
 def _document(line: bytes | None, place: str, lang: str, limit: int) -> Document:
     if line is None:
         raise BadRecordError("too long", f"the line is longer than {limit:,} bytes; raise max_bytes")
-    record = _parsed(line)
+    record = parsed_object(line)
     key = record.get("id")
     if isinstance(key, bool) or not isinstance(key, str | int) or key == "":
         said = "is missing" if "id" not in record else f"is {json.dumps(key)[:40]}"
@@ -232,7 +241,8 @@ def _document(line: bytes | None, place: str, lang: str, limit: int) -> Document
     return Document(str(key), text, str(record.get("lang") or lang), str(record.get("title") or ""), place)
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def parsed_object(line: bytes) -> dict[str, Any]:
+    """The object that a line of JSON is; BadRecordError says why it is none."""
     text = _decoded(line)
     try:
         record = json.loads(text)

@@ -7,6 +7,8 @@ _Float = NDArray[np.float64]
 _Single = NDArray[np.float32]
 _Indices = NDArray[np.int32]
 _Offsets = NDArray[np.int64]
+_Bytes = NDArray[np.uint8]
+_Numbered = tuple[_Indices, _Offsets, _Bytes]
 
 def quadratic_features(x: _Float, kind: int, out: _Float) -> None: ...
 def normalise_lexicon(
@@ -189,3 +191,53 @@ def hmm_best_paths(
     path: _Indices,
     log_probability: _Float,
 ) -> None: ...
+def count_terms(
+    text: bytes, seed: int, stem: int, gram: int, size: int, ids: _Indices, counts: _Float
+) -> int: ...
+def weigh_terms(
+    title_ids: _Indices,
+    title_counts: _Float,
+    body_ids: _Indices,
+    body_counts: _Float,
+    frequencies: _Indices,
+    total: float,
+    body_weight: float,
+    body_power: float,
+    most: int,
+    ids: _Indices,
+    weights: _Float,
+) -> int: ...
+def add_sparse(
+    a_ids: _Indices,
+    a_weights: _Float,
+    b_ids: _Indices,
+    b_weights: _Float,
+    factor: float,
+    most: int,
+    ids: _Indices,
+    weights: _Float,
+) -> int: ...
+def dot_sparse(a_ids: _Indices, a_weights: _Float, b_ids: _Indices, b_weights: _Float) -> float: ...
+def list_cluster(
+    lists: _Indices, next: NDArray[np.uint8], ids: _Indices, weights: _Float, most: int, cluster: int
+) -> None: ...
+def find_clusters(lists: _Indices, ids: _Indices, weights: _Float, most: int, clusters: _Indices) -> int: ...
+def number_pairs(
+    source: _Bytes,
+    source_starts: _Offsets,
+    source_ends: _Offsets,
+    target: _Bytes,
+    target_starts: _Offsets,
+    target_ends: _Offsets,
+    most: int,
+) -> tuple[_Offsets, _Numbered, _Numbered]: ...
+def part_spans(
+    text: _Bytes,
+    starts: _Offsets,
+    ends: _Offsets,
+    separator: _Bytes,
+    first: int,
+    second: int,
+    parts: int,
+) -> tuple[_Offsets, _Offsets, _Offsets, _Offsets]: ...
+def link_lines(offsets: _Offsets, source: _Indices, target: _Indices, first: int) -> _Bytes: ...

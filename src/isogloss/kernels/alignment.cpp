@@ -24,7 +24,8 @@ namespace {
 
 using namespace isogloss;
 
-constexpr i64 kBlock = 256;
+constexpr i64 kBlock = 128;  // sentences; what is found of them stays near the processor
+constexpr i64 kAhead = 32;   // cells whose sums are asked for ahead of their turn
 
 enum Kind { kUniform = 0, kTable = 1, kJumps = 2 };
 enum Agreement { kNone = 0, kProduct = 1, kMutual = 2 };
@@ -40,48 +41,80 @@ struct Side {
     double *scalars = nullptr;     // jumped, jumped * log norm, drifted, drifted * log n, log-likelihood, NULL
 };
 
+// Where the weights of jumps to the positions of a sentence begin, from position i of it or from before it (-1).
+i64 jumps_from(const Side &side, const i32 *words, i64 i) {
+    const i64 c = i < 0 ? side.classes : side.class_of[words[i]];
+    return c * (2 * side.reach + 1) + side.reach - i;
+}
+
 // Transition rows (1 - uniform) w[k - i] / Z_i + uniform / n, and the start as a jump from before the first.
+ISOGLOSS_CLONES
 void fill_transitions(const Side &side, const i32 *words, float uniform, Lattice &l) {
-    const i64 width = 2 * side.reach + 1;
+    const float rest = uniform / static_cast<float>(l.n);
+    for (i64 k = 0; k < l.n; ++k) std::fill_n(l.columns.data() + k * l.stride + l.n, l.stride - l.n, 0.0f);
     for (i64 i = -1; i < l.n; ++i) {
-        const i64 c = i < 0 ? side.classes : side.class_of[words[i]];
-        const float *w = side.jumps + c * width + side.reach - i;
-        float *row = i < 0 ? l.start.data() : l.rows.data() + i * l.stride;
-        float sum = 0;
+        const float *__restrict w = side.jumps + jumps_from(side, words, i);
+        float *__restrict row = i < 0 ? l.start.data() : l.rows.data() + i * l.stride, sum = 0;
+#pragma omp simd reduction(+ : sum)
         for (i64 k = 0; k < l.n; ++k) sum += w[k];
         l.norm[i + 1] = sum;
-        const float scale = (1 - uniform) / sum, rest = uniform / static_cast<float>(l.n);
+        const float scale = (1 - uniform) / sum;
         for (i64 k = 0; k < l.n; ++k) row[k] = scale * w[k] + rest;
         for (i64 k = l.n; k < l.stride; ++k) row[k] = 0;
+        if (i >= 0)
+            for (i64 k = 0; k < l.n; ++k) l.columns[k * l.stride + i] = row[k];
     }
 }
 
-// Expected jumps of one sentence: the part that is not the uniform one, what it reaches, and its normaliser.
-void add_jumps(const Side &side, const i32 *words, float uniform, i64 n, i64 stride, const float *norm,
-               const float *began, const float *crossed) {
-    const i64 width = 2 * side.reach + 1;
-    const double rest = uniform / static_cast<double>(n);
-    for (i64 i = -1; i < n; ++i) {
-        const i64 c = i < 0 ? side.classes : side.class_of[words[i]];
-        const float *w = side.jumps + c * width + side.reach - i;
-        const float *mass = i < 0 ? began : crossed + i * stride;
-        double *count = side.jump_counts + c * width + side.reach - i;
-        const double z = norm[i + 1], scale = (1 - uniform) / z;
-        double jumped = 0, drifted = 0;
-        for (i64 k = 0; k < n; ++k) {
-            const double jump = scale * w[k], m = mass[k] * (jump / (jump + rest));
-            count[k] += m;
-            jumped += m;
-            drifted += mass[k] - m;
-        }
-        double *reached = side.reached + c * (width + 1) + side.reach - i;
-        reached[0] += jumped / z;
-        reached[n] -= jumped / z;
-        side.scalars[0] += jumped;
-        side.scalars[1] += jumped * std::log(z);
-        side.scalars[2] += drifted;
-        side.scalars[3] += drifted * std::log(static_cast<double>(n));
+// Expected jumps of one sentence, from before it and from each position: the part that is not the uniform one. Gives
+// the expected number of uniform ones.
+ISOGLOSS_CLONES
+double share_jumps(const Side &side, const i32 *words, float uniform, const Lattice &l, float *jumped) {
+    const float rest = uniform / static_cast<float>(l.n);
+    double drifted = 0;
+    for (i64 i = -1; i < l.n; ++i, jumped += l.n) {
+        const float *__restrict w = side.jumps + jumps_from(side, words, i), scale = (1 - uniform) / l.norm[i + 1];
+        const float *__restrict met = l.met.data() + std::max(i, i64{0}) * l.stride, *__restrict began = l.began.data();
+        float *__restrict out = jumped, sum = 0;
+        if (i < 0)
+#pragma omp simd reduction(+ : sum)
+            for (i64 k = 0; k < l.n; ++k) {
+                const float jump = scale * w[k], both = began[k] / (jump + rest);
+                out[k] = both * jump;
+                sum += both;
+            }
+        else
+#pragma omp simd reduction(+ : sum)
+            for (i64 k = 0; k < l.n; ++k) {
+                out[k] = met[k] * (scale * w[k]);
+                sum += met[k];
+            }
+        drifted += rest * sum;
     }
+    return drifted;
+}
+
+// Adds them up, with what each could have reached over its normaliser; logarithms are for the bound alone.
+ISOGLOSS_CLONES
+void add_jumps(const Side &side, const i32 *words, i64 n, const float *norm, const float *__restrict jumped,
+               double drifted, bool bound) {
+    const i64 width = 2 * side.reach + 1;
+    for (i64 i = -1; i < n; ++i, jumped += n) {
+        const i64 at = jumps_from(side, words, i);
+        const i64 c = at / width;  // the class; rows of `reached` have one place more
+        double *__restrict count = side.jump_counts + at, *reached = side.reached + at + c, sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (i64 k = 0; k < n; ++k) {
+            count[k] += jumped[k];
+            sum += jumped[k];
+        }
+        reached[0] += sum / norm[i + 1];
+        reached[n] -= sum / norm[i + 1];
+        side.scalars[0] += sum;
+        if (bound) side.scalars[1] += sum * std::log(static_cast<double>(norm[i + 1]));
+    }
+    side.scalars[2] += drifted;
+    if (bound) side.scalars[3] += drifted * std::log(static_cast<double>(n));
 }
 
 // The sentences, their lexicon and how they are to be read.
@@ -99,6 +132,7 @@ struct Task {
     i64 n_target(i64 s) const { return target_offsets[s + 1] - target_offsets[s]; }
     const i32 *source_of(i64 s) const { return source + source_offsets[s]; }
     const i32 *target_of(i64 s) const { return target + target_offsets[s]; }
+    const i32 *from(i64 s, bool forward) const { return forward ? source_of(s) : target_of(s); }
     const float *table(const Side &side, i64 s) const {
         return kind == kTable ? side.table + table_offsets[s] : nullptr;
     }
@@ -108,6 +142,13 @@ struct Task {
         return out;
     }
 };
+
+// Asks for the lexicon of a sentence whose turn comes next.
+void ask_for_lexicon(const Task &task, i64 s) {
+    if (s >= task.sentences) return;
+    for (i64 k = task.cells[s]; k < task.cells[s + 1]; ++k)
+        if (task.slots[k] >= 0) ISOGLOSS_PREFETCH(task.lexicon + 2 * i64{task.slots[k]}, 0);
+}
 
 void read_lexicon(const Task &task, i64 s, Lattice &f, Lattice &b) {
     const i64 I = task.n_source(s), J = task.n_target(s);
@@ -127,39 +168,50 @@ void read_lexicon(const Task &task, i64 s, Lattice &f, Lattice &b) {
     for (i64 i = 0; i < I; ++i) b.null_emission[i] = task.backward.null[task.source_of(s)[i]];
 }
 
-double explain(const Task &task, i64 s, bool forward, Lattice &l) {
+// What is wanted of one reading of a sentence.
+struct Reading {
+    bool again;  // with emissions that have changed, and nothing else
+    bool jumps;
+};
+
+double explain(const Task &task, i64 s, bool forward, Lattice &l, Reading reading) {
     const Side &side = forward ? task.forward : task.backward;
     if (task.kind == kJumps) {
-        fill_transitions(side, forward ? task.source_of(s) : task.target_of(s), task.uniform, l);
-        return forward_backward(l, task.null);
+        if (!reading.again) fill_transitions(side, task.from(s, forward), task.uniform, l);
+        const double log_likelihood = go_forward(l, task.null);
+        go_backward(l, task.null, reading.jumps);
+        return log_likelihood;
     }
     const i64 J = task.n_target(s);
     return independent(l, task.null, task.table(side, s), forward ? J : 1, forward ? 1 : J);
 }
 
 // Posteriors of both directions; the log-likelihoods are those of the directions on their own.
-void explain_both(const Task &task, i64 s, Lattice &f, Lattice &b, double *log_likelihood) {
+void explain_both(const Task &task, i64 s, Lattice &f, Lattice &b, bool jumps, double *log_likelihood) {
+    const bool twice = task.agreement == kMutual;
     read_lexicon(task, s, f, b);
-    log_likelihood[0] = explain(task, s, true, f);
-    log_likelihood[1] = explain(task, s, false, b);
-    if (task.agreement != kMutual) return;
+    log_likelihood[0] = explain(task, s, true, f, {false, jumps && !twice});
+    log_likelihood[1] = explain(task, s, false, b, {false, jumps && !twice});
+    if (!twice) return;
     weigh(f, b);
     weigh(b, f);
-    explain(task, s, true, f);
-    explain(task, s, false, b);
+    explain(task, s, true, f, {true, jumps});
+    explain(task, s, false, b, {true, jumps});
 }
 
 // What phase one leaves of one sentence for phase two.
 struct Found {
-    double log_likelihood[2];
-    std::vector<float> links[2], null[2], crossed[2], began[2], norm[2];
+    double log_likelihood[2], drifted[2];
+    std::vector<float> links[2], null[2], jumped[2], norm[2];
 
-    void keep(const Lattice &l, int direction, bool jumps) {
-        null[direction].assign(l.null_posterior.begin(), l.null_posterior.begin() + l.steps);
-        if (!jumps) return;
-        crossed[direction].assign(l.crossed.begin(), l.crossed.begin() + l.n * l.stride);
-        began[direction].assign(l.began.begin(), l.began.begin() + l.stride);
-        norm[direction].assign(l.norm.begin(), l.norm.begin() + l.n + 1);
+    void keep(const Task &task, i64 s, const Lattice &l, bool forward) {
+        const int d = forward ? 0 : 1;
+        null[d].assign(l.null_posterior.begin(), l.null_posterior.begin() + l.steps);
+        if (task.kind != kJumps) return;
+        norm[d].assign(l.norm.begin(), l.norm.begin() + l.n + 1);
+        jumped[d].resize((l.n + 1) * l.n);
+        const Side &side = forward ? task.forward : task.backward;
+        drifted[d] = share_jumps(side, task.from(s, forward), task.uniform, l, jumped[d].data());
     }
 };
 
@@ -179,18 +231,17 @@ void find(const Task &task, i64 s, Lattice &f, Lattice &b, Found &found) {
     const i64 cells = task.cells[s + 1] - task.cells[s];
     for (int d = 0; d < 2; ++d) found.links[d].resize(cells);
     if (cells == 0) return;
-    explain_both(task, s, f, b, found.log_likelihood);
+    explain_both(task, s, f, b, task.kind == kJumps, found.log_likelihood);
     keep_links(f, b, task.agreement, found.links[0].data(), found.links[1].data());
-    found.keep(f, 0, task.kind == kJumps);
-    found.keep(b, 1, task.kind == kJumps);
+    found.keep(task, s, f, true);
+    found.keep(task, s, b, false);
 }
 
 // Sums that belong to one direction alone; one thread does them all, in order.
 void add_side(const Task &task, i64 s, int direction, const Found &found) {
     if (task.cells[s + 1] == task.cells[s]) return;
     const Side &side = direction == 0 ? task.forward : task.backward;
-    const i32 *from = direction == 0 ? task.source_of(s) : task.target_of(s);
-    const i32 *to = direction == 0 ? task.target_of(s) : task.source_of(s);
+    const i32 *from = task.from(s, direction == 0), *to = task.from(s, direction == 1);
     const i64 n = direction == 0 ? task.n_source(s) : task.n_target(s);
     side.scalars[4] += found.log_likelihood[direction];
     for (std::size_t j = 0; j < found.null[direction].size(); ++j) {
@@ -198,8 +249,8 @@ void add_side(const Task &task, i64 s, int direction, const Found &found) {
         side.scalars[5] += found.null[direction][j];
     }
     if (task.kind == kJumps)
-        add_jumps(side, from, task.uniform, n, padded(n), found.norm[direction].data(),
-                  found.began[direction].data(), found.crossed[direction].data());
+        add_jumps(side, from, n, found.norm[direction].data(), found.jumped[direction].data(),
+                  found.drifted[direction], task.agreement == kNone);
     if (task.kind == kUniform) {
         double words = static_cast<double>(found.null[direction].size());
         if (task.null >= 0) {
@@ -218,8 +269,9 @@ void add_side(const Task &task, i64 s, int direction, const Found &found) {
 void add_links(const Task &task, i64 s, const Found &found, int id, int threads, double *counts) {
     const i32 *slot = task.slots + task.cells[s];
     const float *f = found.links[0].data(), *b = found.links[1].data();
-    const i64 cells = static_cast<i64>(found.links[0].size());
+    const i64 cells = static_cast<i64>(found.links[0].size()), all = task.cells[task.sentences] - task.cells[s];
     for (i64 k = 0; k < cells; ++k) {
+        if (k + kAhead < all && slot[k + kAhead] >= 0) ISOGLOSS_PREFETCH(counts + 2 * i64{slot[k + kAhead]}, 1);
         if (slot[k] < 0 || (threads > 1 && (slot[k] >> 3) % threads != id)) continue;
         counts[2 * i64{slot[k]}] += f[k];
         counts[2 * i64{slot[k]} + 1] += b[k];
@@ -237,7 +289,10 @@ void expect(const Task &task, int threads, double *counts) {
         b.reserve(longest);
         for (i64 first = 0; first < task.sentences; first += kBlock) {
             const i64 end = std::min(task.sentences, first + kBlock);
-            for (i64 s; (s = first + next.fetch_add(1)) < end;) find(task, s, f, b, found[s - first]);
+            for (i64 s; (s = first + next.fetch_add(1)) < end;) {
+                ask_for_lexicon(task, s + threads);
+                find(task, s, f, b, found[s - first]);
+            }
             barrier.wait();
             if (id == 0) next.store(0);
             for (i64 s = first; s < end; ++s) {
@@ -262,7 +317,8 @@ void each_sentence(const Task &task, int threads, Visit &&visit) {
         double log_likelihood[2];
         for (i64 s; (s = next.fetch_add(1)) < task.sentences;) {
             if (task.cells[s + 1] == task.cells[s]) continue;
-            explain_both(task, s, f, b, log_likelihood);
+            ask_for_lexicon(task, s + threads);
+            explain_both(task, s, f, b, false, log_likelihood);
             visit(s, f, b);
         }
     });

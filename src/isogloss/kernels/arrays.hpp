@@ -4,6 +4,8 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace isogloss {
 
@@ -24,6 +26,14 @@ using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 T fixed(nb::handle value) {
     return nb::cast<T>(value, false);
+}
+
+// An array that owns what the loop has gathered.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T> &&values) {
+    auto *kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 }  // namespace isogloss

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "packs.hpp"
 #include "simd.hpp"
 
 namespace {
@@ -17,17 +18,17 @@ constexpr float kDoubt = 1e-3f;   // how far one direction's certainty can rule 
 
 inline i64 padded(i64 n) { return (n + 7) & ~i64{7}; }
 
-// Scratch for one direction of one sentence pair: `n` states, `steps` words to explain.
+// Scratch for one direction of one sentence pair: `n` states, `steps` words to explain. Rows are padded with zeros to
+// `stride`; `columns` are `rows` transposed.
 struct Lattice {
     i64 n = 0, steps = 0, stride = 0;
-    std::vector<float> emission, posterior, alpha, rows, start, null_emission, null_posterior, crossed, began;
-    std::vector<float> x, y, beta, scale, norm;
+    std::vector<float> emission, posterior, alpha, at, reach, rows, columns, start, null_emission, null_posterior;
+    std::vector<float> met, began, y, beta, scale, hold, norm;
 
     void reserve(i64 longest) {
         const i64 m = padded(longest);
-        for (auto *square : {&emission, &posterior, &rows, &crossed}) square->resize(m * m);
-        alpha.resize(2 * m * m);
-        for (auto *line : {&start, &null_emission, &null_posterior, &began, &x, &y, &beta, &scale}) line->resize(m);
+        for (auto *square : {&emission, &posterior, &alpha, &at, &reach, &rows, &columns, &met}) square->resize(m * m);
+        for (auto *line : {&start, &null_emission, &null_posterior, &began, &y, &beta, &scale, &hold}) line->resize(m);
         norm.resize(m + 1);
     }
     void shape(i64 states, i64 words) {
@@ -37,85 +38,86 @@ struct Lattice {
     }
 };
 
-ISOGLOSS_CLONES
-double forward_backward(Lattice &l, float null) {
-    const i64 n = l.n, st = l.stride, steps = l.steps;
-    float *__restrict x = l.x.data(), *__restrict y = l.y.data(), *__restrict beta = l.beta.data();
-    const float *en = l.null_emission.data();
-    const float stay = 1 - null;
-    double log_likelihood = 0;
-    for (i64 j = 0; j < steps; ++j) {
-        float *__restrict word = l.alpha.data() + j * 2 * st, *__restrict none = word + st;
-        const float *__restrict e = l.emission.data() + j * st;
-        const float from_null = null * en[j];
-        if (j == 0) {
-            for (i64 i = 0; i < st; ++i) y[i] = x[i] = l.start[i];
-        } else {
-            const float *__restrict before = word - 2 * st;
-            for (i64 i = 0; i < st; ++i) {
-                x[i] = before[i] + before[st + i];
-                y[i] = 0;
-            }
-            for (i64 i = 0; i < n; ++i) {
-                const float xi = x[i], *__restrict row = l.rows.data() + i * st;
-                for (i64 k = 0; k < st; ++k) y[k] += xi * row[k];
-            }
-        }
-        float sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (i64 i = 0; i < st; ++i) {
-            word[i] = stay * y[i] * e[i];
-            none[i] = from_null * x[i];
-            sum += word[i] + none[i];
-        }
-        if (!(sum > kTiny)) {
-            for (i64 i = 0; i < st; ++i) {
-                word[i] = 0;
-                none[i] = kTiny * x[i];
-            }
-            sum = kTiny;
-        }
-        const float scale = 1 / sum;
-        l.scale[j] = scale;
-        log_likelihood += std::log(static_cast<double>(sum));
-        for (i64 i = 0; i < 2 * st; ++i) word[i] *= scale;
+// A product of many probabilities as a logarithm, taken now and then.
+class LogProduct {
+  public:
+    void multiply(double factor) {
+        product_ *= factor;
+        if (product_ < 1e-200) flush();
     }
-    std::fill(l.crossed.begin(), l.crossed.begin() + n * st, 0.0f);
-    for (i64 i = 0; i < st; ++i) beta[i] = 1;
-    for (i64 j = steps - 1; j >= 0; --j) {
-        const float *__restrict word = l.alpha.data() + j * 2 * st, *__restrict none = word + st;
-        float *__restrict g = l.posterior.data() + j * st;
+    double log() {
+        flush();
+        return sum_;
+    }
+
+  private:
+    void flush() {
+        sum_ += std::log(product_);
+        product_ = 1;
+    }
+    double sum_ = 0, product_ = 1;
+};
+
+// Before word j the chain is `at` some position; it goes on by `rows` and explains the word, or NULL does and it stays.
+ISOGLOSS_CLONES
+double go_forward(Lattice &l, float null) {
+    const i64 n = l.n, st = l.stride, steps = l.steps;
+    float *__restrict y = l.y.data();
+    LogProduct likelihood;
+    std::copy_n(l.start.data(), st, l.at.data());
+    for (i64 j = 0; j < steps; ++j) {
+        float *__restrict at = l.at.data() + j * st, *__restrict word = l.alpha.data() + j * st;
+        const float *__restrict e = l.emission.data() + j * st;
+        const float from_null = null * l.null_emission[j];
+        if (j == 0)
+            std::copy_n(at, st, y);
+        else
+            product(at, st, 1, 1, l.rows.data(), n, st, y, false);
+        float sum = 0, still = 0;
+#pragma omp simd reduction(+ : sum, still)
+        for (i64 i = 0; i < st; ++i) {
+            word[i] = (1 - null) * y[i] * e[i];
+            sum += word[i];
+            still += at[i];
+        }
+        sum += from_null * still;
+        const bool unexplained = !(sum > kTiny);
+        l.scale[j] = unexplained ? 0 : 1 / sum;
+        l.hold[j] = unexplained ? 1 : from_null * l.scale[j];
+        likelihood.multiply(unexplained ? kTiny : sum);
+        for (i64 i = 0; i < st; ++i) word[i] *= l.scale[j];
+        if (j + 1 < steps)
+            for (i64 i = 0; i < st; ++i) at[st + i] = word[i] + l.hold[j] * at[i];
+    }
+    return likelihood.log();
+}
+
+// Posteriors; and for jumps what `met` at both ends of each, to be multiplied with its probability.
+ISOGLOSS_CLONES
+void go_backward(Lattice &l, float null, bool jumps) {
+    const i64 n = l.n, st = l.stride;
+    float *__restrict y = l.y.data(), *__restrict beta = l.beta.data();
+    std::fill_n(beta, st, 1.0f);
+    for (i64 j = l.steps - 1; j >= 0; --j) {
+        const float *__restrict word = l.alpha.data() + j * st, *__restrict at = l.at.data() + j * st;
+        const float *__restrict e = l.emission.data() + j * st;
+        float *__restrict g = l.posterior.data() + j * st, *__restrict reach = l.reach.data() + j * st;
+        const float into = (1 - null) * l.scale[j], hold = l.hold[j];
         float nothing = 0;
 #pragma omp simd reduction(+ : nothing)
         for (i64 i = 0; i < st; ++i) {
             g[i] = word[i] * beta[i];
-            nothing += none[i] * beta[i];
+            nothing += at[i] * beta[i];
+            reach[i] = into * e[i] * beta[i];
         }
-        l.null_posterior[j] = nothing;
-        if (j == 0) {
-            for (i64 i = 0; i < st; ++i) l.began[i] = g[i] + none[i] * beta[i];
-            break;
-        }
-        const float *__restrict before = word - 2 * st, *__restrict e = l.emission.data() + j * st;
-        const bool unexplained = l.scale[j] * kTiny >= 1;
-        const float into = unexplained ? 0 : stay * l.scale[j];
-        const float hold = unexplained ? 1 : null * en[j] * l.scale[j];
-        for (i64 k = 0; k < st; ++k) y[k] = into * e[k] * beta[k];
-        for (i64 i = 0; i < n; ++i) {
-            const float *__restrict row = l.rows.data() + i * st;
-            float *__restrict c = l.crossed.data() + i * st;
-            const float from = before[i] + before[st + i];
-            float sum = 0;
-#pragma omp simd reduction(+ : sum)
-            for (i64 k = 0; k < st; ++k) {
-                const float v = row[k] * y[k];
-                sum += v;
-                c[k] += from * v;
-            }
-            beta[i] = sum + hold * beta[i];
-        }
+        l.null_posterior[j] = hold * nothing;
+        if (j == 0) break;
+        product(reach, st, 1, 1, l.columns.data(), n, st, y, false);
+        for (i64 i = 0; i < st; ++i) beta[i] = y[i] + hold * beta[i];
     }
-    return log_likelihood;
+    if (!jumps) return;
+    for (i64 i = 0; i < st; ++i) l.began[i] = l.posterior[i] + l.hold[0] * l.at[i] * beta[i];
+    product(l.at.data() + st, 1, st, n, l.reach.data() + st, l.steps - 1, st, l.met.data(), false);
 }
 
 // The best path of max-product; out[j] is the state of step j, or -1 for NULL.
@@ -171,24 +173,28 @@ void best_each(const Lattice &l, i32 *out) {
 
 // Each word on its own: uniform over positions, or by a table whose cell (state, step) is given. With a negative
 // chance of NULL, NULL is one more position.
+ISOGLOSS_CLONES
 double independent(Lattice &l, float null, const float *table, i64 state_step, i64 step_step) {
     if (null < 0) null = 1 / static_cast<float>(l.n + 1);
     const float even = (1 - null) / static_cast<float>(l.n);
-    double log_likelihood = 0;
+    LogProduct likelihood;
     for (i64 j = 0; j < l.steps; ++j) {
-        float *g = l.posterior.data() + j * l.stride, sum = null * l.null_emission[j];
-        const float *e = l.emission.data() + j * l.stride;
-        for (i64 i = 0; i < l.n; ++i) {
-            const float place = table ? (1 - null) * table[i * state_step + j * step_step] : even;
-            sum += g[i] = place * e[i];
-        }
+        float *__restrict g = l.posterior.data() + j * l.stride;
+        const float *__restrict e = l.emission.data() + j * l.stride, from_null = null * l.null_emission[j];
+        float sum = 0;
+        if (table)
+            for (i64 i = 0; i < l.n; ++i) sum += g[i] = (1 - null) * table[i * state_step + j * step_step] * e[i];
+        else
+#pragma omp simd reduction(+ : sum)
+            for (i64 i = 0; i < l.stride; ++i) sum += g[i] = even * e[i];
+        sum += from_null;
         const bool unexplained = !(sum > kTiny);
         const float scale = unexplained ? 0 : 1 / sum;
-        log_likelihood += std::log(static_cast<double>(unexplained ? kTiny : sum));
+        likelihood.multiply(unexplained ? kTiny : sum);
         for (i64 i = 0; i < l.n; ++i) g[i] *= scale;
-        l.null_posterior[j] = unexplained ? 1 : null * l.null_emission[j] * scale;
+        l.null_posterior[j] = unexplained ? 1 : from_null * scale;
     }
-    return log_likelihood;
+    return likelihood.log();
 }
 
 // Let each direction weigh the other's links by its own posterior, NULL by the chance of no link at all.

@@ -10,8 +10,10 @@ void bind_hmm(nb::module_ &m);
 void bind_lexicon(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
+void bind_postings(nb::module_ &m);
 void bind_rounded(nb::module_ &m);
 void bind_topk(nb::module_ &m);
+void bind_words(nb::module_ &m);
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled loops of isogloss.";
@@ -22,6 +24,8 @@ NB_MODULE(_kernels, m) {
     bind_lexicon(m);
     bind_mixture(m);
     bind_pairs(m);
+    bind_postings(m);
     bind_rounded(m);
     bind_topk(m);
+    bind_words(m);
 }

@@ -15,13 +15,6 @@ namespace {
 
 using namespace isogloss;
 
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T> &&values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
-
 // Where each source word occurs: sentence and position, word by word.
 struct Occurrences {
     std::vector<i64> start;

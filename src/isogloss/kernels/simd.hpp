@@ -1,4 +1,4 @@
-// Loops over doubles, compiled once per instruction set where the compiler can.
+// Loops compiled once per instruction set, and memory asked for ahead of its use, where the compiler can.
 #pragma once
 #include <cstddef>
 
@@ -6,4 +6,10 @@
 #define ISOGLOSS_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define ISOGLOSS_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define ISOGLOSS_PREFETCH(address, write) __builtin_prefetch(address, write)
+#else
+#define ISOGLOSS_PREFETCH(address, write) static_cast<void>(address)
 #endif

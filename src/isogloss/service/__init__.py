@@ -1,1 +1,27 @@
-"""The service: events, similarity and search over HTTP, for programs and for people."""
+"""The service: events, similarity and search over HTTP, for programs and for people.
+
+================  ====================================================================
+``settings``      one file, every value with a name, a default and a sentence
+``app``           the application around a store
+``server``        the application on an address
+``routes``        the API, by what it is about
+``records``       articles, events and errors as types; ``shapes`` has the others
+``client``        the API as methods; ``transport`` sends its requests
+``guard``         what every request must pass; ``bodies`` looks at JSON before it is parsed
+``access``        who may do what; ``tokens`` and ``rates`` are what it decides by
+``errors``        one shape for everything that goes wrong
+``writing``       articles of many requests in one commit
+``worker``        from the journal to events, while the service runs
+``backlog``       how far events are behind
+``changes``       new and changed events as they come
+``models``        what answers about meaning are made with; ``words`` are dictionaries
+``comparing``     two texts, and topics
+``neighbours``    articles near a text
+``search``        events by free text; ``titles`` finds them by names
+``lookups``       small questions to the store
+``metrics``       figures for Prometheus
+``parts``         all of these together
+================  ====================================================================
+"""
+
+__all__: list[str] = []

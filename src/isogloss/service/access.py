@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
 
 from isogloss.exceptions import SettingsError
 from isogloss.service.errors import ServiceError
@@ -47,6 +48,7 @@ class Access:
             kind, _, token = given.partition(" ")
             found = who_has(self.store, token.strip()) if kind.lower() == "bearer" else None
             if found is None:
+                self.pay(request, NOBODY, self.reads, 1.0)
                 raise ServiceError(401, "the token is unknown, expired or revoked", _CHALLENGE)
             return found
         if self._at_home():
@@ -96,8 +98,16 @@ def check_exposure(settings: Settings, store: Store) -> None:
         )
 
 
-def _needs(scope: str) -> Callable[[Request], Holder]:
-    def check(request: Request) -> Holder:
+_BEARER = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="A token of `POST /tokens`. Without one, everything is allowed on an address of this machine "
+    "as long as there is no token at all, and elsewhere reading is, unless that is switched off.",
+)
+
+
+def _needs(scope: str) -> Callable[..., Holder]:
+    def check(request: Request, _: Annotated[object, Security(_BEARER)]) -> Holder:
         access: Access = request.app.state.access
         return access.need(request, scope)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -54,7 +55,11 @@ class ServiceError(Exception):
 
 
 class ErrorAnswer(JSONResponse):
-    """The answer that tells of an error."""
+    """The answer that tells of an error; characters that no text may have are replaced."""
+
+    def render(self, content: Any) -> bytes:
+        """The shape as JSON."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def answer(status: int, message: str, headers: Mapping[str, str] | None = None, **more: Any) -> ErrorAnswer:
@@ -93,12 +98,12 @@ async def _invalid(_: Request, error: Exception) -> ErrorAnswer:
     return answer(422, f"the request is not as it should be: {said}", fields=fields)
 
 
-async def _ours(_: Request, error: Exception) -> ErrorAnswer:
+async def _ours(request: Request, error: Exception) -> ErrorAnswer:
     if isinstance(error, StoreFullError):
         return answer(507, "the store has no room left; nothing was written, reading goes on")
     if isinstance(error, StoreBusyError):
         return answer(503, "the store is busy; nothing was written, try again", {"Retry-After": "1"})
-    return answer(400, str(error))
+    return await _unforeseen(request, error)
 
 
 async def _unforeseen(request: Request, error: Exception) -> ErrorAnswer:

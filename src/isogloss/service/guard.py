@@ -6,6 +6,7 @@ reason, at a cost that does not grow with what was sent.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -13,14 +14,24 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from isogloss.service.bodies import outline
 from isogloss.service.errors import answer
 
-__all__ = ["Guard", "depth_of"]
+__all__ = ["Guard"]
 
 MAX_DEPTH = 32
+MAX_VALUES = 100_000
+"""Numbers, texts, lists and objects in one body of JSON."""
+
+HELD = 8
+"""Bodies of the largest size that are held at the same time, by all requests together."""
+
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 ALWAYS = frozenset({"/api/v1/health"})
 """Paths that answer even when nothing else does."""
+
+UNCOUNTED = ALWAYS | {"/api/v1/changes"}
+"""Paths that do not count as requests at the same time; streams have a bound of their own."""
 
 HEADERS = {
     "content-security-policy": (
@@ -32,7 +43,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+Refusal = tuple[int, str, dict[str, str]]
 
 
 class Guard:
@@ -44,6 +55,8 @@ class Guard:
         What is guarded.
     body_bytes : int
         Largest body.
+    body_seconds : float
+        Time that a body may take to arrive.
     concurrent : int
         Requests at the same time; streams of events do not count.
     hosts : iterable of str
@@ -51,11 +64,13 @@ class Guard:
         browser here. ``*`` allows all.
     """
 
-    def __init__(self, app: ASGIApp, *, body_bytes: int, concurrent: int, hosts: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, *, body_bytes: int, body_seconds: float, concurrent: int, hosts: Iterable[str]
+    ) -> None:
         self.app = app
-        self.body_bytes, self.concurrent = body_bytes, concurrent
+        self.body_bytes, self.body_seconds, self.concurrent = body_bytes, body_seconds, concurrent
         self.hosts = frozenset(hosts)
-        self.active = 0
+        self.active = self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Turn a request away, or hand it on."""
@@ -67,81 +82,86 @@ class Guard:
         if refused is not None:
             await answer(*refused)(scope, receive, _with_headers(send))
             return
-        counts = scope["path"] not in ALWAYS and not scope["path"].endswith("/changes")
+        counts = scope["path"] not in UNCOUNTED
         self.active += counts
         try:
-            await self._pass_on(scope, headers, receive, _with_headers(send))
+            await self._pass_on(scope, receive, _with_headers(send))
         finally:
             self.active -= counts
 
-    def _refused(
-        self, scope: Scope, headers: Headers
-    ) -> tuple[int, str] | tuple[int, str, dict[str, str]] | None:
+    def _refused(self, scope: Scope, headers: Headers) -> Refusal | None:
         """Why a request is turned away before its body is read."""
         if not self._known(headers.get("host", "")):
-            return 400, "the Host header names another host than this service goes by"
+            return 400, "the Host header names another host than this service goes by; see server.names", {}
         if scope["path"] not in ALWAYS and self.active >= self.concurrent:
             return 503, f"more than {self.concurrent} requests at once; try again", {"Retry-After": "1"}
         if scope["method"] not in SAFE and _from_elsewhere(headers):
-            return 403, "a page of another site may not write here"
-        if int(_number(headers.get("content-length", "0"))) > self.body_bytes:
-            return 413, f"the body is larger than {self.body_bytes:,} bytes; send less at a time"
+            return 403, "a page of another site may not write here", {}
+        if _number(headers.get("content-length", "0")) > self.body_bytes:
+            return self._too_large()
         return None
+
+    def _too_large(self) -> Refusal:
+        return 413, f"the body is larger than {self.body_bytes:,} bytes; send less at a time", {}
 
     def _known(self, host: str) -> bool:
         name = re.sub(r":\d*$", "", host).strip("[]").lower()
         return "*" in self.hosts or name in self.hosts
 
-    async def _pass_on(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on, with its whole body where it has one."""
         if scope["method"] in SAFE:
             await self.app(scope, receive, send)
             return
-        body = await self._body(receive)
-        if body is None:
-            too_large = answer(413, f"the body is larger than {self.body_bytes:,} bytes; send less at a time")
-            await too_large(scope, receive, send)
-        elif "json" in headers.get("content-type", "json") and depth_of(body) > MAX_DEPTH:
-            await answer(400, f"the JSON is nested deeper than {MAX_DEPTH}; send it flat")(
-                scope, receive, send
-            )
-        else:
-            await self.app(scope, _replay(body, receive), send)
+        parts: list[bytes] = []
+        try:
+            refused = await self._read(receive, parts)
+            body = b"".join(parts)
+            refused = refused or _outgrown(body)
+            if refused is None:
+                await self.app(scope, _replay(body, receive), send)
+            elif refused is not _GONE:
+                await answer(*refused)(scope, receive, send)
+        finally:
+            self.held -= sum(map(len, parts))
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        """The body, or None when it is too large, of which no more is read."""
-        parts, size = [], 0
-        while True:
+    async def _read(self, receive: Receive, parts: list[bytes]) -> Refusal | None:
+        """Read a body into parts; why not, where that ends too soon."""
+        try:
+            async with asyncio.timeout(self.body_seconds):
+                return await self._read_parts(receive, parts)
+        except TimeoutError:
+            said = f"the body took longer than {self.body_seconds:g} s to arrive; send less at a time"
+            return 408, said, {"Connection": "close"}
+
+    async def _read_parts(self, receive: Receive, parts: list[bytes]) -> Refusal | None:
+        size, more = 0, True
+        while more:
             message = await receive()
-            part = message.get("body", b"")
+            if message["type"] != "http.request":
+                return _GONE
+            part, more = message.get("body", b""), message.get("more_body", False)
             size += len(part)
             if size > self.body_bytes:
-                return None
+                return self._too_large()
+            if self.held + len(part) > HELD * self.body_bytes:
+                return 503, "too many large bodies at once; try again", {"Retry-After": "1"}
+            self.held += len(part)
             parts.append(part)
-            if message["type"] != "http.request" or not message.get("more_body", False):
-                return b"".join(parts)
+        return None
 
 
-def depth_of(body: bytes) -> int:
-    """How deeply JSON is nested, without parsing it.
+_GONE: Refusal = (0, "nobody is there to be answered", {})
 
-    Examples
-    --------
-    >>> depth_of(b'{"a": [1, {"b": "[[["}]}')
-    3
-    """
-    depth = deepest = 0
-    for match in _STRING_OR_BRACKET.finditer(body):
-        first = match.group()[:1]
-        if first in b"[{":
-            depth += 1
-            if depth > deepest:
-                deepest = depth
-                if deepest > MAX_DEPTH:
-                    break
-        elif first in b"]}":
-            depth -= 1
-    return deepest
+
+def _outgrown(body: bytes) -> Refusal | None:
+    """Why JSON is not parsed."""
+    depth, values = outline(body)
+    if depth > MAX_DEPTH:
+        return 400, f"the JSON is nested deeper than {MAX_DEPTH}; send it flat", {}
+    if values > MAX_VALUES:
+        return 413, f"the JSON has more than {MAX_VALUES:,} values; send less at a time", {}
+    return None
 
 
 def _from_elsewhere(headers: Headers) -> bool:
@@ -149,7 +169,12 @@ def _from_elsewhere(headers: Headers) -> bool:
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != headers.get("host", "")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc != headers.get("host", "")
+    except ValueError:
+        return True
 
 
 def _number(text: str) -> int:

@@ -14,7 +14,15 @@ from typing import Any
 
 from isogloss.exceptions import SettingsError
 
-__all__ = ["FeedSettings", "LimitSettings", "ServerSettings", "Settings", "StoreSettings", "StreamSettings"]
+__all__ = [
+    "FeedSettings",
+    "LimitSettings",
+    "ModelSettings",
+    "ServerSettings",
+    "Settings",
+    "StoreSettings",
+    "StreamSettings",
+]
 
 
 def _setting(default: Any, said: str) -> Any:
@@ -28,6 +36,10 @@ class ServerSettings:
 
     host: str = _setting("127.0.0.1", "address to listen on; another than this machine's own needs tokens")
     port: int = _setting(8470, "port to listen on")
+    names: list[str] = field(
+        default_factory=list,
+        metadata={"said": "further names that this service is asked for by; * for any name"},
+    )
     public_read: bool = _setting(True, "whether reading needs no token")
     stop_seconds: float = _setting(8.0, "time that requests have to end when the service stops")
 
@@ -45,12 +57,15 @@ class LimitSettings:
     """What one request, one client and all of them together may cost."""
 
     body_bytes: int = _setting(8 << 20, "largest body of a request")
+    body_seconds: float = _setting(30.0, "time that the body of a request may take to arrive")
     batch: int = _setting(500, "most articles in one request")
     text_characters: int = _setting(100_000, "longest text to compare or search with")
+    sentence_words: int = _setting(200, "longest sentence to align")
     reads_per_second: float = _setting(50.0, "requests of one client that read, in the mean")
     writes_per_second: float = _setting(400.0, "articles of one client, in the mean")
     burst_seconds: float = _setting(2.0, "how much of a client's allowance may come at once")
     concurrent: int = _setting(64, "requests at the same time; more are sent away with 503")
+    listeners: int = _setting(32, "clients that follow changes at the same time")
     backlog: int = _setting(
         50_000, "articles that may wait to be made into events; more are refused with 503"
     )
@@ -64,6 +79,20 @@ class StreamSettings:
     max_articles: int = _setting(200_000, "articles in the window at most")
     threshold: float = _setting(0.5, "probability from which clusters of two languages are one event")
     snapshot_every: int = _setting(5_000, "articles after which the state is saved, to start again from")
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Models that the service answers with."""
+
+    similarity: str = _setting("", "a file of 'isogloss similar fit', or store:NAME for one in the store")
+    report: str = _setting("", "a JSON file with the evaluation of the similarity model")
+    aligners: list[str] = field(
+        default_factory=list, metadata={"said": "files of word aligners, named like en-de.isogloss"}
+    )
+    dictionaries: list[str] = field(
+        default_factory=list, metadata={"said": "files of word pairs, named like en-de.tsv"}
+    )
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,7 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     stream: StreamSettings = field(default_factory=StreamSettings)
+    models: ModelSettings = field(default_factory=ModelSettings)
     feeds: FeedSettings = field(default_factory=FeedSettings)
 
     @classmethod

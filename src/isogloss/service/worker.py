@@ -244,7 +244,7 @@ def _place(place_id: str, count: float) -> dict[str, Any] | None:
     if place is None:
         return None
     return {
-        "id": place.id,
+        "id": place_id,
         "name": place.name,
         "country": place.country,
         "latitude": place.latitude,

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from isogloss.corpora.base import Corpus
 from isogloss.linalg import check_count
 from isogloss.similarity.proxy import ProxyMatrix
-from isogloss.similarity.spaces import LanguageSpace
+from isogloss.similarity.spaces import LanguageSpace, weighted_views
 from isogloss.text.weighting import Scheme
 from isogloss.views import Matrix
 
@@ -116,9 +116,7 @@ class DocumentModel(BaseEstimator):
 
     def _documents(self, corpus: Corpus) -> Any:
         """The weighted documents of all languages, in the form that ``_solve`` wants."""
-        return corpus.views(
-            lambda counts, language: self.spaces_[language].of_counts(counts, corpus.vocabulary(language))
-        )
+        return weighted_views(corpus, self.spaces_)
 
     def _solve(self, documents: Any) -> Solution:
         """Find directions from the weighted documents of all languages."""

@@ -14,7 +14,7 @@ likelihood, none of them negative. A channel that says nothing about such docume
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any, NamedTuple, Self
 
@@ -25,15 +25,17 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.similarity.base import DocumentModel
+from isogloss.linalg import check_count
 from isogloss.similarity.names import NameChannel
 
-__all__ = ["ChannelScores", "CombinedSimilarity"]
+__all__ = ["ChannelScores", "CombinedSimilarity", "Nearest"]
 
 Array = NDArray[np.float64]
 
 # Pull of the weights towards zero, which ends the climb where all mates can be told apart.
 _SHRINK = 1e-3
+# Queries that are compared with all candidates at a time.
+_BLOCK = 512
 
 
 class ChannelScores(NamedTuple):
@@ -52,15 +54,34 @@ class ChannelScores(NamedTuple):
     combined: Array
 
 
+class Nearest(NamedTuple):
+    """The best candidates of each query, the best one first.
+
+    Attributes
+    ----------
+    indices : array (queries x k)
+        Which candidates; equal scores in the order of the candidates.
+    latent, names, combined : array (queries x k)
+        Their similarities, by channel and together.
+    """
+
+    indices: NDArray[np.int64]
+    latent: Array
+    names: Array
+    combined: Array
+
+
 class CombinedSimilarity(BaseEstimator):
     """Similarity by meaning and by names, with learned weights, each of them reported.
 
     Parameters
     ----------
     model : DocumentModel
-        The latent channel, fitted.
+        The latent channel, fitted; or an :class:`~isogloss.similarity.EncoderSimilarity`.
     names : NameChannel or None
         The other one; a new :class:`NameChannel`, fitted on the texts given to :meth:`fit`, by default.
+    places : bool
+        Whether that new channel looks for places too, which needs the extra ``isogloss[places]``.
 
     Attributes
     ----------
@@ -73,9 +94,10 @@ class CombinedSimilarity(BaseEstimator):
     weights_: Array
     names_: NameChannel
 
-    def __init__(self, model: DocumentModel, names: NameChannel | None = None) -> None:
+    def __init__(self, model: Any, names: NameChannel | None = None, *, places: bool = False) -> None:
         self.model = model
         self.names = names
+        self.places = places
 
     def fit(self, texts: Mapping[str, Sequence[str | None]], y: object = None) -> Self:
         """Learn the weights from rows of texts and their translations.
@@ -88,9 +110,10 @@ class CombinedSimilarity(BaseEstimator):
         y : None
             Not used.
         """
-        self.names_ = NameChannel() if self.names is None else self.names
+        self.names_ = NameChannel(places=self.places) if self.names is None else self.names
         if self.names is None:
-            self.names_.fit([text for column in texts.values() for text in column if text is not None])
+            known = [(t, lang) for lang, column in texts.items() for t in column if t is not None]
+            self.names_.fit([text for text, _ in known], lang=[lang for _, lang in known])
         cases = [self._features(*mates) for mates in _mates(texts)]
         if not cases:
             raise ValueError("no two languages share two rows; expected texts and translations to learn from")
@@ -100,21 +123,56 @@ class CombinedSimilarity(BaseEstimator):
     def scores(
         self, queries: Sequence[str], lang_a: str, targets: Sequence[str], lang_b: str
     ) -> ChannelScores:
-        """Similarities of all queries and targets, by channel and combined."""
+        """Similarities of all queries and targets, by channel and combined: three tables of that size."""
+        parts = list(self.blocks(queries, lang_a, targets, lang_b))
+        return ChannelScores(*(np.concatenate(tables) for tables in zip(*parts, strict=True)))
+
+    def blocks(
+        self,
+        queries: Sequence[str],
+        lang_a: str,
+        targets: Sequence[str],
+        lang_b: str,
+        *,
+        block: int = _BLOCK,
+    ) -> Iterator[ChannelScores]:
+        """The same for some queries at a time, in order, so that no table of all of them is formed."""
         check_is_fitted(self)
-        latent, names = self._cosines(queries, lang_a, targets, lang_b)
-        features = np.stack([_standardised(latent), _standardised(names)])
-        return ChannelScores(latent, names, np.tensordot(self.weights_, features, axes=1))
+        check_count(block, "block", 1, 2**31, "queries at a time")
+        latent, names = self._project(targets, lang_b)
+        for start in range(0, max(len(queries), 1), block):
+            some_latent, some_names = self._project(queries[start : start + block], lang_a)
+            yield self._together(*_cosines(some_latent, some_names, latent, names))
 
-    def _cosines(
-        self, queries: Sequence[str], lang_a: str, targets: Sequence[str], lang_b: str
-    ) -> tuple[Array, Array]:
-        latent = self.model.project(queries, lang_a) @ self.model.project(targets, lang_b).T
-        names = self.names_.transform(queries) @ self.names_.transform(targets).T
-        return latent.astype(np.float64), np.asarray(names.toarray(), dtype=np.float64)
+    def nearest(
+        self, queries: Sequence[str], lang_a: str, targets: Sequence[str], lang_b: str, k: int = 10
+    ) -> Nearest:
+        """The targets that are most similar to each query, with the memory of some queries at a time."""
+        k = check_count(k, "k", 1, max(len(targets), 1), f"of {len(targets)} targets")
+        found = [_best(scores, k) for scores in self.blocks(queries, lang_a, targets, lang_b)]
+        return Nearest(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
-    def _features(self, *mates: Any) -> Array:
-        return np.stack([_standardised(cosines) for cosines in self._cosines(*mates)])
+    def _project(self, texts: Sequence[str], lang: str) -> tuple[Any, Any]:
+        return self.model.project(texts, lang), self.names_.project(texts, lang)
+
+    def _together(self, latent: Array, names: Array) -> ChannelScores:
+        w = self.weights_
+        return ChannelScores(latent, names, w[0] * _standardised(latent) + w[1] * _standardised(names))
+
+    def _features(self, left: list[str], lang_a: str, right: list[str], lang_b: str) -> Array:
+        cosines = _cosines(*self._project(left, lang_a), *self._project(right, lang_b))
+        return np.stack([_standardised(table) for table in cosines])
+
+
+def _cosines(latent_a: Any, names_a: Any, latent_b: Any, names_b: Any) -> tuple[Array, Array]:
+    """Cosines by the latent channel and by names, of rows and rows."""
+    latent = np.asarray(latent_a @ latent_b.T, dtype=np.float64)
+    return latent, np.asarray((names_a @ names_b.T).toarray(), dtype=np.float64)
+
+
+def _best(scores: ChannelScores, k: int) -> Nearest:
+    order = np.argsort(-scores.combined, axis=1, kind="stable")[:, :k]
+    return Nearest(order, *(np.take_along_axis(table, order, axis=1) for table in scores))
 
 
 def _mates(texts: Mapping[str, Sequence[str | None]]) -> list[tuple[list[str], str, list[str], str]]:

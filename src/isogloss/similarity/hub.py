@@ -29,6 +29,7 @@ from isogloss.similarity.base import DocumentModel, Solution
 from isogloss.similarity.plan import FitPlan, predict_fit, predict_sizes
 from isogloss.similarity.scarce import scarce_directions
 from isogloss.similarity.shards import Shards, shards_of, shared_documents
+from isogloss.similarity.spaces import weighted_views
 from isogloss.similarity.star import Star, fit_consensus, fit_star
 from isogloss.text.weighting import Scheme
 from isogloss.views import Matrix
@@ -214,7 +215,7 @@ class HubSimilarity(DocumentModel):
         pair = corpus.select(languages=[self.hub_, lang])
         space = self._space(pair, lang)
         spaces = {self.hub_: self.spaces_[self.hub_], lang: space}
-        views = pair.views(lambda counts, name: spaces[name].of_counts(counts, corpus.vocabulary(name)))
+        views = weighted_views(pair, spaces)
         shared = _shared_rows(views.names, views.present, self.hub_)[lang]
         if shared > self._enough():
             grown = copy(self.anchor_).add_view(lang, views)

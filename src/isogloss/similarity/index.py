@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Any, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,7 @@ from sklearn.utils import check_array
 from isogloss.linalg import PiecewiseSearch, TopK, check_count, count_threads, map_threads
 from isogloss.similarity.segment import Ids, Mask, Rows, Segment, Storage
 
-__all__ = ["Index"]
+__all__ = ["Index", "check_queries", "check_rows", "ordered", "refuse_known", "wanted_rows"]
 
 SEGMENT = 8192
 # Queries that are searched for together.
@@ -82,22 +82,9 @@ class Index:
         times : numbers, optional
             When each of them is from, in any unit; what has no time never expires.
         """
-        x = check_array(vectors, dtype=np.float32, ensure_min_samples=0, input_name="vectors")
-        given = _check_ids(ids, len(x))
-        if x.shape[1] != self.dims:
-            raise ValueError(f"vectors have {x.shape[1]} dimensions; expected {self.dims}")
-        when = np.full(len(x), np.nan) if times is None else np.asarray(times, dtype=np.float64)
-        if when.shape != given.shape:
-            raise ValueError(
-                f"{len(given)} ids and times of shape {when.shape}; expected one time for each id"
-            )
-        known = self._among(given)
-        if known.any():
-            raise ValueError(
-                f"{int(known.sum())} of {len(given)} ids are in the index, the first is {given[known][0]}; "
-                "remove them before they are added again"
-            )
-        self._append((given, x, when))
+        rows = check_rows(ids, vectors, times, self.dims)
+        refuse_known(rows[0], self._among(rows[0]))
+        self._append(rows)
         return self
 
     def remove(self, ids: ArrayLike) -> int:
@@ -144,11 +131,8 @@ class Index:
             ``scores`` and ids in ``indices``; id -1 and score minus infinity where there are fewer than
             ``k`` documents.
         """
-        x = check_array(queries, dtype=np.float32, order="C", input_name="queries")
-        if x.shape[1] != self.dims:
-            raise ValueError(f"queries have {x.shape[1]} dimensions; expected {self.dims}")
-        k = check_count(k, "k", 1, 2**31 - 1, "documents for each query")
-        wanted = [_wanted(segment, since, until, among, exclude) for segment in self._segments]
+        x, k = check_queries(queries, k, self.dims)
+        wanted = [wanted_rows(segment, since, until, among, exclude) for segment in self._segments]
         # Numbered in the order of segments; within one, rows are in the order of ids.
         firsts = np.cumsum([0, *(segment.n for segment in self._segments)])
         work = partial(self._search, k, wanted, firsts)
@@ -165,7 +149,7 @@ class Index:
             if (rows & segment.live).any():
                 segment.offer(search, rows, first)
         (scores, numbers), doubtful = search.settle(partial(self._gather, firsts))
-        best = _ordered(scores, self._ids(numbers), k)
+        best = ordered(scores, self._ids(numbers), k)
         again = np.flatnonzero(doubtful) if self.storage != "int8" else np.empty(0, np.int64)
         if len(again):
             parts = [
@@ -174,7 +158,7 @@ class Index:
                 if segment.n
             ]
             scores, ids = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))
-            best.scores[again], best.indices[again] = _ordered(scores, ids, k)
+            best.scores[again], best.indices[again] = ordered(scores, ids, k)
         return best
 
     def _gather(self, firsts: Ids, numbers: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -258,6 +242,35 @@ class Index:
         return out
 
 
+def check_rows(ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None, dims: int) -> Rows:
+    """Ids, vectors and times to add, one of each for every document; NaN where there is no time."""
+    x = check_array(vectors, dtype=np.float32, ensure_min_samples=0, input_name="vectors")
+    given = _check_ids(ids, len(x))
+    if x.shape[1] != dims:
+        raise ValueError(f"vectors have {x.shape[1]} dimensions; expected {dims}")
+    when = np.full(len(x), np.nan) if times is None else np.asarray(times, dtype=np.float64)
+    if when.shape != given.shape:
+        raise ValueError(f"{len(given)} ids and times of shape {when.shape}; expected one time for each id")
+    return given, x, when
+
+
+def refuse_known(given: Ids, known: Mask) -> None:
+    """Raise if any of the ids is there."""
+    if known.any():
+        raise ValueError(
+            f"{int(known.sum())} of {len(given)} ids are in the index, the first is {given[known][0]}; "
+            "remove them before they are added again"
+        )
+
+
+def check_queries(queries: ArrayLike, k: int, dims: int) -> tuple[NDArray[np.float32], int]:
+    """Vectors to look for, and how many for each."""
+    x = check_array(queries, dtype=np.float32, order="C", input_name="queries")
+    if x.shape[1] != dims:
+        raise ValueError(f"queries have {x.shape[1]} dimensions; expected {dims}")
+    return x, check_count(k, "k", 1, 2**31 - 1, "documents for each query")
+
+
 def _check_ids(ids: ArrayLike, n: int) -> Ids:
     given = np.asarray(ids)
     if given.dtype.kind not in "iu" and given.size:
@@ -271,9 +284,21 @@ def _check_ids(ids: ArrayLike, n: int) -> Ids:
     return given.astype(np.int64)
 
 
-def _wanted(
-    segment: Segment, since: float | None, until: float | None, among: Any, exclude: Any
+class _Dated(Protocol):
+    """Rows with ids and times."""
+
+    n: int
+
+    @property
+    def ids(self) -> Ids: ...
+    @property
+    def times(self) -> NDArray[np.float64]: ...
+
+
+def wanted_rows(
+    segment: _Dated, since: float | None, until: float | None, among: Any, exclude: Any
 ) -> NDArray[np.bool_]:
+    """Which rows pass the filters of a search."""
     wanted = np.ones(segment.n, dtype=bool)
     if since is not None:
         wanted &= segment.times >= since
@@ -286,7 +311,7 @@ def _wanted(
     return wanted
 
 
-def _ordered(scores: NDArray[np.float64], ids: Ids, k: int) -> TopK:
+def ordered(scores: NDArray[np.float64], ids: Ids, k: int) -> TopK:
     """The best ``k`` of each row, and empty places where there are not so many; equal scores by their ids."""
     # Taken as unsigned, the id -1 of an empty place comes behind every other one.
     order = np.lexsort((ids.view(np.uint64), -scores), axis=1)[:, :k]

@@ -36,7 +36,7 @@ _DEPENDENT = 1e-10
 
 
 class LSISimilarity(DocumentModel):
-    """CL-LSI: the model to compare with.
+    r"""CL-LSI: the model to compare with.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class LSISimilarity(DocumentModel):
 
     Notes
     -----
-    Blocks of rows give eigenvectors of :math:`X^\\top X` in the place of singular vectors of :math:`X`, which
+    Blocks of rows give eigenvectors of :math:`X^\top X` in the place of singular vectors of :math:`X`, which
     agree as far as the power iterations have converged. Memory is then some blocks of (words of all languages
     x components) and no documents.
     """
@@ -120,13 +120,13 @@ class LSISimilarity(DocumentModel):
     def _singular(self, documents: Shards) -> tuple[Array, Array]:
         """Singular values and right singular vectors of all languages side by side."""
         if isinstance(documents, HeldShards):
-            effort = {"n_iter": self.n_iter, "random_state": self.random_state}
-            _, s, Ut = randomized_svd(stacked(documents.views), self.n_components, **effort)
+            X, k = stacked(documents.views), self.n_components
+            _, s, Ut = randomized_svd(X, k, n_iter=self.n_iter, random_state=self.random_state)
             return s, Ut.T
         check_count(self.n_components, "n_components", 1, len(documents.present), "rows of the corpus")
         engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
-        effort = {"n_iter": -(-self.n_iter // 2), "random_state": self.random_state}
-        values, U = randomized_eigh(_Gram(documents, engine), self.n_components, **effort)
+        gram, half = _Gram(documents, engine), -(-self.n_iter // 2)
+        values, U = randomized_eigh(gram, self.n_components, n_iter=half, random_state=self.random_state)
         return np.sqrt(values), U
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isogloss.corpora.base import Corpus
-from isogloss.linalg import check_count, top_k
+from isogloss.linalg import check_count
 from isogloss.similarity.base import DocumentModel
+from isogloss.similarity.index import Index
+from isogloss.similarity.index_graph import GraphIndex
 from isogloss.similarity.topics import shared_topics
 
-__all__ = ["Found", "find_similar"]
+__all__ = ["AnyIndex", "Found", "find_similar", "index_corpus"]
+
+AnyIndex: TypeAlias = Index | GraphIndex
+"""An index that looks at every vector, or at most of the near ones."""
 
 
 class Found(NamedTuple):
@@ -35,6 +42,38 @@ class Found(NamedTuple):
     because: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
+def index_corpus(
+    model: Any,
+    corpus: Corpus,
+    *,
+    languages: Sequence[str] | None = None,
+    times: ArrayLike | None = None,
+    make: Callable[[int], AnyIndex] = Index,
+) -> dict[str, AnyIndex]:
+    """Project a corpus once, for many questions: an index for each language, with rows of the corpus as ids.
+
+    Parameters
+    ----------
+    model : DocumentModel
+        Fitted.
+    corpus : Corpus
+        Documents.
+    languages : sequence of str, optional
+        Only these; all that model and corpus have by default.
+    times : numbers, optional
+        When each row of the corpus is from.
+    make : callable
+        Makes an empty index for a number of dimensions: :class:`Index`, :class:`GraphIndex`, or
+        ``partial(Index, storage="int8")``.
+    """
+    out: dict[str, AnyIndex] = {}
+    for code in _common(model, corpus, languages):
+        rows, points = corpus.rows(code), model.project_corpus(corpus, code)
+        when = None if times is None else np.asarray(times, dtype=np.float64)[rows]
+        out[code] = make(points.shape[1]).add(rows, points, when)
+    return out
+
+
 def find_similar(
     model: DocumentModel,
     corpus: Corpus,
@@ -45,6 +84,7 @@ def find_similar(
     languages: list[str] | None = None,
     topics: int = 2,
     words: int = 4,
+    index: Mapping[str, AnyIndex] | None = None,
 ) -> list[Found]:
     """The documents of each language that are most similar to a text.
 
@@ -53,20 +93,44 @@ def find_similar(
     model : DocumentModel
         Fitted.
     corpus : Corpus
-        Where to look; all of it is projected, so keep an :class:`Index` for many queries.
-    text, lang : str
-        The query and its language.
+        Where to look; all of it is projected, unless there is an index of it.
+    text : str
+        What to look for.
+    lang : str
+        Its language.
     k : int
         Documents of each language.
     languages : list of str, optional
         Only these; all that model and corpus have by default.
     topics, words : int
         Components of each explanation, and words of each.
+    index : mapping of str to Index, optional
+        What :func:`index_corpus` made, for many questions.
     """
     check_count(k, "k", 1, 10**9, "documents of each language")
     query = model.project([text], lang)
     if not query.any():
         raise ValueError(f"the text has no word that the model knows in {lang!r}: is it in another language?")
+    wanted = _common(model, corpus, languages)
+    ready = index_corpus(model, corpus, languages=wanted) if index is None else index
+    found: list[Found] = []
+    for code in wanted:
+        if code not in ready:
+            raise ValueError(
+                f"no index of {code!r}; there are those of {', '.join(ready)}: make one, or ask less"
+            )
+        best = ready[code].search(query, min(k, max(len(ready[code]), 1)))
+        rows = best.indices[0][best.indices[0] >= 0]
+        points = model.project_corpus(corpus.select(rows, [code]), code)
+        titles, lines = corpus.titles(code), np.searchsorted(corpus.rows(code), rows)
+        for row, line, cosine, point in zip(rows, lines, best.scores[0][: len(rows)], points, strict=True):
+            why = _because(model, query[0], point, (lang, code), topics, words)
+            found.append(Found(code, corpus.ids[int(row)], titles[int(line)], float(cosine), why))
+    return found
+
+
+def _common(model: Any, corpus: Corpus, languages: Sequence[str] | None) -> list[str]:
+    """Languages that model and corpus have, and that are asked for."""
     wanted = [code for code in corpus.languages if code in model.languages]
     wanted = wanted if languages is None else [code for code in wanted if code in languages]
     if not wanted:
@@ -74,15 +138,7 @@ def find_similar(
             f"nothing to look at: the corpus has {', '.join(corpus.languages)}, the model "
             f"{', '.join(model.languages)}, and asked for are {languages or 'all'}"
         )
-    found: list[Found] = []
-    for code in wanted:
-        points = model.project_corpus(corpus, code)
-        best = top_k(query, points, min(k, len(points)))
-        rows, titles = corpus.rows(code), corpus.titles(code)
-        for line, cosine in zip(best.indices[0].tolist(), best.scores[0].tolist(), strict=True):
-            why = _because(model, query[0], points[line], (lang, code), topics, words)
-            found.append(Found(code, corpus.ids[int(rows[line])], titles[line], cosine, why))
-    return found
+    return wanted
 
 
 def _because(

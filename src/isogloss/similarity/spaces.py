@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,8 +13,9 @@ from scipy import sparse
 from isogloss.corpora.base import Corpus
 from isogloss.text import TermWeighting, Tokeniser, Vocabulary, count_words
 from isogloss.text.weighting import Scheme
+from isogloss.views import Views
 
-__all__ = ["LanguageSpace", "Weigher"]
+__all__ = ["LanguageSpace", "Weigher", "weighted_views"]
 
 # Counts that are looked at together.
 _ENTRIES = 4_000_000
@@ -128,6 +129,11 @@ class Weigher:
     def __call__(self, counts: Any) -> sparse.csr_matrix:
         """Vectors, one row for each of the counts."""
         return self.weighting.transform(sparse.csr_matrix(counts @ self.selector))
+
+
+def weighted_views(corpus: Corpus, spaces: Mapping[str, LanguageSpace]) -> Views:
+    """The weighted documents of a corpus, one view for each language."""
+    return corpus.views(lambda counts, name: spaces[name].of_counts(counts, corpus.vocabulary(name)))
 
 
 def _frequencies(counts: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

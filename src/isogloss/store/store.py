@@ -180,6 +180,19 @@ class Store:
         with self.database.read() as session:
             return changed_since(session, line, limit)
 
+    def feeds(self) -> dict[str, dict[str, Any]]:
+        """What is known of feeds, by their URLs."""
+        with self.database.read() as session:
+            return {url: json.loads(data) for url, data in session.run("SELECT url, data FROM feed")}
+
+    def keep_feed(self, url: str, data: Mapping[str, Any]) -> None:
+        """Keep what is known of a feed."""
+        with self.database.write() as session:
+            session.run(
+                "INSERT INTO feed VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET data = excluded.data",
+                [url, _json(data)],
+            )
+
     def quarantined(self, limit: int = 100) -> list[dict[str, Any]]:
         """Records that could not be taken, the newest first."""
         fields = ("seq", "reason", "said", "record", "received")

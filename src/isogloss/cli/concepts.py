@@ -1,0 +1,134 @@
+"""``isogloss concepts``: dictionaries of concepts from Wikipedia, and what they find in a text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from isogloss.cli.corpus import Files, Json, counting, link_rows, named_files
+from isogloss.corpora.wikipedia import WikipediaDump
+from isogloss.events.concept_building import build_concepts
+from isogloss.events.concepts import ConceptDictionary, phrase_words
+from isogloss.text import identify
+
+__all__ = ["concepts_group"]
+
+concepts_group = typer.Typer(help="Dictionaries of concepts: build, look at, try.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A folder that 'concepts build' made.")]
+
+
+@concepts_group.callback()
+def _group() -> None:
+    """Commands about dictionaries of concepts."""
+
+
+@concepts_group.command("build")
+def build(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[LANGUAGE=]FILE...",
+            help="Dumps of Wikipedia (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the file name up "
+            "to its first full stop is the language.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.")],
+    sitelinks: Annotated[
+        Path | None,
+        typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one concept."),
+    ] = None,
+    links: Annotated[
+        Files, typer.Option(metavar="LANGUAGE=FILE", help="Table langlinks of a Wikipedia; once for each.")
+    ] = None,
+    pages: Annotated[
+        Files,
+        typer.Option(
+            metavar="LANGUAGE=FILE", help="Table page of a Wikipedia; instead of a pass over its dump."
+        ),
+    ] = None,
+    redirects: Annotated[
+        Files, typer.Option(metavar="LANGUAGE=FILE", help="Table redirect of a Wikipedia, with --pages.")
+    ] = None,
+    min_links: Annotated[int, typer.Option(help="Pages that link a phrase to an article.", min=1)] = 2,
+    min_share: Annotated[
+        float, typer.Option(help="Share of the links with a phrase that lead to one article.", min=0, max=1)
+    ] = 0.5,
+    min_linked: Annotated[
+        float, typer.Option(help="Share of the pages with a word that link it.", min=0, max=1)
+    ] = 0.05,
+    as_json: Json = False,
+) -> None:
+    """Learn what phrases of several languages mean from titles, redirects and links of Wikipedia."""
+    dumps = {
+        code: WikipediaDump(path, lang=code, on_bad="skip")
+        for code, path in named_files(files, "FILE").items()
+    }
+    if len(dumps) > 1 and sitelinks is None and not links:
+        raise typer.BadParameter(
+            "several languages, and nothing says which articles are one concept: give --sitelinks or --links"
+        )
+    console = Console(stderr=True)
+    with counting(console) as say:
+        say("links", 0)
+        align = link_rows(
+            dict(dumps), sitelinks, named_files(links), named_files(pages), named_files(redirects)
+        )
+        build_concepts(
+            dumps,
+            output,
+            align,
+            min_links=min_links,
+            min_share=min_share,
+            min_linked=min_linked,
+            progress=say,
+        )
+    _show(ConceptDictionary(output), as_json)
+
+
+@concepts_group.command("info")
+def info(folder: Folder, as_json: Json = False) -> None:
+    """Show how many phrases each language has."""
+    _show(ConceptDictionary(folder), as_json)
+
+
+@concepts_group.command("find")
+def find(
+    folder: Folder,
+    text: Annotated[str, typer.Argument(help="A text.")],
+    lang: Annotated[
+        str | None, typer.Option("--lang", "-l", help="Its language; identified when absent.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the concepts that a text mentions."""
+    concepts = ConceptDictionary(folder)
+    code = lang or identify(text, among=concepts.languages)[0] or concepts.languages[0]
+    found = [
+        {"concept": name, "entity": is_entity, "weight": round(weight, 3)}
+        for name, is_entity, weight in concepts.find(phrase_words(text, code), code)
+    ]
+    if as_json:
+        typer.echo(json.dumps({"lang": code, "concepts": found}))
+        return
+    table = Table("concept", "kind", "weight", title=f"{len(found)} concepts ({code})", title_justify="left")
+    for one in found:
+        table.add_row(str(one["concept"]), "entity" if one["entity"] else "keyword", str(one["weight"]))
+    Console().print(table)
+
+
+def _show(concepts: ConceptDictionary, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(concepts.header))
+        return
+    table = Table(title=f"{concepts.folder}: {len(concepts):,} concepts", title_justify="left")
+    table.add_column("language")
+    table.add_column("phrases", justify="right")
+    for code, said in concepts.header["languages"].items():
+        table.add_row(code, f"{said['phrases']:,}")
+    Console().print(table)

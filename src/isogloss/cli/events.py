@@ -1,0 +1,200 @@
+"""``isogloss events``: what happened, in every language that reported it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from isogloss import io
+from isogloss.cli.lazy import DefaultGroup
+from isogloss.corpora.files import replacing
+from isogloss.events.annotation import Annotator
+from isogloss.events.article import Article
+from isogloss.events.concepts import ConceptDictionary
+from isogloss.events.event import Event
+from isogloss.events.history import History
+from isogloss.events.journal import Journal, read_journal
+from isogloss.events.labels import concept_labels, place_labels
+from isogloss.events.linker import Linker
+from isogloss.events.quarantine import Quarantine
+from isogloss.events.reading import ArticleReader
+from isogloss.events.stream import EventStream
+from isogloss.exceptions import ArticleError
+from isogloss.similarity.base import DocumentModel
+
+__all__ = ["batches", "event_table", "events_group", "events_json", "largest_first"]
+
+Item = TypeVar("Item")
+BATCH = 256
+
+events_group = typer.Typer(
+    cls=DefaultGroup,
+    help="What happened, in every language that reported it: isogloss events NEWS.",
+    no_args_is_help=True,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Most = Annotated[int, typer.Option("--limit", "-n", help="Events to show, the largest first.", min=1)]
+Model = Annotated[
+    Path | None, typer.Option("--model", "-m", help="A file that 'similar fit' made, to compare texts with.")
+]
+LinkerFile = Annotated[
+    Path | None, typer.Option("--linker", help="A file that 'link train' made; the shipped one by default.")
+]
+Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary that 'concepts build' made.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write all events to this file, a JSON object a line.")
+]
+
+
+@events_group.command("find")
+def find(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="NEWS...", help="JSON lines, WARC files or folders; - for standard input."),
+    ],
+    limit: Most = 20,
+    output: Output = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(help="Keep the articles here, in order; 'events replay' tells the same again."),
+    ] = None,
+    quarantine: Annotated[
+        Path | None, typer.Option(help="Write records that are no articles to this file, with reasons.")
+    ] = None,
+    now: Annotated[
+        datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
+    ] = None,
+    model: Model = None,
+    linker: LinkerFile = None,
+    concepts: Concepts = None,
+    as_json: Json = False,
+) -> None:
+    """Find the events in news of many languages."""
+    moment = now.astimezone() if now is not None else None
+    reader = ArticleReader(*sources, quarantine=Quarantine(quarantine), now=moment)
+    history = _history(model, linker, concepts)
+    articles: Iterable[Article] = reader
+    if journal is not None:
+        articles = _kept(reader, journal)
+    _run(history, articles)
+    if len(reader.quarantine):
+        Console(stderr=True).print(escape(str(reader.quarantine)))
+    _tell(history, limit, output, as_json, {"left_out": dict(reader.quarantine.reasons)})
+
+
+@events_group.command("replay")
+def replay(
+    journal: Annotated[Path, typer.Argument(help="A file that 'events find --journal' wrote.")],
+    limit: Most = 20,
+    output: Output = None,
+    model: Model = None,
+    linker: LinkerFile = None,
+    concepts: Concepts = None,
+    as_json: Json = False,
+) -> None:
+    """Tell again what a journal of articles came to."""
+    history = _history(model, linker, concepts)
+    _run(history, read_journal(journal))
+    _tell(history, limit, output, as_json, {})
+
+
+def _history(model: Path | None, linker: Path | None, concepts: Path | None) -> History:
+    stream = EventStream(
+        annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
+        linker=io.load(linker, expected=Linker) if linker else None,
+        model=io.load(model, expected=DocumentModel) if model else None,
+    )
+    return History(stream)
+
+
+def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
+    """Articles, each written to the journal before it is handed on."""
+    if path.exists() and path.stat().st_size:
+        raise ArticleError("journal in use", f"{path}: has articles already; give the journal a new name")
+    with Journal(path) as journal:
+        for batch in batches(articles):
+            journal.add(batch)
+            yield from batch
+
+
+def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Items some hundred at a time."""
+    batch: list[Item] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _run(history: History, articles: Iterable[Article]) -> None:
+    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("articles", total=None)
+        for batch in batches(articles):
+            history.add(batch)
+            progress.advance(task, len(batch))
+        history.run(())
+
+
+def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:
+    events = largest_first(history.events.values())
+    if output is not None:
+        lines = [json.dumps(told, ensure_ascii=False) + "\n" for told in events_json(events)]
+        with replacing(output) as file:
+            file.write("".join(lines).encode())
+    if as_json:
+        typer.echo(json.dumps({"events": events_json(events[:limit]), **more}, ensure_ascii=False))
+        return
+    Console().print(event_table(events[:limit]))
+    several = sum(len(event.languages) > 1 for event in events)
+    articles = len(history.cluster_of) + len(history.reprints)
+    typer.echo(
+        f"{articles} articles, {len(history.reprints)} of them reprints: {len(events)} events, "
+        f"{several} in two or more languages"
+    )
+
+
+def largest_first(events: Iterable[Event]) -> list[Event]:
+    """Events in many languages first, then those with many articles, then the oldest."""
+    return sorted(events, key=lambda event: (-len(event.languages), -len(event), event.id))
+
+
+def event_table(events: Sequence[Event]) -> Table:
+    """Events as a table: title, languages, articles, time span, places, confidence."""
+    table = Table()
+    for name in ("event", "title", "languages", "articles", "from", "to", "places", "about", "sure"):
+        table.add_column(name, justify="right" if name in ("event", "articles", "sure") else "left")
+    for event in events:
+        table.add_row(
+            str(event.id),
+            escape(event.titles.get("en", event.title)),
+            " ".join(event.languages),
+            str(len(event)),
+            f"{event.first:%d %b}",
+            f"{event.last:%d %b}",
+            escape(", ".join(place_labels(event.places))),
+            escape(", ".join(concept_labels(event.concepts, 3))),
+            f"{event.confidence:.2f}" if len(event.clusters) > 1 else "",
+        )
+    return table
+
+
+def events_json(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events as JSON can hold them, with names of places and concepts."""
+    return [
+        event.as_dict()
+        | {"place_names": place_labels(event.places, 10), "concept_names": concept_labels(event.concepts)}
+        for event in events
+    ]

@@ -1,0 +1,68 @@
+"""Where the store and its settings are: options that several commands share."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isogloss.exceptions import StoreError
+from isogloss.service.settings import Settings
+from isogloss.store import Store
+
+__all__ = ["DEFAULT", "Config", "Json", "StorePlace", "load_settings", "open_store"]
+
+DEFAULT = Path("isogloss.toml")
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="File of settings; isogloss.toml here, if there is one, by default."),
+]
+StorePlace = Annotated[
+    str | None, typer.Option("--store", help="A file of SQLite or postgresql://...; that of the settings.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def load_settings(config: Path | None, store: str | None = None) -> Settings:
+    """The settings of a file, of the file in this folder, or the defaults.
+
+    Files that the settings name are looked for beside the file of settings, wherever the command runs.
+    """
+    path = config or (DEFAULT if DEFAULT.exists() else None)
+    settings = _beside(Settings.load(path), path.parent) if path is not None else Settings()
+    if store is not None:
+        settings = dataclasses.replace(settings, store=dataclasses.replace(settings.store, place=store))
+    return settings
+
+
+def open_store(settings: Settings, *, new: bool = False) -> Store:
+    """The store of the settings; one that is not there is made only where that is wanted."""
+    place = settings.store.place
+    if not new and not _remote(place) and not Path(place).exists():
+        raise StoreError(f"{place}: there is no store; make one with isogloss init, or name one with --store")
+    return Store(place)
+
+
+def _beside(settings: Settings, folder: Path) -> Settings:
+    def there(name: str) -> str:
+        return name if not name or _remote(name) or name.startswith("store:") else str(folder / name)
+
+    models = settings.models
+    return dataclasses.replace(
+        settings,
+        store=dataclasses.replace(settings.store, place=there(settings.store.place)),
+        models=dataclasses.replace(
+            models,
+            similarity=there(models.similarity),
+            report=there(models.report),
+            aligners=[there(each) for each in models.aligners],
+            dictionaries=[there(each) for each in models.dictionaries],
+        ),
+    )
+
+
+def _remote(place: str) -> bool:
+    return "://" in place

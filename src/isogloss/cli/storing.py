@@ -1,0 +1,248 @@
+"""``isogloss init | ingest | watch | backup | restore | doctor``: a store, what goes in, and its upkeep."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from isogloss.cli.events import batches
+from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.place import DEFAULT, Config, Json, StorePlace, load_settings, open_store
+from isogloss.corpora.files import replacing
+from isogloss.events.article import Article, article_from
+from isogloss.events.quarantine import Quarantine
+from isogloss.events.reading import ArticleReader
+from isogloss.exceptions import ArticleError, SettingsError, StoreError
+from isogloss.feeds import FeedState, Fetcher, FetchLimits, Visit, Watcher
+from isogloss.service.making import StreamMaker
+from isogloss.service.settings import Settings
+from isogloss.store import Store, back_up, forget_before, look_over
+from isogloss.store import restore as restore_copy
+
+__all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to prepare.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Make a file of settings, with every default and what it means, and an empty store."""
+    path = folder / DEFAULT
+    if path.exists():
+        raise SettingsError(f"{path}: is there already; change it, or remove it first")
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = Settings()
+    with replacing(path) as file:
+        file.write(settings.as_toml().encode())
+    Store(folder / settings.store.place).close()
+    if as_json:
+        typer.echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
+        return
+    typer.echo(f"settings: {path}\nstore: {folder / settings.store.place}")
+    typer.echo("next: isogloss ingest NEWS.jsonl, then isogloss serve")
+
+
+def ingest(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="NEWS...", help="JSON lines, WARC files or folders; - for standard input."),
+    ],
+    config: Config = None,
+    store: StorePlace = None,
+    events: Annotated[bool, typer.Option(help="Make events of the articles, if no service does.")] = True,
+    now: Annotated[
+        datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put articles into the store, each once; what is no article goes to the quarantine."""
+    reader = ArticleReader(*sources, quarantine=Quarantine(keep=1000), now=now.astimezone() if now else None)
+    settings = load_settings(config, store)
+    with open_store(settings, new=True) as opened, progress_bar() as progress:
+        statuses = _add_all(opened, reader, progress)
+        made = events and make_events(opened, StreamMaker(settings.stream), progress)
+        counts = opened.counts()
+    left_out = dict(reader.quarantine.reasons)
+    if as_json:
+        told = {"articles": dict(statuses), "left_out": left_out, "events_made": made, "store": counts}
+        typer.echo(json.dumps(told))
+        return
+    if left_out:
+        Console(stderr=True).print(escape(str(reader.quarantine)))
+    said = ", ".join(f"{statuses[kind]} {kind}" for kind in ("new", "revised", "same"))
+    typer.echo(f"{said}; the store has {counts['article']} articles and {counts['event']} events")
+    if events and not made:
+        typer.echo("another worker follows this store and makes the events")
+
+
+def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> Counter[str]:
+    statuses: Counter[str] = Counter()
+    task = progress.add_task("articles", total=None)
+    for batch in batches(reader):
+        statuses.update(receipt.status for receipt in store.add(batch))
+        progress.advance(task, len(batch))
+    store.add([], refused=[(one.reason, one.what, one.record) for one in reader.quarantine.kept])
+    return statuses
+
+
+def watch(
+    urls: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[URL]...", help="Feeds and sitemaps; those of the settings."),
+    ] = None,
+    config: Config = None,
+    store: StorePlace = None,
+    once: Annotated[bool, typer.Option("--once", help="Visit each feed once, and stop.")] = False,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Also visit addresses and ports inside one's own network."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Visit feeds again and again, and put what is new into the store."""
+    settings = load_settings(config, store)
+    with open_store(settings, new=True) as opened:
+        feeds = _feeds(opened, urls or settings.feeds.urls)
+        watcher = Watcher(feeds, fetcher=_fetcher(private), interval=settings.feeds.minutes * 60)
+        try:
+            while True:
+                for visit in watcher.visit(time.time()):
+                    told = _keep_visit(opened, watcher, visit)
+                    typer.echo(json.dumps(told) if as_json else _visit_line(told))
+                if once:
+                    return
+                time.sleep(max(1.0, min(feed.due for feed in watcher.feeds) - time.time()))
+        finally:
+            watcher.stop()
+
+
+def _fetcher(private: bool) -> Fetcher:
+    """What visits feeds: on the public internet only, or anywhere."""
+    if not private:
+        return Fetcher()
+    return Fetcher(FetchLimits(ports=frozenset(range(1, 1 << 16))), allow=lambda _: True)
+
+
+def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
+    if not urls:
+        raise SettingsError("there is no feed to visit; name some, or put them under [feeds] in the settings")
+    known = store.feeds()
+    return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
+
+
+def _keep_visit(store: Store, watcher: Watcher, visit: Visit) -> dict[str, Any]:
+    """Store what a visit brought, and then what is known of the feed."""
+    articles, refused = _articles(visit)
+    receipts = store.add(articles, refused=refused)
+    feed = next(each for each in watcher.feeds if each.url == visit.url)
+    store.keep_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
+    new = sum(receipt.status == "new" for receipt in receipts)
+    return {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
+
+
+def _articles(visit: Visit) -> tuple[list[Article], list[tuple[str, str, Any]]]:
+    articles: list[Article] = []
+    refused: list[tuple[str, str, Any]] = []
+    for record in visit.records:
+        try:
+            articles.append(article_from(record))
+        except ArticleError as error:
+            refused.append((error.reason, str(error), record))
+    return articles, refused
+
+
+def _visit_line(told: dict[str, Any]) -> str:
+    return f"{told['url']}: {told['error'] or str(told['new']) + ' new'}"
+
+
+def backup(
+    output: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
+    config: Config = None,
+    store: StorePlace = None,
+    as_json: Json = False,
+) -> None:
+    """Copy the store to a file, as of one moment, while it is in use."""
+    with open_store(load_settings(config, store)) as opened:
+        path = back_up(opened, output)
+    size = path.stat().st_size
+    typer.echo(json.dumps({"copy": str(path), "bytes": size}) if as_json else f"{path}: {size:,} bytes")
+
+
+def restore(
+    copy: Annotated[Path, typer.Argument(help="A file that 'backup' wrote.")],
+    config: Config = None,
+    store: StorePlace = None,
+    as_json: Json = False,
+) -> None:
+    """Put a copy in the place of the store, which must not be there."""
+    settings = load_settings(config, store)
+    path = restore_copy(copy, settings.store.place)
+    typer.echo(json.dumps({"store": str(path)}) if as_json else f"restored: {path}")
+
+
+def doctor(
+    config: Config = None,
+    store: StorePlace = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Also delete articles older than the settings say.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Also make all events anew, with the settings of now.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Look the store over: its files, its tables, how far events are behind, what was left out."""
+    settings = load_settings(config, store)
+    with open_store(settings) as opened:
+        if rebuild:
+            _rebuild(opened, settings)
+        gone = _forget_old(opened, settings) if forget else 0
+        told = {
+            "database": opened.database.describe(),
+            "counts": opened.counts(),
+            "events_stand_at_line": opened.position(),
+            "troubles": look_over(opened),
+            "forgotten": gone,
+        }
+    if as_json:
+        typer.echo(json.dumps(told))
+    else:
+        for line in _told(told):
+            typer.echo(line)
+    if told["troubles"]:
+        raise typer.Exit(1)
+
+
+def _rebuild(store: Store, settings: Settings) -> None:
+    with progress_bar() as progress:
+        if not make_events(store, StreamMaker(settings.stream), progress, anew=True):
+            raise StoreError("another worker follows this store; stop it, then rebuild")
+
+
+def _forget_old(store: Store, settings: Settings) -> int:
+    days = settings.store.keep_days
+    return forget_before(store, datetime.now(UTC) - timedelta(days=days)) if days else 0
+
+
+def _told(told: dict[str, Any]) -> Iterator[str]:
+    database = told["database"]
+    yield f"{database['product']} {database['version']}, {database['place']}"
+    if "warning" in database:
+        yield f"warning: {database['warning']}"
+    yield ", ".join(f"{count:,} {name}" for name, count in told["counts"].items())
+    yield f"events stand at line {told['events_stand_at_line']:,} of the journal"
+    if told["forgotten"]:
+        yield f"{told['forgotten']:,} old articles deleted"
+    yield from (f"trouble: {each}" for each in told["troubles"])
+    if not told["troubles"]:
+        yield "no trouble found"

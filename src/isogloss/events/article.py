@@ -1,0 +1,255 @@
+"""An article: what everything else is about, and the checks that a record must pass to be one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from isogloss.events.html import has_markup, text_of_html
+from isogloss.events.tags import settle_language
+from isogloss.exceptions import ArticleError
+
+__all__ = ["MAX_TEXT", "Article", "article_from"]
+
+MAX_TEXT = 1_000_000
+"""Characters of a text that are used."""
+
+_MAX_NAME = 2_000
+"""Characters of an id, a source or a URL."""
+
+_EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
+_MILLISECONDS = 1e11
+"""A number of seconds after 5138 is taken for one of milliseconds."""
+
+_NAMES = {
+    "body": ("body", "text"),
+    "lang": ("lang", "language"),
+    "time": ("time", "published", "date"),
+    "url": ("url", "link"),
+}
+"""Names that a field goes by; the first that is there counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    r"""A piece of news in one language.
+
+    Attributes
+    ----------
+    id : str
+        What the source calls it.
+    lang : str
+        ISO 639-1 code, see :func:`~isogloss.text.language`.
+    title, body : str
+        Plain text; one of them may be empty.
+    time : datetime
+        When it was published, in UTC.
+    source, url : str
+        Who published it, and where.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> article = Article("7", "en", "Storm", "Roofs flew.", datetime(2031, 3, 5, tzinfo=UTC), "The Gull")
+    >>> article.text, article.key
+    ('Storm\nRoofs flew.', 'The Gull 7')
+    """
+
+    id: str
+    lang: str
+    title: str
+    body: str
+    time: datetime
+    source: str = ""
+    url: str = ""
+
+    @property
+    def text(self) -> str:
+        """The title and the body, a line break between them."""
+        return f"{self.title}\n{self.body}"
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others: its source, and its URL or else its id."""
+        return f"{self.source} {self.url or self.id}"
+
+    def as_record(self) -> dict[str, str]:
+        """Its fields as JSON can hold them; :func:`article_from` makes the same article of them."""
+        return {
+            "id": self.id,
+            "lang": self.lang,
+            "title": self.title,
+            "body": self.body,
+            "time": self.time.isoformat(),
+            "source": self.source,
+            "url": self.url,
+        }
+
+
+def article_from(
+    record: Mapping[str, Any],
+    *,
+    now: datetime | None = None,
+    max_text: int = MAX_TEXT,
+    check_language: bool = True,
+    notes: Counter[str] | None = None,
+) -> Article:
+    """Check a record, repair what can be repaired, and make an article of it.
+
+    Parameters
+    ----------
+    record : mapping
+        ``time`` and one of ``title`` and ``body`` must be there. The time is an ISO 8601 or RFC 2822 text, a
+        ``datetime``, or a number of seconds or milliseconds since 1970. ``id``, ``lang``, ``source`` and
+        ``url`` may be there; other fields are not looked at. Also understood are ``text`` for the body,
+        ``language``, ``published`` or ``date`` for the time, and ``link``.
+    now : datetime, optional
+        Later times become this one; by default the time of the machine.
+    max_text : int
+        Characters of the body that are used; the rest is cut off.
+    check_language : bool
+        Whether the text is looked at when there is a language tag, see
+        :func:`~isogloss.events.tags.settle_language`.
+    notes : Counter, optional
+        Repairs are counted here.
+
+    Raises
+    ------
+    ArticleError
+        There is no time, no text, or a field is of the wrong kind; ``reason`` says which in a word or two.
+
+    Notes
+    -----
+    Repairs are: a language that is missing, unknown or wrong is identified; a time without zone is taken
+    for UTC; a time in the future becomes ``now``; markup is removed; long texts are cut; characters that no
+    text may have are replaced; a missing id is the URL, or else a digest of the record.
+
+    Examples
+    --------
+    >>> notes = Counter()
+    >>> article = article_from(
+    ...     {"title": "Sturm &uuml;ber der Küste", "body": "<p>Der Sturm hat zwei Dächer abgedeckt.</p>",
+    ...      "time": "2021-07-01 08:01:00", "id": 7},
+    ...     notes=notes,
+    ... )
+    >>> article.id, article.lang, article.title, article.body
+    ('7', 'de', 'Sturm über der Küste', 'Der Sturm hat zwei Dächer abgedeckt.')
+    >>> sorted(notes)
+    ['language identified', 'markup removed', 'time without zone']
+    >>> article_from({"title": "Storm"})
+    Traceback (most recent call last):
+    isogloss.exceptions.ArticleError: field "time" is missing; expected a time such as ...
+    """
+    if not isinstance(record, Mapping):
+        raise ArticleError("not an object", f"got a {type(record).__name__}; expected an object with fields")
+    notes = Counter() if notes is None else notes
+    title, body = (_text(record, name, max_text, notes) for name in ("title", "body"))
+    if not (title or body):
+        raise ArticleError(
+            "without text", 'fields "title" and "body" are empty; expected text in one of them'
+        )
+    time = _time(_field(record, "time"), now, notes)
+    source, url = (_name(record, name, notes) for name in ("source", "url"))
+    tag = _field(record, "lang")
+    lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
+    key = _name(record, "id", notes) or url or _digest(title, body, time, source)
+    return Article(key, lang, title, body, time, source, url)
+
+
+def _field(record: Mapping[str, Any], name: str) -> Any:
+    return next((record[key] for key in _NAMES.get(name, (name,)) if record.get(key) is not None), None)
+
+
+def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str]) -> str:
+    """A field as plain text."""
+    value = _field(record, name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _wrong(name, value, "text")
+    if has_markup(value):
+        value = text_of_html(value)
+        notes["markup removed"] += 1
+    if len(value) > limit:
+        value = value[:limit]
+        notes["text cut"] += 1
+    return _sound(value, notes).strip()
+
+
+def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
+    """A short field; an id may be a number."""
+    value = _field(record, name)
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise _wrong(name, value, "text")
+    value = str(value)
+    if len(value) > _MAX_NAME:
+        raise ArticleError(
+            "field too long", f'field "{name}" has {len(value):,} characters; expected at most {_MAX_NAME:,}'
+        )
+    return " ".join(_sound(value, notes).split())
+
+
+def _sound(text: str, notes: Counter[str]) -> str:
+    """A text without lone surrogates and zeros, which files and databases refuse."""
+    if text.isascii() and "\0" not in text:
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "replace").decode()
+        notes["characters replaced"] += 1
+    return text.replace("\0", " ")
+
+
+def _time(value: Any, now: datetime | None, notes: Counter[str]) -> datetime:
+    """A moment in UTC that is not in the future."""
+    if value is None or value == "":
+        said = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
+        raise ArticleError("without time", said)
+    try:
+        moment = _moment(value)
+        if moment.tzinfo is None:
+            notes["time without zone"] += 1
+            moment = moment.replace(tzinfo=UTC)
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError, OSError, TypeError) as reason:
+        raise _wrong("time", value, "a time such as 2031-03-05T08:40:00+01:00") from reason
+    if moment < _EARLIEST:
+        raise _wrong("time", value, "a time after 1900")
+    latest = now or datetime.now(UTC)
+    if moment > latest:
+        notes["time in the future"] += 1
+        return latest.astimezone(UTC)
+    return moment
+
+
+def _moment(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
+    if not isinstance(value, str):
+        raise TypeError(value)
+    text = value.strip()
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return parsedate_to_datetime(text)
+
+
+def _wrong(name: str, value: Any, expected: str) -> ArticleError:
+    reason = "bad time" if name == "time" else "field of the wrong kind"
+    return ArticleError(reason, f'field "{name}" is {value!r:.60}; expected {expected}')
+
+
+def _digest(*parts: object) -> str:
+    """An id for a record that has none: the same for the same content."""
+    joined = "\n".join(map(str, parts)).encode("utf-8", "replace")
+    return hashlib.blake2b(joined, digest_size=12).hexdigest()

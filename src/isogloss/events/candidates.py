@@ -1,0 +1,216 @@
+"""Candidates for linking (thesis, algorithm 7.1): the articles nearest to an article in every language.
+
+Each language has an inverted index of bounded size: a term has room for the numbers of a few articles, and
+the one written longest ago makes way. An article looks up its strongest terms, the articles found most often
+are compared with it exactly, and the ten most similar of each language are its neighbours. With latent
+vectors (:mod:`isogloss.similarity`) the ten nearest in the latent space are neighbours too. The cost of an
+article does not depend on how many there were before, the latent search aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import nlargest
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.signature import Signature
+from isogloss.events.vectors import Vector, product
+from isogloss.kernels import find_clusters, list_cluster
+from isogloss.similarity.index import Index
+
+__all__ = ["Neighbour", "Neighbours"]
+
+_ROWS = 1 << 17
+"""Lists of an index; terms share them."""
+
+
+_PARTS = ("rows", "lists", "next")
+"""Arrays of the lists of a language."""
+
+
+class Neighbour(NamedTuple):
+    """An article near to another one.
+
+    Attributes
+    ----------
+    article : str
+        Its id.
+    similarity : float
+        Of the two.
+    """
+
+    article: str
+    similarity: float
+
+
+class Neighbours:
+    """Finds the nearest of earlier articles in each language.
+
+    Memory: 17 MB for each language at most, and the articles that were not forgotten.
+
+    Parameters
+    ----------
+    k : int
+        Neighbours in each language, for each of both ways to find them.
+    least : float
+        Similarity from which on articles are neighbours.
+    room : int
+        Articles listed for a term.
+    max_terms : int
+        Terms of an article that are looked up: the strongest.
+    compared : int
+        Articles of a language that are compared exactly.
+
+    Examples
+    --------
+    >>> from isogloss.events.signature import Signature
+    >>> def signature(name, lang, *terms):
+    ...     ids = np.array(terms, dtype=np.int32)
+    ...     return Signature(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
+    >>> neighbours = Neighbours()
+    >>> neighbours.add(signature("a", "de", 3, 5)), neighbours.add(signature("b", "de", 8, 9))
+    ([], [])
+    >>> [(near.article, round(near.similarity, 2)) for near in neighbours.add(signature("c", "en", 3, 7))]
+    [('a', 0.5)]
+    """
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        least: float = 0.05,
+        room: int = 32,
+        max_terms: int = 32,
+        compared: int = 32,
+    ) -> None:
+        self.k = k
+        self.least = least
+        self.room = room
+        self.max_terms = max_terms
+        self.compared = compared
+        self.numbers: dict[str, int] = {}
+        self.articles: dict[int, Signature] = {}
+        self.last = 0
+        self._lists: dict[str, _Lists] = {}
+        self._latent: dict[str, Index] = {}
+
+    def add(
+        self, signature: Signature, skip: Callable[[str], bool] = lambda article: False
+    ) -> list[Neighbour]:
+        """Neighbours of an article among those added before, and add it.
+
+        Parameters
+        ----------
+        signature : Signature
+            The article; its id must be new.
+        skip : function, optional
+            Tells articles that are none: those of its own cluster.
+        """
+        if signature.id in self.numbers:
+            raise ValueError(f"the article {signature.id!r} was added before; expected a new one")
+        found: dict[str, float] = {}
+        for lang in sorted(self._lists):
+            for near in self._nearest(signature, lang, skip):
+                found[near.article] = near.similarity
+        self._enter(signature)
+        return [Neighbour(article, similarity) for article, similarity in sorted(found.items())]
+
+    def forget(self, article: str) -> None:
+        """Take an article out; one that is not there is no error."""
+        number = self.numbers.pop(article, None)
+        if number is not None:
+            signature = self.articles.pop(number)
+            if signature.latent is not None:
+                self._latent[signature.lang].remove([number])
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """The lists of all languages as named arrays."""
+        return {
+            f"{lang}.{name}": array
+            for lang, lists in self._lists.items()
+            for name, array in lists.state_dict().items()
+        }
+
+    def load_state(
+        self, articles: Iterable[tuple[int, Signature]], last: int, arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Go on from a state: numbered articles, ascending, and the arrays of :meth:`state_dict`."""
+        for number, signature in articles:
+            self.numbers[signature.id] = number
+            self.articles[number] = signature
+            self._enter_latent(number, signature)
+        for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
+            self._lists[lang] = _Lists(self.room, self.max_terms)
+            self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
+        self.last = last
+
+    def _enter(self, signature: Signature) -> None:
+        self.last += 1
+        self.numbers[signature.id] = self.last
+        self.articles[self.last] = signature
+        if signature.lang not in self._lists:
+            self._lists[signature.lang] = _Lists(self.room, self.max_terms)
+        self._lists[signature.lang].add(self.last, signature.vector)
+        self._enter_latent(self.last, signature)
+
+    def _enter_latent(self, number: int, signature: Signature) -> None:
+        if signature.latent is not None:
+            index = self._latent.setdefault(signature.lang, Index(len(signature.latent)))
+            index.add([number], signature.latent[None], times=[signature.time])
+
+    def _nearest(self, signature: Signature, lang: str, skip: Callable[[str], bool]) -> Iterator[Neighbour]:
+        numbers = self._lists[lang].find(signature.vector, self.compared)
+        listed = [self.articles[number] for number in numbers if number in self.articles]
+        scored = [
+            Neighbour(one.id, product(signature.vector, one.vector)) for one in listed if not skip(one.id)
+        ]
+        yield from nlargest(
+            self.k, (near for near in scored if near.similarity >= self.least), key=_by_similarity
+        )
+        yield from self._nearest_latent(signature, lang, skip)
+
+    def _nearest_latent(
+        self, signature: Signature, lang: str, skip: Callable[[str], bool]
+    ) -> Iterator[Neighbour]:
+        if signature.latent is None or lang not in self._latent:
+            return
+        scores, numbers = self._latent[lang].search(signature.latent[None], self.k)
+        for number, score in zip(numbers[0].tolist(), scores[0].tolist(), strict=True):
+            if number >= 0 and score >= self.least and not skip(self.articles[number].id):
+                yield Neighbour(self.articles[number].id, score)
+
+
+def _by_similarity(near: Neighbour) -> tuple[float, str]:
+    return near.similarity, near.article
+
+
+class _Lists:
+    """The latest articles of each term, terms sharing a limited number of lists."""
+
+    def __init__(self, room: int, max_terms: int) -> None:
+        self.max_terms = max_terms
+        self._lists = np.zeros((_ROWS, room), dtype=np.int32)
+        self._next = np.zeros(_ROWS, dtype=np.uint8)
+
+    def add(self, number: int, vector: Vector) -> None:
+        list_cluster(self._lists, self._next, *_folded(vector), self.max_terms, number)
+
+    def find(self, vector: Vector, most: int) -> list[int]:
+        numbers = np.empty(most, dtype=np.int32)
+        n = find_clusters(self._lists, *_folded(vector), self.max_terms, numbers)
+        return [int(number) for number in numbers[:n]]
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        rows = np.flatnonzero(self._lists.any(axis=1)).astype(np.int32)
+        return {"rows": rows, "lists": self._lists[rows], "next": self._next[rows]}
+
+    def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._lists[arrays["rows"]] = arrays["lists"]
+        self._next[arrays["rows"]] = arrays["next"]
+
+
+def _folded(vector: Vector) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    return vector.ids % _ROWS, vector.weights

@@ -1,0 +1,219 @@
+r"""Near-duplicates: one text that several sources print, with small changes or none.
+
+A text is the set of its sequences of three words. The similarity of two texts is the Jaccard index of their
+sets, which MinHash [1]_ estimates: of ``n`` random orders of all sequences, the share in which both sets have
+the same first one. Signatures are cut into bands of a few orders; texts that agree in a band are compared, so
+that no more than a handful of comparisons are made however large the window is.
+
+References
+----------
+.. [1] A. Broder, *On the resemblance and containment of documents*, Compression and Complexity of Sequences,
+   1997.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.article import Article
+from isogloss.linalg import check_count
+
+__all__ = ["Duplicates"]
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_LONGEST = 20_000
+"""Characters that are looked at."""
+
+_BANDS, _ROWS = 20, 3
+_ORDERS = _BANDS * _ROWS
+_EACH = np.arange(_BANDS)
+_UNSPACED = (
+    (0x3041, 0x30FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xE01, 0xE4E),
+    (0x1000, 0x103F),
+    (0x1780, 0x17D3),
+)
+"""First and last letters of Japanese, Chinese, Thai, Burmese and Khmer."""
+
+_IN_WORD, _ALONE = 1, 2
+
+
+class Duplicates:
+    """Texts that were seen in a sliding window; tells of a new one whether it is one of them again.
+
+    Parameters
+    ----------
+    threshold : float
+        The least similarity of a duplicate. A reprint in which every tenth word is another has .57;
+        different articles on one event have less than .2.
+    within : timedelta
+        The longest time between a text and its duplicates.
+    capacity : int
+        Texts that are remembered; the oldest make room.
+
+    Notes
+    -----
+    Memory is about 700 bytes for each text of the window, taken as it fills. The cost of a text does not
+    depend on the window. A text is compared with those that were first, not with their duplicates, so a
+    chain of small changes does not join what is different. Results depend on the texts, their times and
+    their order only.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> text = "Two people were hurt when a storm tore roofs off houses near the harbour on Monday night"
+    >>> def article(key, body):
+    ...     return Article(key, "en", "Storm", body, datetime(2031, 3, 5, tzinfo=UTC))
+    >>> seen = Duplicates()
+    >>> seen.find(article("a", text)), seen.find(article("b", f"{text}, police said."))
+    (None, 'a')
+    >>> seen.find(article("c", "The parliament has voted on the budget for the next year after long talks"))
+    """
+
+    def __init__(
+        self, threshold: float = 0.5, *, within: timedelta = timedelta(days=4), capacity: int = 200_000
+    ) -> None:
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold={threshold}; expected a similarity above 0 and at most 1")
+        check_count(capacity, "capacity", 1, 1 << 26, "texts that are remembered")
+        self.threshold, self.within, self.capacity = threshold, within, capacity
+        self._ids: list[str] = []
+        self._seen = 0
+        self._signatures = np.zeros((capacity, _ORDERS), np.uint32)
+        self._times = np.zeros(capacity, np.int64)
+        self._slots = 1 << max(8, (4 * capacity - 1).bit_length())
+        self._table = np.zeros((_BANDS, self._slots), np.int32)
+
+    def __len__(self) -> int:
+        """Texts that are remembered."""
+        return len(self._ids)
+
+    def find(self, article: Article) -> str | None:
+        """The id of the text that this one repeats; None for a new one, which is remembered."""
+        words = _word_codes(article.text)
+        if not len(words):
+            return None
+        signature = _signature(words)
+        places = self._places(signature)
+        time = _seconds(article.time)
+        found = self._table[places]
+        first = self._nearest(found, signature, time) if found.any() else None
+        if first is not None:
+            return first
+        self._remember(article.id, signature, time, places)
+        return None
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is remembered: arrays, and a list of ids; :meth:`from_state` goes on from it."""
+        order = self._oldest_first()
+        return {
+            "threshold": self.threshold,
+            "within": self.within.total_seconds(),
+            "capacity": self.capacity,
+            "ids": [self._ids[place] for place in order],
+            "signatures": self._signatures[order],
+            "times": self._times[order],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Duplicates:
+        """Go on from where :meth:`state_dict` was called."""
+        within = timedelta(seconds=float(state["within"]))
+        new = cls(float(state["threshold"]), within=within, capacity=int(state["capacity"]))
+        signatures, times = np.asarray(state["signatures"], np.uint32), np.asarray(state["times"], np.int64)
+        for key, signature, time in zip(state["ids"], signatures, times, strict=True):
+            new._remember(str(key), signature, int(time), new._places(signature))
+        return new
+
+    def _oldest_first(self) -> list[int]:
+        start = self._seen % self.capacity if len(self._ids) == self.capacity else 0
+        return [*range(start, len(self._ids)), *range(start)]
+
+    def _places(self, signature: NDArray[np.uint32]) -> Any:
+        """Where in the table texts are that agree with a signature in a band."""
+        return _EACH, _bands(signature) & np.uint64(self._slots - 1)
+
+    def _nearest(self, found: NDArray[np.int32], signature: NDArray[np.uint32], time: int) -> str | None:
+        """The most similar of the candidates, if it is similar enough; of several the one that came first.
+
+        A candidate whose place another text has taken is harmless: it is not similar.
+        """
+        candidates = np.unique(found[found > 0]) - 1
+        similarity = (self._signatures[candidates] == signature).mean(axis=1)
+        similarity[np.abs(self._times[candidates] - time) > self.within.total_seconds()] = 0
+        best = np.flatnonzero(similarity == similarity.max())
+        if similarity[best[0]] < self.threshold:
+            return None
+        age = (candidates[best] - self._seen) % self.capacity
+        return self._ids[int(candidates[best[np.argmin(age)]])]
+
+    def _remember(self, key: str, signature: NDArray[np.uint32], time: int, places: Any) -> None:
+        place = self._seen % self.capacity
+        if place == len(self._ids):
+            self._ids.append(key)
+        else:
+            self._ids[place] = key
+        self._signatures[place], self._times[place] = signature, time
+        self._table[places] = place + 1
+        self._seen += 1
+
+
+def _word_codes(text: str) -> Words:
+    """A number for each word of a text, and for each character of scripts without blanks.
+
+    Words are not made: a number is a sum over the pairs of neighbouring letters in a word.
+    """
+    letters = np.frombuffer(text[:_LONGEST].lower().encode("utf-16-le", "surrogatepass"), np.uint16)
+    kinds, numbers = _letters()
+    kind, number = kinds[letters], numbers[letters]
+    before = np.zeros_like(kind)
+    before[1:] = kind[:-1]
+    starts = np.flatnonzero((kind == _ALONE) | ((kind == _IN_WORD) & (before != _IN_WORD)))
+    number[1:] += number[:-1] * _STEPS[2] * (before[1:] == _IN_WORD)
+    number[kind == 0] = 0
+    number ^= number >> np.uint64(29)
+    return np.add.reduceat(number, starts) if len(starts) else starts.astype(np.uint64)
+
+
+def _signature(words: Words) -> NDArray[np.uint32]:
+    """The first sequence of three words in each of the random orders."""
+    sequences = words if len(words) < 3 else words[:-2] * _STEPS[0] + words[1:-1] * _STEPS[1] + words[2:]
+    sequences ^= sequences >> np.uint64(31)
+    orders = _FACTORS * sequences
+    return np.asarray(orders.min(axis=1) >> np.uint64(32), np.uint32)
+
+
+def _bands(signature: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """A number for each band of a signature."""
+    numbers = signature.reshape(_BANDS, _ROWS).astype(np.uint64) @ _ROW_FACTORS
+    return np.asarray(numbers >> np.uint64(24), np.uint64)
+
+
+@cache
+def _letters() -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Of each character: whether it is part of words, and a random number, 0 for those that are not."""
+    kinds = np.array([unicodedata.category(chr(code))[0] in "LNM" for code in range(1 << 16)], np.uint8)
+    for first, last in _UNSPACED:
+        kinds[first : last + 1] *= _ALONE
+    kinds[0xD800:0xE000] = _ALONE
+    numbers = np.random.default_rng(20310306).integers(1, 1 << 63, 1 << 16, dtype=np.uint64)
+    return kinds, numbers * (kinds > 0)
+
+
+def _seconds(time: datetime) -> int:
+    return int(time.timestamp())
+
+
+_RANDOM = np.random.default_rng(20310305)
+_STEPS = _RANDOM.integers(1 << 62, 1 << 63, 3, dtype=np.uint64) | np.uint64(1)
+_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, (_ORDERS, 1), dtype=np.uint64) | np.uint64(1)
+_ROW_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _ROWS, dtype=np.uint64) | np.uint64(1)

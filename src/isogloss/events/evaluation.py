@@ -1,0 +1,157 @@
+r"""How well found groups agree with true ones: BCubed and pairs.
+
+With :math:`g(i)` the true group of item i and :math:`f(i)` the found one, BCubed asks for every item how much
+of its found group belongs to it, and how much of its true group was found:
+
+.. math::
+
+    P = \frac1n \sum_i \frac{|g(i) \cap f(i)|}{|f(i)|}, \qquad
+    R = \frac1n \sum_i \frac{|g(i) \cap f(i)|}{|g(i)|}, \qquad F_1 = \frac{2 P R}{P + R}.
+
+The pairwise scores ask the same of the pairs of items in one group. Both are sums over the cells of the table
+of true against found groups, so they take time linear in the items.
+
+Both scores look at groups of any kind. Applied to all articles with their stories, they are the cross-lingual
+scores of a stream; :func:`monolingual` applies them to each language alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+__all__ = ["LanguageScores", "Scores", "bcubed", "monolingual", "pairwise"]
+
+
+class Scores(NamedTuple):
+    """Precision, recall and their harmonic mean.
+
+    Attributes
+    ----------
+    precision, recall, f1 : float
+        Between 0 and 1.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+    @classmethod
+    def of(cls, precision: float, recall: float) -> Scores:
+        """The scores with these two."""
+        total = precision + recall
+        return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
+
+
+class LanguageScores(NamedTuple):
+    """Scores of each language alone, and their mean.
+
+    Attributes
+    ----------
+    macro : Scores
+        The mean over languages of precision, of recall and of F1, every language counting alike.
+    languages : dict of str to Scores
+        By language, in alphabetical order.
+    articles : dict of str to int
+        Articles of each language.
+    """
+
+    macro: Scores
+    languages: dict[str, Scores]
+    articles: dict[str, int]
+
+
+def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> Scores:
+    """BCubed precision, recall and F1.
+
+    Parameters
+    ----------
+    gold, found : sequences of labels
+        For each item its true group and the group it was put into.
+
+    Examples
+    --------
+    >>> bcubed(["a", "a", "b", "b"], [1, 1, 1, 2])
+    Scores(precision=0.6666666666666666, recall=0.75, f1=0.7058823529411765)
+    """
+    cells, true, groups = _table(gold, found)
+    precision = sum(n * n / groups[f] for (_, f), n in cells.items()) / len(gold)
+    recall = sum(n * n / true[g] for (g, _), n in cells.items()) / len(gold)
+    return Scores.of(precision, recall)
+
+
+def pairwise(gold: Sequence[Hashable], found: Sequence[Hashable]) -> Scores:
+    """Precision, recall and F1 of the pairs of items in one group.
+
+    Without any pair to find, or without any found, the share is 1: nothing was missed, nothing was wrong.
+
+    Parameters
+    ----------
+    gold, found : sequences of labels
+        For each item its true group and the group it was put into.
+
+    Examples
+    --------
+    >>> scores = pairwise(["a", "a", "b", "b"], [1, 1, 1, 2])
+    >>> scores.precision, scores.recall
+    (0.3333333333333333, 0.5)
+    """
+    cells, true, groups = _table(gold, found)
+    right = _pairs(cells.values())
+    return Scores.of(_share(right, _pairs(groups.values())), _share(right, _pairs(true.values())))
+
+
+def monolingual(
+    gold: Sequence[Hashable],
+    found: Sequence[Hashable],
+    languages: Sequence[str],
+    measure: Callable[[Sequence[Hashable], Sequence[Hashable]], Scores] = bcubed,
+) -> LanguageScores:
+    """Scores of each language alone, as if there were no other, and their mean.
+
+    Parameters
+    ----------
+    gold, found : sequences of labels
+        For each article its true group and the group it was put into.
+    languages : sequence of str
+        The language of each article.
+    measure : function
+        :func:`bcubed` or :func:`pairwise`.
+
+    Examples
+    --------
+    >>> scores = monolingual(["a", "b", "a", "b"], [1, 1, 1, 2], ["en", "en", "de", "de"])
+    >>> scores.languages["de"].f1, round(scores.macro.f1, 3)
+    (1.0, 0.833)
+    """
+    if len(languages) != len(gold):
+        raise ValueError(f"{len(gold)} labels and {len(languages)} languages; expected one for each article")
+    rows: dict[str, list[int]] = {}
+    for i, lang in enumerate(languages):
+        rows.setdefault(lang, []).append(i)
+    scores = {
+        lang: measure([gold[i] for i in rows[lang]], [found[i] for i in rows[lang]]) for lang in sorted(rows)
+    }
+    columns = zip(*scores.values(), strict=True)
+    macro = Scores(*(sum(column) / len(scores) for column in columns))
+    return LanguageScores(macro, scores, {lang: len(rows[lang]) for lang in scores})
+
+
+def _table(
+    gold: Sequence[Hashable], found: Sequence[Hashable]
+) -> tuple[Counter[tuple[Hashable, Hashable]], Counter[Hashable], Counter[Hashable]]:
+    """Items by both labels, by the true one and by the found one."""
+    if len(gold) != len(found):
+        raise ValueError(f"{len(gold)} true and {len(found)} found labels; expected one of each per item")
+    if not len(gold):
+        raise ValueError("no labels given; expected those of at least one item")
+    return Counter(zip(gold, found, strict=True)), Counter(gold), Counter(found)
+
+
+def _pairs(sizes: Iterable[int]) -> int:
+    return sum(n * (n - 1) // 2 for n in sizes)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0

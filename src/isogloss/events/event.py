@@ -1,0 +1,147 @@
+"""An event: the clusters of all languages that tell one story, and what they tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from isogloss.events.profile import Profile
+from isogloss.events.signature import Signature
+from isogloss.events.vectors import product
+
+__all__ = ["Event", "describe_event"]
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened, in every language that reported it.
+
+    Attributes
+    ----------
+    id : int
+        Stays while the event changes, see :mod:`isogloss.events.identity`.
+    clusters : tuple of int
+        Its clusters, ascending.
+    articles : dict of str to tuple of str
+        Ids of articles by language, in the order of time; languages with most articles first.
+    titles, summaries : dict of str to str
+        For each language the title of its most central article, and the first sentence of the most central
+        one that has a body.
+    timeline : dict of date to int
+        Articles of each day (UTC).
+    first, last : datetime
+        Times of the first and the last article.
+    places, concepts : dict of str to float
+        The strongest: how many articles name a place, and weights of entities and keywords.
+    confidence : float
+        Mean probability of the links between its clusters that were looked at; 1 for a single cluster.
+    """
+
+    id: int
+    clusters: tuple[int, ...]
+    articles: Mapping[str, tuple[str, ...]]
+    titles: Mapping[str, str]
+    summaries: Mapping[str, str]
+    timeline: Mapping[date, int]
+    first: datetime
+    last: datetime
+    places: Mapping[str, float]
+    concepts: Mapping[str, float]
+    confidence: float
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Its languages, those with most articles first."""
+        return tuple(self.articles)
+
+    @property
+    def title(self) -> str:
+        """The title in the language with most articles."""
+        return self.titles[self.languages[0]]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.articles.values()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        out = asdict(self)
+        out["timeline"] = {day.isoformat(): n for day, n in self.timeline.items()}
+        out["first"], out["last"] = self.first.isoformat(), self.last.isoformat()
+        return out
+
+
+def describe_event(
+    number: int,
+    profiles: Sequence[Profile],
+    signatures: Mapping[str, Signature],
+    confidence: float,
+) -> Event:
+    """Make an event of clusters.
+
+    Parameters
+    ----------
+    number : int
+        The id of the event.
+    profiles : sequence of Profile
+        Its clusters.
+    signatures : mapping of str to Signature
+        Their articles by id.
+    confidence : float
+        Mean probability of its links.
+    """
+    by_language: dict[str, list[Profile]] = {}
+    for profile in profiles:
+        by_language.setdefault(profile.lang, []).append(profile)
+    articles = {lang: _in_time(own, signatures) for lang, own in by_language.items()}
+    order = sorted(articles, key=lambda lang: (-len(articles[lang]), lang))
+    ranked = {lang: _central(by_language[lang], signatures) for lang in order}
+    days = Counter(_when(one.time).date() for own in articles.values() for one in own)
+    return Event(
+        id=number,
+        clusters=tuple(sorted(profile.id for profile in profiles)),
+        articles={lang: tuple(one.id for one in articles[lang]) for lang in order},
+        titles={lang: ranked[lang][0].title for lang in order},
+        summaries={
+            lang: sentence
+            for lang in order
+            if (sentence := next((one.sentence for one in ranked[lang] if one.sentence), ""))
+        },
+        timeline=dict(sorted(days.items())),
+        first=_when(min(profile.first for profile in profiles)),
+        last=_when(max(profile.last for profile in profiles)),
+        places=_strongest(_total(profile.places for profile in profiles)),
+        concepts=_strongest(_total(c for profile in profiles for c in (profile.entities, profile.keywords))),
+        confidence=confidence,
+    )
+
+
+def _in_time(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -> list[Signature]:
+    found = [signatures[article] for profile in profiles for article in profile.articles]
+    return sorted(found, key=lambda one: (one.time, one.id))
+
+
+def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -> list[Signature]:
+    """Articles of the largest cluster, the nearest to its centre first."""
+    largest = min(profiles, key=lambda profile: (-len(profile), profile.id))
+    own = [signatures[article] for article in largest.articles]
+    return sorted(own, key=lambda one: (-product(one.vector, largest.vector), one.time, one.id))
+
+
+def _when(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _total(counters: Any) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for counter in counters:
+        total.update(counter)
+    return total
+
+
+def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_SHOWN])

@@ -1,0 +1,316 @@
+"""Articles in, events out: everything that happens to an article, in order.
+
+An article that repeats another is set aside; the others are annotated, put into a cluster of their language,
+compared with articles of all languages, and every so often the clusters that changed are grouped to events.
+The whole is a fold: after the same articles in the same order a stream is in the same state, to the last bit,
+however the articles were handed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.agglomeration import Rules
+from isogloss.events.annotation import Annotator
+from isogloss.events.article import Article
+from isogloss.events.clustering import Decision, transition
+from isogloss.events.duplicates import Duplicates
+from isogloss.events.event import Event
+from isogloss.events.explain import Explanation, explain_link
+from isogloss.events.linker import Linker
+from isogloss.events.linking import LinkState
+from isogloss.events.signature import Signatures
+from isogloss.events.state import ClusterSettings, ClusterState
+from isogloss.events.tracking import EventTracker
+from isogloss.similarity.base import DocumentModel
+
+__all__ = ["Changes", "EventStream", "Step", "StreamSettings"]
+
+_BATCH = 256
+"""Articles that are projected at a time."""
+
+_DAY = 86_400.0
+_PAUSE = 3600.0
+"""Seconds without an article after which events are brought up to date before time goes on."""
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """What decides how articles become events.
+
+    Parameters
+    ----------
+    clusters : ClusterSettings
+        Which articles of a language belong together.
+    rules : Rules
+        When clusters become one event.
+    update_every : int
+        Articles after which clusters that changed are grouped to events.
+    duplicates : float
+        Similarity from which on a text repeats another, see :class:`~isogloss.events.duplicates.Duplicates`.
+    """
+
+    clusters: ClusterSettings = field(default_factory=ClusterSettings)
+    rules: Rules = field(default_factory=Rules)
+    update_every: int = 64
+    duplicates: float = 0.5
+
+
+class Step(NamedTuple):
+    """What became of an article.
+
+    Attributes
+    ----------
+    article : str
+        Its id.
+    cluster : int
+        The cluster it is in.
+    original : str or None
+        The article that it repeats word for word, or nearly so; it is in no cluster itself.
+    repeated : bool
+        Whether it was known; nothing changed then.
+    """
+
+    article: str
+    cluster: int
+    original: str | None = None
+    repeated: bool = False
+
+
+@dataclass
+class Changes:
+    """What changed between two updates of a stream.
+
+    Attributes
+    ----------
+    clusters : set of int
+        New or changed.
+    merged : dict of int to int
+        Clusters that went into others, or lost their articles to them.
+    events : set of int
+        New or changed.
+    aliases : dict of int to int
+        Events that went into others.
+    ended : set of int
+        Events that have no cluster any more and went into no other one.
+    reprints : list of (str, str)
+        Articles that repeat others, and those.
+    """
+
+    clusters: set[int] = field(default_factory=set)
+    merged: dict[int, int] = field(default_factory=dict)
+    events: set[int] = field(default_factory=set)
+    aliases: dict[int, int] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    reprints: list[tuple[str, str]] = field(default_factory=list)
+
+
+class EventStream:
+    """Follows the news: articles of many languages in, events out.
+
+    Memory: bounded by the articles of the window, see :class:`~isogloss.events.state.ClusterSettings`.
+
+    Parameters
+    ----------
+    settings : StreamSettings, optional
+        What decides how articles become events.
+    annotator : Annotator, optional
+        Finds names, places, dates and keywords.
+    linker : Linker, optional
+        Tells whether clusters of two languages are one story; the one that comes with isogloss by default.
+    model : DocumentModel, optional
+        A common space of documents: articles near in it are candidates and count as similar.
+    observer : callable, optional
+        Is told the changes of every update, while all that changed can still be asked about; what it does is
+        up to it.
+
+    Examples
+    --------
+    >>> from isogloss.events.samples import sample_news
+    >>> news = sample_news()
+    >>> stream = EventStream()
+    >>> _ = stream.add(article for article in news.articles[:120])
+    >>> _ = stream.update()
+    >>> event = max(stream.events(), key=lambda event: (len(event.languages), len(event)))
+    >>> len(event.languages) >= 4, len(event) >= 5
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        settings: StreamSettings | None = None,
+        *,
+        annotator: Annotator | None = None,
+        linker: Linker | None = None,
+        model: DocumentModel | None = None,
+        observer: Callable[[Changes], None] | None = None,
+    ) -> None:
+        self.settings = settings or StreamSettings()
+        self.annotator = annotator or Annotator()
+        self.model = model
+        self.observer = observer
+        self.clusters = ClusterState(self.settings.clusters)
+        self.duplicates = Duplicates(self.settings.duplicates)
+        self.signatures = Signatures()
+        self.links = LinkState(linker)
+        self.tracker = EventTracker(self.links, self.settings.rules)
+        self.copies: dict[str, list[str]] = {}
+        self.original_of: dict[str, str] = {}
+        self.pending = 0
+        self.count = 0
+        self.changes = Changes()
+        self.dormant: dict[int, float] = {}
+        self.left: dict[int, int | None] = {}
+
+    def add(self, articles: Iterable[Article]) -> list[Step]:
+        """Take articles in, in the order in which they come."""
+        source, steps = iter(articles), []
+        while batch := list(islice(source, _BATCH)):
+            for article, latent in zip(batch, self._latents(batch), strict=True):
+                steps.append(self._add(article, latent))
+        return steps
+
+    def update(self) -> Changes:
+        """Bring events up to date with the articles that came, and tell what changed since the last time.
+
+        It happens by itself after every ``update_every`` articles. To do it at other times is part of the
+        order of things: a stream that was updated elsewhere may have come to other events.
+        """
+        self.pending = 0
+        self._bury()
+        touched, ids = set(self.links.changed), self.tracker.ids
+        aliases = len(ids.aliases)
+        changed = self.tracker.update()
+        self.changes.clusters |= touched & self.links.profiles.keys()
+        self.changes.events.update(changed)
+        for event in islice(ids.aliases, aliases, None):
+            self.changes.aliases[event] = ids.resolve(event)
+        self._note_ends()
+        told, self.changes = self.changes, Changes()
+        if self.observer is not None:
+            self.observer(told)
+        return told
+
+    def events(self) -> Iterator[Event]:
+        """All events of the window, the oldest id first."""
+        return self.tracker.events()
+
+    def event(self, number: int) -> Event:
+        """An event by its id, or by one that it had before."""
+        return self.tracker.event(number)
+
+    def reprints(self, article: str) -> list[str]:
+        """Ids of articles that repeat an article, in the order in which they came."""
+        return list(self.copies.get(article, ()))
+
+    def explain(self, one: int, other: int) -> Explanation:
+        """Why two clusters were linked, or were not."""
+        return explain_link(self.links.link(one, other), self.links.linker, self.links.signatures)
+
+    def assignment(self) -> dict[str, int]:
+        """The event of every article of the window, reprints included."""
+        found = {
+            article: event
+            for cluster, event in self.tracker.ids.event_of.items()
+            for article in self.links.profiles[cluster].articles
+        }
+        return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}
+
+    def _add(self, article: Article, latent: NDArray[np.float32] | None) -> Step:
+        known = self._known(article.id)
+        if known is not None:
+            return known
+        original = self._original(article)
+        if original is not None:
+            return original
+        time = article.time.timestamp()
+        if self.pending and time - self.clusters.now > _PAUSE:
+            self.update()
+        signature = self.signatures.make(article, self.annotator.annotate(article), latent)
+        decision = transition(self.clusters, article)
+        self._follow(decision)
+        self.links.apply(replace(decision, expired=()), signature)
+        self.count += 1
+        self.pending += 1
+        if self.pending >= self.settings.update_every:
+            self.update()
+        return Step(article.id, self.clusters.members[article.id].cluster)
+
+    def _known(self, article: str) -> Step | None:
+        first = self.original_of.get(article)
+        cluster = self.links.cluster_of.get(first or article)
+        return None if cluster is None else Step(article, cluster, first, repeated=True)
+
+    def _original(self, article: Article) -> Step | None:
+        """The step of an article that repeats one of the window."""
+        first = self.duplicates.find(article)
+        cluster = self.links.cluster_of.get(first) if first is not None else None
+        if first is None or cluster is None:
+            return None
+        self.copies.setdefault(first, []).append(article.id)
+        self.original_of[article.id] = first
+        self.changes.reprints.append((article.id, first))
+        return Step(article.id, cluster, first)
+
+    def _follow(self, decision: Decision) -> None:
+        """Keep the books: what went where, and what is over."""
+        self.dormant.update(dict.fromkeys(decision.expired, self.clusters.now))
+        homes = {move.source: move.target for move in decision.moved}
+        for source, target in [*decision.merged, *((one, homes[one]) for one in decision.emptied)]:
+            self.changes.merged[source] = target
+            self._leaves(source, target)
+
+    def _bury(self) -> None:
+        """Forget clusters that expired, when all of their event have, or long after they did."""
+        ids, oldest = self.tracker.ids, self.clusters.now - self.settings.clusters.max_age * _DAY
+        over = {cluster for cluster, since in self.dormant.items() if since < oldest}
+        for event in {ids.event_of[one] for one in self.dormant if one in ids.event_of}:
+            if ids.members[event] <= self.dormant.keys():
+                over |= ids.members[event]
+        for cluster in sorted(over):
+            self._leaves(cluster, None)
+            for article in self.links.profiles[cluster].articles:
+                for copy in self.copies.pop(article, ()):
+                    del self.original_of[copy]
+            self.links.expire(cluster)
+            del self.dormant[cluster]
+
+    def _leaves(self, cluster: int, target: int | None) -> None:
+        """A cluster is no more: its event goes on with another cluster, or may be over."""
+        event = self.tracker.ids.event_of.get(cluster)
+        if event is not None:
+            self.left[event] = target if target is not None else self.left.get(event)
+
+    def _note_ends(self) -> None:
+        """Events that lost their last cluster: to another event, or because their time was over."""
+        ids = self.tracker.ids
+        for event, target in self.left.items():
+            if event in ids.members or event in ids.aliases:
+                continue
+            while target in self.changes.merged:
+                target = self.changes.merged[target]
+            successor = ids.event_of.get(target) if target is not None else None
+            if successor is None:
+                self.changes.ended.add(event)
+            else:
+                ids.aliases[event] = self.changes.aliases[event] = successor
+        self.left.clear()
+
+    def _latents(self, articles: Sequence[Article]) -> list[NDArray[np.float32] | None]:
+        """Articles as points of the common space; None where a text says nothing there."""
+        found: list[NDArray[np.float32] | None] = [None] * len(articles)
+        if self.model is None:
+            return found
+        for lang in self.model.languages:
+            places = [place for place, article in enumerate(articles) if article.lang == lang]
+            if places:
+                points = self.model.project([articles[place].text for place in places], lang)
+                for place, point in zip(places, points, strict=True):
+                    found[place] = point if point.any() else None
+        return found

@@ -1,0 +1,83 @@
+"""The language of an article: what its tag says, unless the text says otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from isogloss.exceptions import ArticleError
+from isogloss.text import identify, language
+
+__all__ = ["settle_language"]
+
+_LOOKED_AT = 400
+"""Characters that are looked at."""
+
+_ENOUGH = 120
+"""Characters of the shortest text that a tag is held against."""
+
+_SURE = 0.9
+_UNKNOWN = frozenset({"", "und", "unknown", "none", "null", "xx", "mul", "zxx"})
+
+_ALIKE = (
+    frozenset({"hr", "sr", "bs", "sh", "sl", "mk"}),
+    frozenset({"nb", "nn", "no", "da", "sv"}),
+    frozenset({"id", "ms", "jv", "su"}),
+    frozenset({"cs", "sk"}),
+    frozenset({"es", "gl", "pt", "ast", "ca", "an", "oc"}),
+    frozenset({"ru", "uk", "be", "bg", "mk"}),
+    frozenset({"nl", "af", "fy", "nds", "lb"}),
+    frozenset({"zh", "yue", "wuu", "ja"}),
+    frozenset({"hi", "mr", "ne", "sa"}),
+    frozenset({"tr", "az", "tk", "crh"}),
+)
+"""Languages that identification mixes up: among them the tag is believed."""
+
+
+def settle_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
+    """The ISO 639-1 code of a text's language.
+
+    A tag such as ``en``, ``en-US``, ``eng`` is believed unless the text is long enough and clearly in
+    another language that is no near relative. A missing or unknown tag is replaced by what
+    :func:`~isogloss.text.identify` finds.
+
+    Raises
+    ------
+    ArticleError
+        There is no tag, and the text is in no language.
+
+    Examples
+    --------
+    >>> notes = Counter()
+    >>> settle_language("en-US", "Storm", check=True, notes=notes)
+    'en'
+    >>> settle_language("klingon", "Das Haus steht am Ufer des Flusses.", check=True, notes=notes)
+    'de'
+    >>> dict(notes)
+    {'language tag unknown': 1, 'language identified': 1}
+    """
+    code = _known(tag, notes)
+    if code and not (check and len(text) >= _ENOUGH):
+        return code
+    found, probability = identify(text[:_LOOKED_AT])
+    if code is None:
+        if found is None:
+            said = 'field "lang" is missing and the text is in no language; expected a code such as "en"'
+            raise ArticleError("without language", said)
+        notes["language identified"] += 1
+        return found
+    if found in (None, code) or probability < _SURE or any({found, code} <= group for group in _ALIKE):
+        return code
+    notes["language tag wrong"] += 1
+    return str(found)
+
+
+def _known(tag: Any, notes: Counter[str]) -> str | None:
+    """The code that a tag means; None when it means none."""
+    if tag is None or (isinstance(tag, str) and tag.strip().lower() in _UNKNOWN):
+        return None
+    try:
+        return language(tag).code
+    except (ValueError, TypeError):
+        notes["language tag unknown"] += 1
+        return None

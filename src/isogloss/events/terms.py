@@ -1,0 +1,113 @@
+"""The terms of an article: what its vector is made of, as numbers.
+
+A title is short, so it gives its words and all sequences of four letters in them: *basketballer* and
+*US-Basketball-Team* meet in most of theirs. A body is long enough for words alone. Words are cut to their
+first letters as a rough stem. What stands before or after ``|`` or a dash in a title and has few words is the
+name of a site or of its section, and is left out.
+
+Terms are hashed: there is no vocabulary that grows, and a term has the same number in every process. Each
+language has its own numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.article import Article
+from isogloss.kernels import count_terms
+from isogloss.text import Tokeniser
+
+__all__ = ["N_TERMS", "Terms", "article_terms", "plain_title"]
+
+N_TERMS = 1 << 20
+"""Numbers of terms; the numbers of all languages lie below it."""
+
+_GRAM = 4
+"""Letters of a sequence, the blank at either end of a word included."""
+
+_STEM = 7
+"""Letters of a word of a body that count."""
+
+_BODY_LETTERS = 12_000
+"""Letters of a body that are looked at: about 2,000 words; what an article is about comes early."""
+
+_SITE_WORDS = 3
+"""Words of the longest part of a title that may be a name of a site."""
+
+_PARTS = re.compile(r"\s+[-\u2013\u2014\u00b7\u2022\u00bb]\s+|\s*\|\s*")
+
+Ids = NDArray[np.int32]
+Weights = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """Numbers of terms and how often each occurs, of the title and of the body.
+
+    Attributes
+    ----------
+    title, body : (ids, counts)
+        Increasing numbers, and a count for each.
+    """
+
+    title: tuple[Ids, Weights]
+    body: tuple[Ids, Weights]
+
+
+def article_terms(article: Article) -> Terms:
+    """The terms of an article.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> time = datetime(2031, 3, 5, tzinfo=UTC)
+    >>> terms = article_terms(Article("1", "en", "Big storm", "A storm, a flood.", time))
+    >>> len(terms.title[0]), sorted(terms.body[1].tolist())  # 2 words and 6 sequences; a, storm, flood
+    (8, [1.0, 1.0, 2.0])
+    """
+    tokeniser, seed = _tokeniser(article.lang), _seed(article.lang)
+    return Terms(
+        _counted(tokeniser(plain_title(article.title)), seed, _GRAM),
+        _counted(tokeniser(article.body[:_BODY_LETTERS]) if article.body else [], seed, 0),
+    )
+
+
+def plain_title(title: str) -> str:
+    """A title without names of sites and sections.
+
+    Examples
+    --------
+    >>> plain_title("Sports News | Sky Brown to be Britain's youngest Olympian | The Gull")
+    "Sky Brown to be Britain's youngest Olympian"
+    >>> plain_title("Storm - Gull")
+    'Storm Gull'
+    """
+    parts = _PARTS.split(title)
+    if len(parts) == 1:
+        return title
+    lengths = [len(part.split()) for part in parts]
+    least = min(max(lengths), _SITE_WORDS + 1)
+    return " ".join(part for part, length in zip(parts, lengths, strict=True) if length >= least)
+
+
+def _counted(words: list[str], seed: int, gram: int) -> tuple[Ids, Weights]:
+    text = f" {' '.join(words)} ".encode()
+    room = len(text) if gram else len(words)
+    ids, counts = np.empty(room, dtype=np.int32), np.empty(room)
+    n = count_terms(text, seed, _STEM, gram, N_TERMS, ids, counts)
+    return ids[:n], counts[:n]
+
+
+@cache
+def _tokeniser(lang: str) -> Tokeniser:
+    return Tokeniser(lang)
+
+
+@cache
+def _seed(lang: str) -> int:
+    return zlib.crc32(lang.encode())

@@ -1,0 +1,101 @@
+"""Events of a stream, kept up to date: stable ids, and only what changed is looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from isogloss.events.agglomeration import Rules, agglomerate
+from isogloss.events.event import Event, describe_event
+from isogloss.events.identity import EventIds
+from isogloss.events.linking import LinkState
+
+__all__ = ["EventTracker"]
+
+
+class EventTracker:
+    """Groups the clusters of a link state to events.
+
+    An update looks at the clusters that changed, at the clusters of their events, and at the events that they
+    are linked to; the rest stays as it is. How often to update is up to the caller: after every article, or
+    after some hundred of them, which costs less.
+
+    Parameters
+    ----------
+    links : LinkState
+        The clusters and their links.
+    rules : Rules, optional
+        When clusters become one event.
+
+    Attributes
+    ----------
+    ids : EventIds
+        Which cluster is in which event.
+    probabilities : dict of int to dict of int to float
+        Of the links that were looked at, both ways.
+    """
+
+    def __init__(self, links: LinkState, rules: Rules | None = None) -> None:
+        self.links = links
+        self.rules = rules or Rules()
+        self.ids = EventIds()
+        self.probabilities: dict[int, dict[int, float]] = {}
+
+    def update(self) -> list[int]:
+        """Bring events up to date; the ids of those that changed or are new, ascending."""
+        profiles = self.links.profiles
+        for gone in [one for one in self.ids.event_of if one not in profiles]:
+            self._forget(gone)
+        changed = {one for one in self.links.changed if one in profiles}
+        self.links.changed.clear()
+        self._refresh(changed)
+        concerned = sorted(self._concerned(changed))
+        sizes = {one: len(profiles[one]) for one in concerned}
+        languages = {one: profiles[one].lang for one in concerned}
+        known = {(a, b): p for a in concerned for b, p in self.probabilities[a].items() if a < b in sizes}
+        groups = agglomerate(sizes, languages, known, self.rules)
+        return sorted(self.ids.settle(groups, sizes))
+
+    def event(self, number: int) -> Event:
+        """An event by its id, or by one that it had before."""
+        resolved = self.ids.resolve(number)
+        if resolved not in self.ids.members:
+            raise KeyError(f"no event {number}; its clusters have expired, or there never was one")
+        members = sorted(self.ids.members[resolved])
+        own = [self.links.profiles[one] for one in members]
+        return describe_event(resolved, own, self.links.signatures, self._confidence(members))
+
+    def events(self) -> Iterator[Event]:
+        """All events, ascending by id."""
+        for number in sorted(self.ids.members):
+            yield self.event(number)
+
+    def _refresh(self, changed: set[int]) -> None:
+        """Look at the links of clusters that changed."""
+        for one in changed:
+            for other in self.probabilities.pop(one, {}):
+                self.probabilities[other].pop(one, None)
+        for one in changed:
+            self.probabilities[one] = {}
+        for (a, b), p in self.links.probabilities(changed).items():
+            self.probabilities.setdefault(a, {})[b] = p
+            self.probabilities.setdefault(b, {})[a] = p
+
+    def _concerned(self, changed: Iterable[int]) -> set[int]:
+        """Clusters that changed, those likely linked to them, and all of their events."""
+        out = set(changed)
+        for one in list(out):
+            out.update(other for other, p in self.probabilities[one].items() if p >= self.rules.threshold)
+        for one in list(out):
+            event = self.ids.event_of.get(one)
+            if event is not None:
+                out |= self.ids.members[event]
+        return out
+
+    def _confidence(self, members: list[int]) -> float:
+        known = [p for a in members for b, p in self.probabilities[a].items() if a < b and b in set(members)]
+        return sum(known) / len(known) if known else 1.0
+
+    def _forget(self, cluster: int) -> None:
+        self.ids.remove(cluster)
+        for other in self.probabilities.pop(cluster, {}):
+            self.probabilities[other].pop(cluster, None)

@@ -1,0 +1,196 @@
+"""The application: all parts put together, started and stopped in order."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+
+import isogloss
+from isogloss.service import errors
+from isogloss.service.access import Access, check_exposure, is_loopback
+from isogloss.service.backlog import Backlog
+from isogloss.service.changes import Changes
+from isogloss.service.comparing import Comparing
+from isogloss.service.guard import Guard
+from isogloss.service.metrics import Measured, Metrics
+from isogloss.service.models import Models
+from isogloss.service.neighbours import Neighbours
+from isogloss.service.parts import Parts, Worker
+from isogloss.service.records import Problem
+from isogloss.service.routes import PREFIX
+from isogloss.service.routes.articles import articles_router
+from isogloss.service.routes.events import events_router
+from isogloss.service.routes.models import models_router
+from isogloss.service.routes.similarity import similarity_router
+from isogloss.service.routes.status import status_router
+from isogloss.service.routes.tokens import tokens_router
+from isogloss.service.routes.words import words_router
+from isogloss.service.search import Search
+from isogloss.service.settings import ServerSettings, Settings
+from isogloss.service.titles import Titles
+from isogloss.service.writing import GroupWriter
+from isogloss.store import Store
+
+__all__ = ["create_app"]
+
+PAGES = "isogloss.service.pages"
+
+ABOUT = """
+Follow one event through every language.
+
+Send articles, and they are grouped into events across languages; ask for events, for articles like a text,
+for the similarity of two texts in any two languages, for translations and word alignments.
+
+Every error has one shape, `Problem`. Requests above a limit of `GET /limits` are answered with 429 or 503
+and a `Retry-After`; whoever waits so long and sends the same again loses nothing.
+"""
+ROUTERS = (
+    articles_router,
+    events_router,
+    similarity_router,
+    words_router,
+    models_router,
+    status_router,
+    tokens_router,
+)
+
+
+def create_app(
+    settings: Settings, store: Store, *, models: Models | None = None, worker: Worker | None = None
+) -> FastAPI:
+    """The application around a store.
+
+    Parameters
+    ----------
+    settings : Settings
+        Names, limits and the rest.
+    store : Store
+        Open; whoever opened it closes it after the application has stopped.
+    models : Models, optional
+        What answers about meaning are made with.
+    worker : Worker, optional
+        What makes events of articles; it is started and stopped with the application.
+
+    Raises
+    ------
+    SettingsError
+        It would listen where others can reach it, and there is no token.
+
+    Examples
+    --------
+    >>> app = create_app(Settings(), Store("news.db"))
+    >>> "/api/v1/events" in app.openapi()["paths"]
+    True
+    """
+    check_exposure(settings, store)
+    parts = _parts(settings, store, models or Models(), worker)
+    app = _Service(
+        title="isogloss",
+        version=isogloss.__version__,
+        summary="The same story in every language.",
+        description=ABOUT,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(parts),
+        responses={"default": {"model": Problem, "description": "What went wrong, in the one shape."}},
+    )
+    app.state.parts, app.state.access = parts, parts.access
+    errors.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    if (pages := importlib.util.find_spec(PAGES)) is not None and pages.origin:
+        app.include_router(importlib.import_module(PAGES).router, include_in_schema=False)
+    limits = settings.limits
+    app.add_middleware(
+        Guard,
+        body_bytes=limits.body_bytes,
+        body_seconds=limits.body_seconds,
+        concurrent=limits.concurrent,
+        hosts=names_of(settings.server),
+    )
+    app.add_middleware(Measured, metrics=parts.metrics)
+    return app
+
+
+class _Service(FastAPI):
+    """An application whose schema says that it may be possible to ask without a token."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            told = super().openapi()
+            for operation in (each for path in told["paths"].values() for each in path.values()):
+                if "security" in operation:
+                    operation["security"].append({})
+        return super().openapi()
+
+
+def names_of(server: ServerSettings) -> set[str]:
+    """Names that a request may ask for the service by."""
+    own = {"127.0.0.1", "localhost", "::1"} if is_loopback(server.host) else set()
+    return {server.host.lower(), *own, *(name.lower() for name in server.names)}
+
+
+def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
+    neighbours = Neighbours(store, models.similarity, keep_days=settings.store.keep_days)
+    changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
+
+    def gauges() -> dict[str, tuple[str, float]]:
+        counts = store.counts()
+        writer = parts.writer
+        return {
+            "waiting": ("Articles that wait to be made into events", backlog.waiting()),
+            "listeners": ("Clients that follow changes", changes.listeners),
+            "indexed": ("Articles that can be found by meaning", len(neighbours)),
+            "commits": ("Commits of articles", writer.commits if writer else 0),
+            **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
+        }
+
+    parts = Parts(
+        settings=settings,
+        store=store,
+        access=Access(store, settings),
+        models=models,
+        comparing=Comparing(models),
+        neighbours=neighbours,
+        search=Search(store, models, neighbours, Titles(store)),
+        changes=changes,
+        backlog=backlog,
+        metrics=Metrics(gauges),
+        worker=worker,
+    )
+    return parts
+
+
+def _lifespan(parts: Parts) -> Any:
+    """Start everything that runs beside requests, and stop it in the opposite order."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        parts.changes.start()
+        parts.writer = GroupWriter(parts.store)
+        parts.neighbours.start()
+        if parts.worker is not None:
+            parts.worker.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(_stop, parts)
+
+    return lifespan
+
+
+def _stop(parts: Parts) -> None:
+    parts.changes.stop()
+    if parts.worker is not None:
+        parts.worker.stop()
+    parts.neighbours.stop()
+    if parts.writer is not None:
+        parts.writer.close()
+        parts.writer = None

@@ -1,0 +1,210 @@
+"""A client of the service: its routes as methods, with patience where it is asked for."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+from urllib.parse import quote
+
+from isogloss.service.transport import Transport
+
+__all__ = ["Client"]
+
+Answer = dict[str, Any]
+
+
+class Client:
+    """The service at an address.
+
+    Answers are plain dicts and lists, as the reference of the API has them. An answer of 429 or 503 is waited
+    out, as long as the service asks for; a broken connection is tried again where that changes nothing.
+
+    Parameters
+    ----------
+    url : str
+        Where the service is, such as ``http://127.0.0.1:8470``.
+    token : str
+        What it is asked with; none by default.
+    retries : int
+        How often a request is sent again.
+    timeout : float
+        Seconds that one answer may take.
+
+    Raises
+    ------
+    ServiceClientError
+        The service refuses or does not answer; ``status`` and ``code`` say why.
+
+    Examples
+    --------
+    >>> client = Client("http://127.0.0.1:8470", token="isg_...")
+    >>> client.url
+    'http://127.0.0.1:8470'
+    """
+
+    def __init__(self, url: str, token: str = "", *, retries: int = 5, timeout: float = 30.0) -> None:
+        self.url = url.rstrip("/")
+        self._transport = Transport(self.url, token, retries=retries, timeout=timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connection of this thread back."""
+        self._transport.close()
+
+    def send(self, articles: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str = "") -> Answer:
+        """Send one article or many; they are on the disk when this returns.
+
+        Parameters
+        ----------
+        articles : mapping or sequence of mappings
+            Fields as :func:`~isogloss.events.article.article_from` takes them.
+        key : str
+            The name of this request, so that it counts once however often it is sent; a random one by
+            default.
+        """
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self._object("POST", "/articles", body=articles, headers=headers)
+
+    def article(self, seq: int) -> Answer:
+        """An article with its earlier texts."""
+        return self._object("GET", f"/articles/{int(seq)}")
+
+    def events(self, q: str | None = None, **filters: Any) -> Answer:
+        """One page of events: ``events`` and the ``cursor`` of the next page.
+
+        Parameters
+        ----------
+        q : str, optional
+            Free text in any language.
+        **filters
+            ``since``, ``until``, ``lang``, ``place``, ``concept``, ``min_languages``, ``min_size``, ``sort``,
+            ``limit``, ``cursor``.
+        """
+        return self._object("GET", "/events", {"q": q, **filters})
+
+    def all_events(self, q: str | None = None, **filters: Any) -> Iterator[Answer]:
+        """Events of all pages."""
+        cursor = ""
+        while True:
+            page = self.events(q, **filters, **({"cursor": cursor} if cursor else {}))
+            yield from page["events"]
+            cursor = page["cursor"]
+            if not cursor:
+                return
+
+    def event(self, id: str) -> Answer:
+        """An event with its clusters, articles and links; its id is another if it joined another."""
+        return self._object("GET", f"/events/{_quoted(id)}")
+
+    def cluster(self, id: int) -> Answer:
+        """Articles of one language that tell one story."""
+        return self._object("GET", f"/clusters/{int(id)}")
+
+    def link(self, a: int, b: int) -> Answer:
+        """Why two clusters are taken for one event."""
+        return self._object("GET", f"/links/{int(a)}/{int(b)}")
+
+    def judge(self, a: int, b: int, *, same: bool, note: str = "") -> Answer:
+        """Say whether two clusters are about one event."""
+        body = {"same": same, "note": note}
+        return self._object("POST", f"/links/{int(a)}/{int(b)}/verdict", body=body)
+
+    def changes(self, after: int | None = None, *, seconds: float | None = None) -> Iterator[Answer]:
+        """New and changed events as they come, again and again after a broken connection.
+
+        Parameters
+        ----------
+        after : int, optional
+            A line of the journal to begin after, such as ``changed`` of the last event seen.
+        seconds : float, optional
+            When to end; never by default.
+        """
+        for event in self._transport.follow("/changes", after, seconds):
+            yield json.loads(event)
+
+    def compare(self, a: str, b: str, *, langs: tuple[str | None, str | None] = (None, None)) -> Answer:
+        """How similar two texts are, and why."""
+        body = {"a": {"text": a, "lang": langs[0]}, "b": {"text": b, "lang": langs[1]}}
+        return self._object("POST", "/similarity", body=body)
+
+    def similar(self, text: str, lang: str | None = None, **options: Any) -> Answer:
+        """Articles nearest to a text; options are ``k``, ``languages``, ``since`` and ``until``."""
+        return self._object("POST", "/similar", body={"text": text, "lang": lang, **options})
+
+    def topics(self, start: int = 0, limit: int = 10) -> list[Answer]:
+        """Components of the model with their strongest words."""
+        return self._list("GET", "/topics", {"start": start, "limit": limit})
+
+    def topic(self, n: int) -> Answer:
+        """One component."""
+        return self._object("GET", f"/topics/{int(n)}")
+
+    def translate(self, lang: str, word: str, to: str | None = None, k: int = 10) -> Answer:
+        """Translations of a word."""
+        return self._object("GET", f"/words/{_quoted(lang)}/{_quoted(word)}", {"to": to, "k": k})
+
+    def align(
+        self, source: str, target: str, *, langs: tuple[str | None, str | None] = (None, None)
+    ) -> Answer:
+        """Which words of two sentences translate each other."""
+        body = {
+            "source": {"text": source, "lang": langs[0]},
+            "target": {"text": target, "lang": langs[1]},
+        }
+        return self._object("POST", "/align", body=body)
+
+    def models(self) -> list[Answer]:
+        """Models that answers are made with."""
+        return self._list("GET", "/models")
+
+    def health(self) -> Answer:
+        """Whether the service is alive."""
+        return self._object("GET", "/health")
+
+    def ready(self) -> Answer:
+        """Whether the service can do its work; it is an error if it cannot."""
+        return self._object("GET", "/ready")
+
+    def status(self) -> Answer:
+        """How much there is of everything."""
+        return self._object("GET", "/status")
+
+    def limits(self) -> Answer:
+        """Limits by their names."""
+        return dict(self._object("GET", "/limits")["limits"])
+
+    def metrics(self) -> str:
+        """Figures, as Prometheus reads them."""
+        return self._text("GET", "/metrics")
+
+    def make_token(self, scopes: Sequence[str], *, label: str = "", days: float = 365.0) -> Answer:
+        """Make a token; it is shown this once."""
+        return self._object("POST", "/tokens", body={"scopes": list(scopes), "label": label, "days": days})
+
+    def tokens(self) -> list[Answer]:
+        """Tokens without their secrets."""
+        return self._list("GET", "/tokens")
+
+    def revoke_token(self, id: str) -> None:
+        """Take a token back."""
+        self._transport.ask("DELETE", f"/tokens/{_quoted(id)}")
+
+    def _object(self, *asked: Any, **more: Any) -> Answer:
+        return dict(json.loads(self._transport.ask(*asked, **more)))
+
+    def _list(self, *asked: Any, **more: Any) -> list[Answer]:
+        return list(json.loads(self._transport.ask(*asked, **more)))
+
+    def _text(self, *asked: Any, **more: Any) -> str:
+        return self._transport.ask(*asked, **more).decode()
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,63 @@
+"""The stream as the settings want it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+
+from isogloss.events.saving import restore_stream
+from isogloss.events.stream import EventStream
+from isogloss.events.stream import StreamSettings as Rules
+from isogloss.service.settings import StreamSettings
+from isogloss.similarity.base import DocumentModel
+
+__all__ = ["StreamMaker"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StreamMaker:
+    """Makes the stream that a worker follows the journal with.
+
+    A saved state goes on with the settings it was begun with: events of one store are made in one way. Others
+    hold after the events were made anew, with ``isogloss doctor --rebuild``.
+
+    Parameters
+    ----------
+    settings : StreamSettings
+        How articles become events.
+    model : DocumentModel, optional
+        A common space of documents that articles are compared in.
+
+    Examples
+    --------
+    >>> StreamMaker(StreamSettings(window_days=3))(None).settings.clusters.window
+    3.0
+    """
+
+    settings: StreamSettings = field(default_factory=StreamSettings)
+    model: DocumentModel | None = None
+
+    def __call__(self, saved: bytes | None) -> EventStream:
+        """The stream, from the beginning or from a saved state."""
+        wanted = self._rules()
+        if saved is None:
+            return EventStream(wanted, model=self.model)
+        stream = restore_stream(saved, model=self.model)
+        if stream.settings != wanted:
+            logger.warning(
+                "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild makes "
+                "them anew with those of now"
+            )
+        return stream
+
+    def _rules(self) -> Rules:
+        rules, told = Rules(), self.settings
+        return replace(
+            rules,
+            clusters=replace(
+                rules.clusters, window=float(told.window_days), max_articles=told.max_articles
+            ),
+            rules=replace(rules.rules, threshold=told.threshold),
+        )

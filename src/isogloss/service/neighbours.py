@@ -1,0 +1,151 @@
+"""Articles as points of the common space: an index that follows the journal.
+
+It starts empty, reads the journal from its beginning in a thread of its own, and then whatever comes.
+Nothing of it is kept: the journal has it all.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.article import Article
+from isogloss.exceptions import IsoglossError
+from isogloss.similarity import DocumentModel, Index
+from isogloss.store import Store, micros
+
+__all__ = ["Near", "Neighbours"]
+
+logger = logging.getLogger(__name__)
+
+PART = 200
+PAUSE = 0.5
+
+
+class Near(NamedTuple):
+    """An article that is near: its language, number and cosine."""
+
+    lang: str
+    seq: int
+    similarity: float
+
+
+class Neighbours:
+    """The articles of a store, to be found by meaning.
+
+    Parameters
+    ----------
+    store : Store
+        Whose articles.
+    model : DocumentModel or None
+        What projects them; without one nothing is ever found.
+    keep_days : int
+        Days after which articles are forgotten; 0 for never.
+    """
+
+    def __init__(self, store: Store, model: DocumentModel | None, *, keep_days: int = 0) -> None:
+        self.store, self.model, self.keep_days = store, model, keep_days
+        self.line = 0
+        self._indexes: dict[str, Index] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Follow the journal in a thread."""
+        if self.model is not None:
+            self._stopping.clear()
+            self._thread = threading.Thread(target=self._follow, name="isogloss-neighbours", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def catch_up(self) -> int:
+        """Read the next part of the journal; how many lines there were."""
+        entries = self.store.journal(self.line, PART)
+        newest = {entry.number: entry.article for entry in entries if entry.article is not None}
+        by_language: dict[str, dict[int, Article]] = defaultdict(dict)
+        for number, article in newest.items():
+            by_language[article.lang][number] = article
+        for lang, found in by_language.items():
+            self._put(lang, found)
+        if entries:
+            self.line = entries[-1].seq
+        return len(entries)
+
+    def nearest(
+        self,
+        point: NDArray[np.float32],
+        k: int,
+        *,
+        languages: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Near]:
+        """The nearest articles of each language, the nearest first."""
+        if not np.any(point):
+            return []
+        bounds = {
+            "since": None if since is None else float(micros(since)),
+            "until": None if until is None else float(micros(until)),
+        }
+        found = []
+        with self._lock:
+            for lang in sorted(self._indexes if languages is None else set(languages) & set(self._indexes)):
+                best = self._indexes[lang].search(point[None, :], k, **bounds)
+                pairs = zip(best.indices[0].tolist(), best.scores[0].tolist(), strict=True)
+                found += [Near(lang, seq, score) for seq, score in pairs if seq >= 0]
+        return sorted(found, key=lambda near: (-near.similarity, near.seq))
+
+    def point(self, near: Near) -> NDArray[np.float32] | None:
+        """Where an article is, from its text."""
+        article = self.store.articles([near.seq]).get(near.seq)
+        if article is None or self.model is None:
+            return None
+        found: NDArray[np.float32] = self.model.project([article.text], near.lang)[0]
+        return found
+
+    def __len__(self) -> int:
+        return sum(map(len, self._indexes.values()))
+
+    def _put(self, lang: str, articles: dict[int, Article]) -> None:
+        numbers, points = list(articles), None
+        if self.model is not None and lang in self.model.languages:
+            points = self.model.project([article.text for article in articles.values()], lang)
+        times = [float(micros(article.time)) for article in articles.values()]
+        with self._lock:
+            for index in self._indexes.values():
+                index.remove(numbers)
+            if points is not None:
+                if lang not in self._indexes:
+                    self._indexes[lang] = Index(points.shape[1], storage="float16")
+                self._indexes[lang].add(numbers, points, times)
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if self.catch_up():
+                    continue
+                self._expire()
+            except IsoglossError:
+                logger.exception("articles could not be read for the index; trying again")
+            self._stopping.wait(PAUSE)
+
+    def _expire(self) -> None:
+        if self.keep_days:
+            before = float(micros(datetime.now(UTC) - timedelta(days=self.keep_days)))
+            with self._lock:
+                for index in self._indexes.values():
+                    index.expire(before)

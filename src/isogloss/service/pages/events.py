@@ -1,0 +1,148 @@
+"""The pages of events: all of them, and one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from isogloss.events.article import Article
+from isogloss.exceptions import StoreError
+from isogloss.service.drawing import event_map, timeline
+from isogloss.service.errors import ServiceError
+from isogloss.service.lookups import add_verdict
+from isogloss.service.pages.cards import Card, Facets, reading_order
+from isogloss.service.pages.filters import SORTS, Filters
+from isogloss.service.pages.frame import PageRoute, language_name, render
+from isogloss.service.pages.reasons import reasons, seen_articles
+from isogloss.service.pages.visitor import KEY, FormFields, Visitor, check_form, form_key, need, set_cookie
+from isogloss.service.parts import Here, Parts
+from isogloss.store import EventQuery, Page, Store
+
+__all__ = ["router"]
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_FACET_EVENTS = 100
+_ARTICLES = 20
+"""Articles of one cluster that the page shows."""
+_CLUSTERS = 30
+_DAY = 86_400_000_000
+
+
+@router.get("/")
+def now(request: Request, parts: Here, _: Visitor) -> Response:
+    """Events as cards, with filters that stand in the address."""
+    store = parts.store
+    filters = Filters.of(request.query_params)
+    wanted = reading_order(request.headers.get("accept-language", ""))
+    page = _page(store, filters)
+    cards = [Card.of(event, wanted) for event in page.events]
+    latest = store.events(EventQuery(limit=_FACET_EVENTS)).events
+    facets = Facets([*cards, *(Card.of(event, wanted) for event in latest)])
+    return render(
+        request,
+        "now.html",
+        filters=filters,
+        cards=cards,
+        facets=facets,
+        sorts=SORTS,
+        next=filters.url(cursor=page.cursor) if page.cursor else "",
+        live=_may_follow(request, parts),
+    )
+
+
+@router.get("/event/{name}")
+def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
+    """One event: its articles by language, when and where, and why they belong together."""
+    store = parts.store
+    told = _told(store, name)
+    if told["id"] != name:
+        return RedirectResponse(f"/event/{quote(told['id'], safe='')}", 308)
+    card = Card.of(told, reading_order(request.headers.get("accept-language", "")))
+    articles = store.articles(_numbers(told))
+    why, more = reasons(told, articles)
+    key = form_key(request)
+    page = render(
+        request,
+        "event.html",
+        card=card,
+        columns=_columns(told, articles),
+        timeline=timeline(card.days, _lanes(told), {code: language_name(code) for code, _ in card.languages}),
+        map=event_map(card.places, "/map.svg"),
+        reasons=why,
+        more=more,
+        key=key,
+        thanks=request.query_params.get("thanks", ""),
+    )
+    set_cookie(request, page, KEY, key)
+    return page
+
+
+@router.post("/event/{name}/links/{a}/{b}")
+def judge(request: Request, parts: Here, name: str, a: int, b: int, fields: FormFields) -> Response:
+    """Keep what somebody says about a link, for the next training of the linker."""
+    need(request, "write")
+    check_form(request, fields)
+    store = parts.store
+    told = _told(store, name)
+    known = {frozenset((link["a"], link["b"])) for link in told["links"]}
+    if fields.get("same") not in ("0", "1") or frozenset((a, b)) not in known:
+        raise ServiceError(404, "There is no such link in this event now; it may have changed meanwhile.")
+    add_verdict(store, a, b, same=fields["same"] == "1", note=fields.get("note", "")[:1000])
+    link = f"link-{min(a, b)}-{max(a, b)}"
+    return RedirectResponse(f"/event/{quote(told['id'], safe='')}?thanks={link}#{link}", 303)
+
+
+def _page(store: Store, filters: Filters) -> Page:
+    try:
+        return store.events(filters.query())
+    except (OverflowError, UnicodeEncodeError, StoreError) as error:
+        if not filters.cursor or error.__cause__ is not None:
+            raise
+        raise ServiceError(400, "The address of this page is damaged; begin at the first page.") from error
+
+
+def _may_follow(request: Request, parts: Parts) -> bool:
+    """Whether the browser may listen to changes, which it does without the cookie's token."""
+    return parts.access.holder(request).may("read")
+
+
+def _told(store: Store, name: str) -> dict[str, Any]:
+    told = store.event(name) if name.isprintable() else None
+    if told is None:
+        raise ServiceError(404, "There is no such event, or it is too old and has been forgotten.")
+    return told
+
+
+def _numbers(told: Mapping[str, Any]) -> list[int]:
+    """Numbers of the articles that the page shows."""
+    shown = [cluster["articles"][-_ARTICLES:] for cluster in told["clusters"][:_CLUSTERS]]
+    return list(dict.fromkeys([*chain.from_iterable(shown), *seen_articles(told)]))
+
+
+def _columns(told: Mapping[str, Any], articles: Mapping[int, Article]) -> list[dict[str, Any]]:
+    """For each language its clusters, and of each the newest articles."""
+    columns: dict[str, dict[str, Any]] = {}
+    for cluster in told["clusters"][:_CLUSTERS]:
+        lang = cluster["lang"]
+        column = columns.setdefault(lang, {"lang": lang, "size": 0, "clusters": []})
+        shown = [articles[number] for number in cluster["articles"][-_ARTICLES:] if number in articles]
+        shown.sort(key=lambda article: article.time, reverse=True)
+        column["size"] += cluster["size"]
+        column["clusters"].append(
+            {"title": cluster.get("title") or "", "articles": shown, "more": cluster["size"] - len(shown)}
+        )
+    return sorted(columns.values(), key=lambda column: -column["size"])
+
+
+def _lanes(told: Mapping[str, Any]) -> dict[str, list[tuple[float, float, int]]]:
+    lanes: dict[str, list[tuple[float, float, int]]] = {}
+    for cluster in told["clusters"]:
+        span = cluster["first"] / _DAY, cluster["last"] / _DAY, cluster["size"]
+        lanes.setdefault(cluster["lang"], []).append(span)
+    return lanes

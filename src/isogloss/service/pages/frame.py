@@ -1,0 +1,209 @@
+"""What all pages share: templates, the files beside them, names of languages, errors that people can read."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import mimetypes
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
+from isogloss.service.errors import ServiceError
+from isogloss.store import from_micros
+from isogloss.text import Language, language
+
+__all__ = [
+    "PageRoute",
+    "direction",
+    "error_page",
+    "language_name",
+    "moment",
+    "render",
+    "sentence",
+    "static_file",
+    "web_address",
+]
+
+logger = logging.getLogger(__name__)
+
+_FOLDER = Path(__file__).parent.parent
+
+PAGES = (
+    ("/", "Now"),
+    ("/search", "Search"),
+    ("/compare", "Compare"),
+    ("/topics", "Topics"),
+    ("/dictionary", "Dictionary"),
+    ("/models", "Models"),
+    ("/status", "Status"),
+)
+"""What stands in the head of every page."""
+
+HEADERS = {"cache-control": "no-store", "referrer-policy": "same-origin"}
+"""Without a referrer browsers send forms with no origin, as if another site had; others still get none."""
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, with a page for what it raises."""
+        handler = super().get_route_handler()
+
+        async def told(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except ServiceError as error:
+                return error_page(request, error.status, error.message, error.headers)
+            except RequestValidationError:
+                return error_page(request, 422, "A value in the address of this page cannot be read.")
+            except StoreBusyError:
+                return error_page(request, 503, "The store is busy; try again.", {"Retry-After": "1"})
+            except StoreFullError:
+                return error_page(request, 507, "The store has no room left; nothing was written.")
+            except IsoglossError as error:
+                logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+                return error_page(request, 500, "Something failed; the log of the service has the details.")
+
+        return told
+
+
+def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    """A page from its template.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked for.
+    template : str
+        Name of a file in ``templates``.
+    status : int
+        Of the answer.
+    **context
+        What the template needs.
+    """
+    text = templates().get_template(template).render(path=request.url.path, pages=PAGES, **context)
+    return HTMLResponse(text, status, HEADERS)
+
+
+def error_page(
+    request: Request, status: int, message: str, headers: dict[str, str] | None = None
+) -> HTMLResponse:
+    """A page that says what went wrong and where to go from there."""
+    page = render(request, "error.html", status=status, message=sentence(message))
+    page.headers.update(headers or {})
+    return page
+
+
+def sentence(message: str) -> str:
+    """What an error says, as a sentence of a page.
+
+    Examples
+    --------
+    >>> sentence("this needs a token")
+    'This needs a token.'
+    """
+    return f"{message[:1].upper()}{message[1:]}{'' if message.endswith('.') else '.'}"
+
+
+@cache
+def templates() -> Environment:
+    """The environment of the templates: everything is escaped, a name that is not there is an error."""
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        day=lambda value: f"{moment(value):%Y-%m-%d}",
+        minute=lambda value: f"{moment(value):%Y-%m-%d %H:%M}",
+        iso=lambda value: moment(value).isoformat(),
+        language=language_name,
+        direction=direction,
+        web_address=web_address,
+    )
+    environment.globals["static"] = lambda name: f"/static/{name}?v={static_file(name)[2]}"
+    return environment
+
+
+@cache
+def static_file(name: str) -> tuple[bytes, str, str]:
+    """A file of ``static``: its bytes, its type, and a digest that names this version of it.
+
+    Raises
+    ------
+    ServiceError
+        There is no such file; names are compared with those that are there, so that none leads elsewhere.
+    """
+    known = {path.name: path for path in (_FOLDER / "static").iterdir() if path.is_file()}
+    if name not in known:
+        raise ServiceError(404, "There is no such file.")
+    content = known[name].read_bytes()
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return content, kind, hashlib.blake2b(content, digest_size=6).hexdigest()
+
+
+def moment(value: int | datetime) -> datetime:
+    """A time, also of microseconds since 1970."""
+    return from_micros(value) if isinstance(value, int) else value
+
+
+def language_name(code: str) -> str:
+    """What a language is called; the code itself where nobody knows.
+
+    Examples
+    --------
+    >>> language_name("sl"), language_name("x-y")
+    ('Slovenian', 'x-y')
+    """
+    found = _language(code)
+    return found.name if found else code
+
+
+def direction(code: str) -> str:
+    """In which direction a language is written; ``auto`` leaves it to the text.
+
+    Examples
+    --------
+    >>> direction("ar"), direction("de"), direction("x-y")
+    ('rtl', 'ltr', 'auto')
+    """
+    found = _language(code)
+    return found.direction if found else "auto"
+
+
+def web_address(url: str) -> str:
+    """A URL that a link may lead to: http and https, and nothing that a browser would run.
+
+    Examples
+    --------
+    >>> web_address("https://gull.example/7"), web_address("javascript:alert(1)"), web_address("//x")
+    ('https://gull.example/7', '', '')
+    """
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return ""
+    clean = parts.scheme in ("http", "https") and bool(parts.netloc)
+    return url.strip() if clean else ""
+
+
+def _language(code: str) -> Language | None:
+    try:
+        return language(code)
+    except (ValueError, TypeError):
+        return None

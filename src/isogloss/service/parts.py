@@ -1,0 +1,77 @@
+"""What an application is made of, for its routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+
+from fastapi import Depends, Request
+
+from isogloss.service.access import Access
+from isogloss.service.backlog import Backlog
+from isogloss.service.changes import Changes
+from isogloss.service.comparing import Comparing
+from isogloss.service.errors import ServiceError
+from isogloss.service.metrics import Metrics
+from isogloss.service.models import Models
+from isogloss.service.neighbours import Neighbours
+from isogloss.service.search import Search
+from isogloss.service.settings import Settings
+from isogloss.service.writing import GroupWriter
+from isogloss.store import Store
+
+__all__ = ["Here", "Parts", "Worker", "check_text"]
+
+
+class Worker(Protocol):
+    """What makes events of articles while the service runs."""
+
+    def start(self) -> None:
+        """Begin, in a thread or process of its own."""
+
+    def stop(self) -> None:
+        """End, and come back when that is done."""
+
+    def status(self) -> Mapping[str, Any]:
+        """How it is; ``alive`` is False when it is not."""
+
+
+@dataclass
+class Parts:
+    """Everything that routes use."""
+
+    settings: Settings
+    store: Store
+    access: Access
+    models: Models
+    comparing: Comparing
+    neighbours: Neighbours
+    search: Search
+    changes: Changes
+    backlog: Backlog
+    metrics: Metrics
+    worker: Worker | None = None
+    writer: GroupWriter | None = None
+
+    def need_writer(self) -> GroupWriter:
+        """The writer, which is there while the application runs."""
+        if self.writer is None:
+            raise ServiceError(503, "the service is not running yet; try again", {"Retry-After": "1"})
+        return self.writer
+
+
+async def _parts(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+Here = Annotated[Parts, Depends(_parts)]
+
+
+def check_text(parts: Parts, *texts: str) -> None:
+    """Refuse texts that are too long to work on while others wait."""
+    most = parts.settings.limits.text_characters
+    for text in texts:
+        if len(text) > most:
+            raise ServiceError(413, f"a text has {len(text):,} characters; expected at most {most:,}")

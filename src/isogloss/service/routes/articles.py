@@ -1,0 +1,156 @@
+"""Articles: sent in, and looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Header, Path, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
+
+from isogloss.events.article import Article, article_from
+from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
+from isogloss.service.access import Reader, Writer
+from isogloss.service.errors import ServiceError, answer
+from isogloss.service.lookups import place_of_article
+from isogloss.service.parts import Here, Parts
+from isogloss.service.records import (
+    Accepted,
+    ArticleAnswer,
+    Number,
+    ReceiptAnswer,
+    Record,
+    Refusal,
+    RevisionAnswer,
+    moment,
+)
+from isogloss.service.routes import PREFIX
+from isogloss.store import Receipt
+
+__all__ = ["articles_router"]
+
+articles_router = APIRouter(prefix=PREFIX, tags=["articles"])
+
+Checked = tuple[list[tuple[int, Article]], list[tuple[Refusal, Any]]]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="A name of this request. Sent again with the same articles it changes nothing and has "
+        "the same receipts; with others it is refused with 409. Kept for a day.",
+    ),
+]
+
+
+@articles_router.post(
+    "/articles",
+    status_code=202,
+    response_model=Accepted,
+    summary="Send articles",
+    responses={409: {"description": "The Idempotency-Key was used for other articles."}},
+)
+async def send_articles(
+    request: Request,
+    parts: Here,
+    holder: Writer,
+    records: Annotated[Record | list[Record], Body(description="One article, or a list of them.")],
+    key: Key = None,
+) -> JSONResponse:
+    """Take one article or many. The answer comes when they are on the disk.
+
+    An article that was sent before is `same`, or `revised` when its text is another. Articles that
+    cannot be taken are listed with the reason and kept in the quarantine; the others are taken all the
+    same. When none can be, the answer is 422.
+    """
+    sent = records if isinstance(records, list) else [records]
+    await run_in_threadpool(_admit, request, parts, holder, len(sent))
+    taken, refused = await run_in_threadpool(_check, sent)
+    writing = parts.need_writer().add(
+        [article for _, article in taken],
+        key=f"{holder.id}:{key}" if key else "",
+        refused=[(refusal.reason, refusal.message, record) for refusal, record in refused],
+    )
+    receipts = await _committed(asyncio.wrap_future(writing))
+    _count(parts, receipts, len(refused))
+    refusals = [refusal for refusal, _ in refused]
+    if not taken:
+        said = f"no article could be taken; the first: {refusals[0].message}"
+        return answer(422, said, refused=[each.model_dump() for each in refusals])
+    return JSONResponse(_accepted(taken, receipts, refusals).model_dump(), status_code=202)
+
+
+@articles_router.get("/articles/{seq}", response_model=ArticleAnswer, summary="An article")
+def read_article(
+    parts: Here, _: Reader, seq: Annotated[Number, Path(description="The number of its receipt.")]
+) -> ArticleAnswer:
+    """An article, the cluster and event it is in, and the texts it had before."""
+    article = parts.store.articles([seq]).get(seq)
+    if article is None:
+        raise ServiceError(404, f"there is no article {seq}")
+    place = place_of_article(parts.store, seq)
+    revisions = [
+        RevisionAnswer(**row | {"time": moment(row["time"]), "received": moment(row["received"])})
+        for row in parts.store.revisions(seq)
+    ]
+    cluster, event = place or (None, None)
+    told = {"seq": seq, "cluster": cluster, "event": event or None, "revisions": revisions}
+    return ArticleAnswer.model_validate(article.as_record() | told)
+
+
+def _admit(request: Request, parts: Parts, holder: Writer, count: int) -> None:
+    """Refuse what is too much: for one request, for one client, for all that waits."""
+    limits = parts.settings.limits
+    if count == 0:
+        raise ServiceError(422, "the list is empty; expected one article or more")
+    if count > limits.batch:
+        raise ServiceError(413, f"{count:,} articles in one request; expected at most {limits.batch:,}")
+    waiting = parts.backlog.waiting()
+    if waiting >= limits.backlog:
+        said = f"{waiting:,} articles wait to be made into events; try again later"
+        raise ServiceError(503, said, {"Retry-After": "5"})
+    if count > 1:  # one is paid already
+        parts.access.pay(request, holder, parts.access.writes, count - 1)
+
+
+def _check(records: list[Any]) -> Checked:
+    taken: list[tuple[int, Article]] = []
+    refused: list[tuple[Refusal, Any]] = []
+    for at, record in enumerate(records):
+        try:
+            taken.append((at, article_from(record)))
+        except ArticleError as error:
+            refused.append((Refusal(at=at, reason=error.reason, message=str(error)), record))
+    return taken, refused
+
+
+async def _committed(writing: asyncio.Future[list[Receipt]]) -> list[Receipt]:
+    """The receipts, after the commit; a key that was used for others is a conflict."""
+    try:
+        return await writing
+    except (StoreFullError, StoreBusyError):
+        raise
+    except StoreError as error:
+        if error.__cause__ is not None:
+            raise
+        raise ServiceError(409, str(error)) from error
+
+
+def _accepted(taken: list[tuple[int, Article]], receipts: list[Receipt], refused: list[Refusal]) -> Accepted:
+    return Accepted(
+        receipts=[
+            ReceiptAnswer(at=at, seq=each.seq, key=each.key, status=each.status)  # type: ignore[arg-type]
+            for (at, _), each in zip(taken, receipts, strict=True)
+        ],
+        refused=refused,
+    )
+
+
+def _count(parts: Parts, receipts: list[Receipt], refused: int) -> None:
+    for each in receipts:
+        parts.metrics.articles.labels(each.status).inc()
+    if refused:
+        parts.metrics.articles.labels("refused").inc(refused)

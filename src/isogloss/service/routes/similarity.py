@@ -1,0 +1,84 @@
+"""Similarity across languages: two texts, one text and the articles near it, topics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from isogloss.service.access import Reader
+from isogloss.service.comparing import topic_answer
+from isogloss.service.models import settle
+from isogloss.service.parts import Here, check_text
+from isogloss.service.routes import PREFIX
+from isogloss.service.routes.events import article_lines
+from isogloss.service.shapes import (
+    CompareAnswer,
+    CompareRequest,
+    SimilarAnswer,
+    SimilarArticle,
+    SimilarRequest,
+    TopicAnswer,
+)
+
+__all__ = ["similarity_router"]
+
+similarity_router = APIRouter(prefix=PREFIX, tags=["similarity"])
+
+EXPLAINED = 3
+"""Articles of each language that come with the topics they share."""
+
+
+@similarity_router.post("/similarity", response_model=CompareAnswer, summary="Compare two texts")
+def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswer:
+    """How similar two texts are, in one language or two, and why.
+
+    `similarity` is that of meanings where the service has a model, else that of names; both are in
+    `channels`.
+    """
+    check_text(parts, texts.a.text, texts.b.text)
+    return parts.comparing.compare(texts.a, texts.b)
+
+
+@similarity_router.post("/similar", response_model=SimilarAnswer, summary="Articles like a text")
+def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer:
+    """The articles nearest to a text, in each language that the model and the store have."""
+    check_text(parts, asked.text)
+    model = parts.models.need_similarity()
+    lang = settle(asked.text, asked.lang, model.languages)
+    point = parts.comparing.project(asked.text, lang)
+    near = parts.neighbours.nearest(
+        point, asked.k, languages=asked.languages, since=_utc(asked.since), until=_utc(asked.until)
+    )
+    lines = {line.seq: line for line in article_lines(parts, [each.seq for each in near])}
+    found: dict[str, list[SimilarArticle]] = defaultdict(list)
+    for each in near:
+        if each.seq in lines:
+            told = SimilarArticle(**lines[each.seq].model_dump(), similarity=each.similarity)
+            if len(found[each.lang]) < EXPLAINED and (other := parts.neighbours.point(each)) is not None:
+                told.topics = parts.comparing.shared(point, other, sorted({lang, each.lang}))
+            found[each.lang].append(told)
+    return SimilarAnswer(lang=lang, articles=dict(found))
+
+
+@similarity_router.get("/topics", response_model=list[TopicAnswer], summary="Topics of the model")
+def list_topics(
+    parts: Here,
+    _: Reader,
+    start: Annotated[int, Query(ge=0, le=10**6)] = 0,
+    limit: Annotated[int, Query(ge=1, le=50)] = 10,
+) -> list[TopicAnswer]:
+    """The strongest words of components in every language, side by side."""
+    return parts.comparing.topics(start, limit)
+
+
+@similarity_router.get("/topics/{n}", response_model=TopicAnswer, summary="A topic")
+def read_topic(parts: Here, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicAnswer:
+    """The words at both ends of one component."""
+    return topic_answer(parts.comparing.topic(n))
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,126 @@
+"""The service on an address: it starts, says so, and stops without losing what it acknowledged."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from isogloss.exceptions import SettingsError
+from isogloss.service.settings import Settings
+
+__all__ = ["Server", "listen", "running", "serve"]
+
+logger = logging.getLogger(__name__)
+
+
+class Server(uvicorn.Server):
+    """A server that sends followers of changes home when it is told to stop.
+
+    Parameters
+    ----------
+    app : FastAPI
+        What it serves.
+    settings : Settings
+        How long requests have to end.
+    """
+
+    def __init__(self, app: FastAPI, settings: Settings) -> None:
+        self.app = app
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                lifespan="on",
+                server_header=False,
+                timeout_graceful_shutdown=max(1, round(settings.server.stop_seconds)),
+                timeout_keep_alive=30,
+                h11_max_incomplete_event_size=64 << 10,
+            )
+        )
+
+    def stop(self) -> None:
+        """Stop soon; may be called from any thread."""
+        self.app.state.parts.changes.stop()
+        self.should_exit = True
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """What a signal does."""
+        self.app.state.parts.changes.stop()
+        super().handle_exit(sig, frame)
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket on the address of the settings; port 0 takes any that is free.
+
+    Raises
+    ------
+    SettingsError
+        The address is not one of this machine, or is taken.
+    """
+    host, port = settings.server.host, settings.server.port
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        raise SettingsError(
+            f"cannot listen on {host}, port {port} ({error}); choose others with server.host and server.port"
+        ) from error
+
+
+def serve(app: FastAPI, settings: Settings, place: socket.socket | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; requests that have begun end first. To be called in the main thread.
+
+    Parameters
+    ----------
+    app : FastAPI
+        What :func:`~isogloss.service.app.create_app` made.
+    settings : Settings
+        Where to listen.
+    place : socket, optional
+        What :func:`listen` gave, if somebody wanted to know the port beforehand.
+    """
+    with place or listen(settings) as bound, _signals_end_here():
+        logger.info("listening on %s port %s", *bound.getsockname()[:2])
+        Server(app, settings).run(sockets=[bound])
+
+
+@contextmanager
+def running(app: FastAPI, settings: Settings) -> Iterator[str]:
+    """Serve in a thread, for as long as the block takes; gives the address.
+
+    For tests and notebooks; port 0 of the settings takes any that is free.
+    """
+    with listen(settings) as place:
+        server = Server(app, settings)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, name="isogloss-server")
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                thread.join(0.01)
+            if not server.started:
+                raise SettingsError("the service could not start; its log says why")
+            host, port = place.getsockname()[:2]
+            yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        finally:
+            server.stop()
+            thread.join()
+
+
+@contextmanager
+def _signals_end_here() -> Iterator[None]:
+    """Have a signal that stopped the server stop nothing else: uvicorn raises it again when it is done."""
+    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,312 @@
+"""Names of places looked up in text: where they stand, and which places they may be."""
+
+# ruff: noqa: RUF001 -- letters of many scripts
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from anyascii import anyascii
+
+from isogloss.text.gazetteer_places import Name
+from isogloss.text.gazetteer_words import WHOLE_NAMES, common_words, stemmer, stop_words
+from isogloss.text.languages import Language
+from isogloss.text.tokens import _word_pattern
+
+__all__ = ["LARGE", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
+
+_CASED = ("Latn", "Cyrl", "Grek", "Armn")
+_NOUNS_IN_CAPITALS = ("de", "lb", "nds")
+_GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
+_REMEMBERED = 1 << 17
+LARGE = 1_000_000
+"""People of a city that is meant even where a capital letter says nothing."""
+
+
+class Spot(NamedTuple):
+    """A stretch of text that is a name.
+
+    Attributes
+    ----------
+    start, end : int
+        Where it stands.
+    key : str
+        The name as it was looked up.
+    names : tuple of Name
+        What it may mean.
+    weak : bool
+        Whether the capital letter may come from the beginning of a sentence.
+    beside : bool
+        Whether it stands next to another word with a capital letter, as in a longer name.
+    """
+
+    start: int
+    end: int
+    key: str
+    names: tuple[Name, ...]
+    weak: bool
+    beside: bool
+
+
+class WordSpotter:
+    """Names in scripts with blanks between words.
+
+    Parameters
+    ----------
+    lang : Language
+        The language of the text.
+    names : iterable of Name
+        Names of places in it.
+    """
+
+    def __init__(self, lang: Language, names: Iterable[Name]) -> None:
+        self.lang = lang
+        self.cased = lang.script in _CASED
+        self._names = _collect((_key(name.text), name) for name in names if _long_enough(name, self.cased))
+        self._common = common_words(lang.code)
+        _drop_common(self._names, self._common, lang.code)
+        self._depth = _depths(self._names)
+        self._stem = stemmer(lang.code)
+        self._stems, self._stem_depth = self._names, self._depth
+        if self._stem is not None and lang.code not in WHOLE_NAMES:
+            self._stems = _by_stem(self._names, self._stem)
+            self._stem_depth = _depths(self._stems)
+        self._dull: set[str] = set()
+
+    def spot(self, text: str) -> Iterator[Spot]:
+        """Names in a text from left to right, the longest ones first."""
+        capitals = self.cased and _capital().search(text) is not None
+        pattern = _capitalised() if capitals else _word_pattern()
+        dull, end = self._dull, 0
+        for match in pattern.finditer(text):
+            word = match[0]
+            if word in dull or match.start() < end:
+                continue
+            found = self._longest(text, match.end(), word)
+            if found is None:
+                continue
+            end, key, names = found
+            if self._plausible(text[match.start() : end], key, names, capitals):
+                yield self._spot(text, match.start(), end, key, names)
+
+    def _longest(self, text: str, end: int, word: str) -> tuple[int, str, tuple[Name, ...]] | None:
+        """The longest name that begins with a word, in its own form and then in that of another case."""
+        first = _key(word)
+        stem = self._stem(first) if self._stem else first
+        depth = max(self._depth.get(first, 0), self._stem_depth.get(stem, 0))
+        if not depth:
+            self._note_dull(word)
+            return None
+        words, ends = _following(text, first, end, depth)
+        for n in range(len(words), 0, -1):
+            key = " ".join(words[:n])
+            names = self._names.get(key) or self._in_another_case(key)
+            if names:
+                return ends[n - 1], key, names
+        return None
+
+    def _in_another_case(self, key: str) -> tuple[Name, ...] | None:
+        stem = _stem_of(key, self._stem) if self._stem else None
+        return None if stem is None else self._stems.get(stem)
+
+    def _note_dull(self, word: str) -> None:
+        """Remember that no name begins with a word."""
+        if len(self._dull) < _REMEMBERED:
+            self._dull.add(word)
+
+    def _plausible(self, text: str, key: str, names: tuple[Name, ...], capitals: bool) -> bool:
+        """Whether it is no abbreviation, and well known where a text has no capitals at all."""
+        if not self.cased:
+            return True
+        if not capitals:
+            return _known_to_all(names) and key not in self._common
+        return len(text) > 4 or not text.isupper() or any(one.place.kind == "country" for one in names)
+
+    def _spot(self, text: str, start: int, end: int, key: str, names: tuple[Name, ...]) -> Spot:
+        weak = self.cased and " " not in key and _begins_sentence(text, start)
+        beside = self.cased and self.lang.code not in _NOUNS_IN_CAPITALS and _has_neighbour(text, start, end)
+        return Spot(start, end, key, names, weak, beside)
+
+
+class UnspacedSpotter:
+    """Names in scripts without blanks between words, and in Korean, where particles follow names directly."""
+
+    def __init__(self, lang: Language, names: Iterable[Name]) -> None:
+        self.lang = lang
+        self._whole_words = lang.script == "Kore"
+        least = 2 if lang.script in ("Hans", "Jpan", "Kore") else 3
+        every = _collect(_unspaced_keys(names))
+        self._names = {key: found for key, found in every.items() if len(key) >= least}
+        _drop_common(self._names, common_words(lang.code), lang.code)
+        self._starts: dict[str, list[int]] = {}
+        for key in self._names:
+            lengths = self._starts.setdefault(key[:2], [])
+            if len(key) not in lengths:
+                lengths.append(len(key))
+        for lengths in self._starts.values():
+            lengths.sort(reverse=True)
+
+    def spot(self, text: str) -> Iterator[Spot]:
+        """Names in a text from left to right, the longest ones first."""
+        starts, names, at = self._starts, self._names, 0
+        while at < len(text) - 1:
+            for length in starts.get(text[at : at + 2], ()):
+                key = text[at : at + length]
+                if key in names and self._stands_alone(text, at, at + len(key)):
+                    yield Spot(at, at + len(key), key, names[key], False, False)
+                    at += len(key) - 1
+                    break
+            at += 1
+
+    def _stands_alone(self, text: str, start: int, end: int) -> bool:
+        """Whether it is no part of a word in katakana, or within a Korean one."""
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if self._whole_words:
+            return not before.isalnum()
+        return not (
+            (_katakana(text[start]) and _katakana(before)) or (_katakana(text[end - 1]) and _katakana(after))
+        )
+
+
+Spotter = WordSpotter | UnspacedSpotter
+
+
+def _following(text: str, first: str, end: int, depth: int) -> tuple[list[str], list[int]]:
+    """A word and those after it as they are looked up, and where they end."""
+    words, ends = [first], [end]
+    while len(words) < depth:
+        gap = _GAP.match(text, ends[-1])
+        word = _word_pattern().match(text, gap.end()) if gap else None
+        if word is None:
+            break
+        words.append(_key(word[0]))
+        ends.append(word.end())
+    return words, ends
+
+
+def _collect(pairs: Iterable[tuple[str, Name]]) -> dict[str, tuple[Name, ...]]:
+    """Names by key, each place once, in the order of the places' numbers."""
+    found: dict[str, list[Name]] = defaultdict(list)
+    for key, name in pairs:
+        found[key].append(name)
+    found.pop("", None)
+    return {key: tuple(names) if len(names) == 1 else _each_place_once(names) for key, names in found.items()}
+
+
+def _drop_common(names: dict[str, tuple[Name, ...]], common: frozenset[str], lang: str) -> None:
+    """Take out common words, but for countries, and stop words, but for places that all know."""
+    for word in common & names.keys():
+        if not any(one.place.kind == "country" for one in names[word]):
+            del names[word]
+    for word in stop_words(lang) & names.keys():
+        if not _known_to_all(names[word]):
+            del names[word]
+
+
+def _each_place_once(names: Iterable[Name]) -> tuple[Name, ...]:
+    ordered = sorted(names, key=lambda one: (one.place.id, not one.main))
+    return tuple({one.place.id: one for one in reversed(ordered)}.values())[::-1]
+
+
+def _key(name: str) -> str:
+    """A name as it is looked up: lower case, words with one blank between them."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name).replace("ё", "е").replace("Ё", "Е")
+    return name.lower() if name.isalnum() else " ".join(_word_pattern().findall(name.lower()))
+
+
+def _unspaced_keys(names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
+    """Names without the word for city that some have at their ends."""
+    for name in names:
+        text = unicodedata.normalize("NFKC", name.text)
+        yield text, name
+        if len(text) > 2 and text[-1] in "市시":
+            yield text[:-1], name
+
+
+def _long_enough(name: Name, cased: bool) -> bool:
+    """Whether a name is so long, or its place so large, that it will not be something else."""
+    letters = len(name.text)
+    if letters > 3 or name.place.kind == "country":
+        return True
+    known = name.place.kind == "capital" or name.place.population >= LARGE
+    alike = name.main or anyascii(name.text[0])[:1] == anyascii(name.place.name[0])
+    return letters == 3 and alike and (known or (cased and name.main))
+
+
+def _depths(names: Iterable[str]) -> dict[str, int]:
+    """How many words the longest name has that begins with a word."""
+    out: dict[str, int] = {}
+    for name in names:
+        first, _, rest = name.partition(" ")
+        words = 1 + (1 + rest.count(" ") if rest else 0)
+        if words > out.get(first, 0):
+            out[first] = words
+    return out
+
+
+def _by_stem(every: dict[str, tuple[Name, ...]], stem: Callable[[str], str]) -> dict[str, tuple[Name, ...]]:
+    """Names by what is left of them without endings, each place once."""
+    out: dict[str, tuple[Name, ...]] = {}
+    for key, names in every.items():
+        short = _stem_of(key, stem)
+        if short is not None:
+            out[short] = _each_place_once((*out[short], *names)) if short in out else names
+    return out
+
+
+def _stem_of(key: str, stem: Callable[[str], str]) -> str | None:
+    """A name without endings; None if what is left of a single word is too little to know it by."""
+    if " " in key:
+        return " ".join(map(stem, key.split(" ")))
+    short = stem(key)
+    return None if len(short) < 4 and len(key) - len(short) > 1 else short
+
+
+def _known_to_all(names: tuple[Name, ...]) -> bool:
+    """Whether it is a country, a capital, or a city of a million people."""
+    return any(one.place.kind != "city" or one.place.population >= LARGE for one in names if one.main)
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    """Whether nothing, or the end of a sentence, stands before a word."""
+    at = start - 1
+    while at >= 0 and text[at] in " \t\u00a0":
+        at -= 1
+    return at < 0 or text[at] in ".!?…:;\n\r\"'«»“”„‘’([-–—•*|"
+
+
+def _has_neighbour(text: str, start: int, end: int) -> bool:
+    """Whether a word with a capital letter stands beside, with nothing but a blank between."""
+    if text[end : end + 1] == " " and text[end + 1 : end + 2].isupper():
+        return True
+    if start < 2 or text[start - 1] != " ":
+        return False
+    before = text.rfind(" ", 0, start - 1) + 1
+    return text[before].isupper() and text[start - 2].isalpha() and not _begins_sentence(text, before)
+
+
+def _katakana(character: str) -> bool:
+    return "\u30a1" <= character <= "\u30fc"
+
+
+@cache
+def _capital_class() -> str:
+    capitals = [c for c in range(1 << 16) if unicodedata.category(chr(c)) in ("Lu", "Lt")]
+    return "".join(map(chr, capitals))
+
+
+@cache
+def _capital() -> re.Pattern[str]:
+    return re.compile(f"[{_capital_class()}]")
+
+
+@cache
+def _capitalised() -> re.Pattern[str]:
+    """Words that begin with a capital letter."""
+    return re.compile(rf"\b[{_capital_class()}][\w\u0300-\u036f]*")

@@ -1,0 +1,201 @@
+"""Every page in a real browser: nothing off the host, no error, nothing that keeps people out."""
+
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
+pytest.importorskip("fastapi")
+
+from isogloss.store import EventRow, Store, Update
+from tests.browser import newsroom
+from tests.browser.visit import DESK, PHONE, Watch, chromium, serving
+
+NAME = "e22"
+PAGES = (
+    "/",
+    f"/event/{NAME}",
+    "/search?q=Reederei+Bergen",
+    "/compare?a=the+blue+house&b=das+blaue+haus&lang_a=en&lang_b=de",
+    "/topics",
+    "/dictionary?word=house&lang=en",
+    "/models",
+    "/status",
+    "/sign-in",
+    "/event/nobody",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    with Store(tmp_path_factory.mktemp("browser") / "news.db") as made:
+        newsroom.fill(made)
+        made.hostile = newsroom.fill_hostile(made, made.position())
+        yield made
+
+
+@pytest.fixture(scope="module")
+def home(store):
+    with serving(store, newsroom.models()) as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser, home):
+    """Opens pages in a context of its own; what they did wrong is asked for at the end."""
+    contexts, watches = [], []
+
+    def open_page(path, *, expected=(), **options):
+        context = browser.new_context(**({"viewport": DESK} | options))
+        contexts.append(context)
+        page = context.new_page()
+        watch = Watch(page, home)
+        watches.append((watch, expected))
+        page.goto(home + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    for watch, expected in watches:
+        assert [each for each in watch.troubles if not any(part in each for part in expected)] == []
+
+
+def _verdicts(store):
+    with store.database.read() as session:
+        return session.run("SELECT a, b, same FROM verdict ORDER BY seq")
+
+
+def _findings(page):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="axe-core is not installed; pip install axe-playwright-python",
+    )
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        (each["id"], [node["html"] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+LOOKS = [(scheme, size) for scheme in ("light", "dark") for size in (DESK, PHONE)]
+PAPER = {"light": "rgb(251, 250, 247)", "dark": "rgb(20, 24, 28)"}
+
+
+def _look(visit, path):
+    """A page, and the ways to look at it one after the other."""
+    page = visit(path, expected=("status of 404",) if path.endswith("nobody") else ())
+    for scheme, size in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        yield page, scheme
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_light_or_dark_and_fits(visit, path):
+    for page, scheme in _look(visit, path):
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[scheme]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_open_to_everybody(visit, path):
+    for page, _ in _look(visit, path):
+        assert _findings(page) == []
+
+
+def test_the_event_page_is_open_to_everybody(visit):
+    assert _findings(visit(f"/event/{NAME}")) == []
+
+
+def test_hostile_titles_and_links_do_nothing(visit, store):
+    for path in (f"/event/{quote(store.hostile, safe='')}", "/?sort=changed", "/status", "/search?q=alert"):
+        page = visit(path)
+        page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        assert page.locator("img").count() == 0
+        page.mouse.move(600, 400)
+        page.wait_for_timeout(50)
+
+
+def test_the_browser_runs_no_script_of_the_page(visit):
+    page = visit("/", expected=("Content Security Policy",))
+    ran = page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script);
+            return window.ran === true;
+        }"""
+    )
+    assert not ran
+
+
+def test_the_keyboard_reaches_the_content(visit):
+    page = visit("/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_filters_act_at_once_and_stand_in_the_address(visit):
+    page = visit("/")
+    page.evaluate("window.same = true")
+    page.get_by_label("Spanish").check()
+    page.wait_for_url("**/?lang=es*")
+    page.wait_for_function("document.querySelectorAll('#results .card').length > 0")
+    assert page.evaluate("window.same")
+    assert "events on this page" in page.locator("#said").inner_text()
+    for card in page.locator("#results .card").all():
+        assert "es" in card.locator(".chips").inner_text()
+    page.go_back()
+    page.wait_for_function("!location.search && !document.querySelector('[value=es]').checked")
+
+
+def test_everything_works_without_scripts(visit, store):
+    page = visit("/", java_script_enabled=False)
+    page.get_by_label("French").check()
+    page.get_by_label("Sort by").select_option("size")
+    page.get_by_role("button", name="Show").click()
+    assert "lang=fr" in page.url
+    assert "sort=size" in page.url
+    page.locator("#results .card a").first.click()
+    assert "/event/" in page.url
+    before = len(_verdicts(store))
+    page.get_by_role("button", name="Wrong link").first.click()
+    assert "Thank you" in page.content()
+    assert len(_verdicts(store)) == before + 1
+
+
+def test_a_small_screen_begins_with_the_events(visit):
+    page = visit("/", viewport=PHONE)
+    assert page.locator("#results .card").first.bounding_box()["y"] < PHONE["height"] / 2
+
+
+def test_another_site_cannot_judge_for_the_reader(visit, store, home):
+    page = visit(f"/event/{NAME}", expected=("request: about:", "status of 403"))
+    address = page.locator("form.verdict").first.get_attribute("action")
+    before = _verdicts(store)
+    page.goto("about:blank")
+    page.set_content(f'<form method="post" action="{home}{address}"><input name="same" value="0"></form>')
+    with page.expect_response(lambda answer: address in answer.url) as met:
+        page.evaluate("document.forms[0].submit()")
+    assert met.value.status == 403
+    assert _verdicts(store) == before
+
+
+def test_new_events_announce_themselves(visit, store):
+    page = visit("/")
+    page.wait_for_timeout(300)
+    line = store.position()
+    told = {"title": {"en": "Fresh"}, "languages": {"en": 1}}
+    store.apply(Update(line, line + 1, events=[EventRow("fresh", 1, 1, 1, ["en"], (), told)]))
+    page.get_by_text("1 event is new or changed").wait_for()

