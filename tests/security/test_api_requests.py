@@ -129,6 +129,18 @@ def test_a_public_address_needs_a_token_and_goes_by_its_names(tmp_path):
             assert client.get("/api/v1/health", headers={"host": "127.0.0.1"}).status_code == 400
 
 
+def test_every_answer_says_what_a_browser_may_do_with_it(client, monkeypatch):
+    answers = [client.get("/api/v1/events"), client.get("/nowhere"), client.get("/", headers={"host": "x"})]
+    monkeypatch.setattr(Store, "counts", lambda _: 1 / 0)
+    answers.append(client.get("/api/v1/status"))
+    assert [answer.status_code for answer in answers] == [200, 404, 400, 500]
+    for answer in answers:
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert "ZeroDivision" not in answers[-1].text
+
+
 def bodies():
     deep = "[" * 10_000 + "]" * 10_000
     text = {"text": "x", "lang": "en"}

@@ -44,7 +44,7 @@ def fill(store):
         1,
         2,
         0.93,
-        {"features": {"names": 0.8}, "contributions": {"names": 2.1}, "pairs": [[1, 3, 0.7]]},
+        {"features": {"names": 0.8, "dates": None}, "contributions": {"names": 2.1}, "pairs": [[1, 3, 0.7]]},
     )
     storm = EventRow(
         "e1",
@@ -57,7 +57,7 @@ def fill(store):
             "title": {"en": ARTICLES[0].title, "de": ARTICLES[2].title},
             "languages": {"en": 2, "de": 1},
             "timeline": [["2025-03-05", 3]],
-            "places": [{"id": "geo:1", "name": "Galway", "country": "IE", "count": 2}],
+            "places": [{"id": 1, "name": "Galway", "country": "IE", "count": 2}],
             "concepts": [{"id": "name:ottilie", "label": "Ottilie", "weight": 0.9}],
             "confidence": 0.93,
         },

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fastapi.testclient import TestClient
 
-from isogloss.exceptions import StoreFullError
+from isogloss.exceptions import StoreError, StoreFullError
 from isogloss.service.app import create_app
 from isogloss.service.writing import GroupWriter
 from tests.service import data
@@ -175,6 +175,37 @@ def test_one_bad_request_takes_nothing_from_the_others(filled, monkeypatch):
     with pytest.raises(UnicodeEncodeError):
         bad.result(10)
     writer.close()
+
+
+def test_a_request_that_fails_late_leaves_nothing_behind(filled, monkeypatch):
+    def full(*_, **__):
+        raise StoreError("too late")
+
+    monkeypatch.setattr("isogloss.store.store._remember", full)
+    writer = GroupWriter(filled)
+    go = hold(writer, monkeypatch)
+    late, fine = writer.add(waiting(0), key="k"), writer.add(waiting(1))
+    go.set()
+    with pytest.raises(StoreError, match="too late"):
+        late.result(10)
+    assert fine.result(10)[0].status == "new"
+    writer.close()
+    with filled.database.read() as session:
+        assert session.run("SELECT id FROM article WHERE id LIKE '100%'") == [("1001",)]
+
+
+def test_a_client_that_went_away_before_its_turn_is_left_out(filled, monkeypatch):
+    writer = GroupWriter(filled)
+    go = hold(writer, monkeypatch)
+    first = writer.add(waiting(0))
+    while writer._queue.qsize():
+        pass
+    gone, last = writer.add(waiting(1)), writer.add(waiting(2))
+    assert gone.cancel()
+    go.set()
+    assert [first.result(10)[0].status, last.result(10)[0].status] == ["new", "new"]
+    writer.close()
+    assert filled.counts()["article"] == 6
 
 
 def test_what_waits_is_committed_before_the_writer_ends(filled, monkeypatch):

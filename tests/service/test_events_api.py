@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from isogloss.service.app import create_app
+from isogloss.similarity import shared_topics
 from isogloss.store import EventRow, Update, micros
 from tests.service import data
 
@@ -143,6 +144,20 @@ def test_the_similarity_is_that_of_the_model(client):
     asked = {name: {"text": t, "lang": lang} for name, (t, lang) in zip("ab", texts, strict=True)}
     told = client.post("similarity", json=asked).json()
     assert told["similarity"] == pytest.approx(float(left @ right), abs=1e-6)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_reasons_are_those_of_the_library(client, number):
+    model = data.models().similarity
+    texts = (f"en{number}w1 en{number}w3", "en"), (f"de{number}w0 de{number}w2", "de")
+    left, right = (model.project([text], lang)[0] for text, lang in texts)
+    asked = {name: {"text": t, "lang": lang} for name, (t, lang) in zip("ab", texts, strict=True)}
+    told = client.post("similarity", json=asked).json()["topics"]
+    wanted = shared_topics(model, left, right)
+    assert [each["component"] for each in told] == [topic.component for topic, _ in wanted]
+    for each, (topic, share) in zip(told, wanted, strict=True):
+        assert each["share"] == pytest.approx(share, abs=1e-6)
+        assert each["words"]["de"] == [word for word, _ in topic.positive["de"]]
 
 
 def test_languages_the_model_does_not_know_are_refused(client):

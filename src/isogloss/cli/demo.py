@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from isogloss.cli.demo_models import models
+from isogloss.cli.demo_serving import serve_sample
 from isogloss.cli.events import event_table, events_json, largest_first
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.events.evaluation import bcubed, pairwise
@@ -23,6 +25,7 @@ __all__ = ["demo_group"]
 COMPONENTS = 60
 NEXT = """
 Next: .venv/bin/isogloss events YOUR.jsonl   your own news: an object a line with title, body and time
+      .venv/bin/isogloss demo --serve        the same events as pages in your browser
       .venv/bin/isogloss demo models         mixtures, missing values, certified optima, with pictures
       .venv/bin/isogloss --help              alignments, dictionaries, corpora, networks"""
 
@@ -32,9 +35,23 @@ demo_group = typer.Typer(cls=DefaultGroup, help="See what isogloss does, on news
 @demo_group.command("news")
 def news(
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 50,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Put the events into a new store, and serve them as pages.")
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --serve: where the store goes; by default it is gone when the service stops."
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="With --serve: port to listen on; 0 for any that is free.", min=0, max=65535)
+    ] = 8470,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Follow invented news in five languages: learn a common space, find the events, score them."""
+    if as_json and serve:
+        raise typer.BadParameter("--json prints and stops; leave it out to serve")
     console = Console(quiet=as_json)
     told = sample_news()
     began = time.perf_counter()
@@ -63,7 +80,10 @@ def news(
         f"{whole['precision']:.2f}, recall {whole['recall']:.2f}, F1 {whole['f1']:.2f}; pairs of articles "
         f"F1 {pairs['f1']:.2f}.\nNews and truth are by the same hand: this shows that it works, not how well."
     )
-    console.print(NEXT, highlight=False)
+    if serve:
+        serve_sample(told, model, folder, port)
+    else:
+        console.print(NEXT, highlight=False)
 
 
 demo_group.command("models")(models)

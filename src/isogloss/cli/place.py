@@ -12,7 +12,7 @@ from isogloss.exceptions import StoreError
 from isogloss.service.settings import Settings
 from isogloss.store import Store
 
-__all__ = ["DEFAULT", "Config", "Json", "StorePlace", "load_settings", "open_store"]
+__all__ = ["DEFAULT", "Config", "JsonOutput", "StorePlace", "load_settings", "open_store"]
 
 DEFAULT = Path("isogloss.toml")
 
@@ -23,7 +23,7 @@ Config = Annotated[
 StorePlace = Annotated[
     str | None, typer.Option("--store", help="A file of SQLite or postgresql://...; that of the settings.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def load_settings(config: Path | None, store: str | None = None) -> Settings:

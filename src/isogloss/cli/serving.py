@@ -1,26 +1,36 @@
-"""``isogloss serve`` and ``isogloss token``: the service, and who may use it."""
+"""``isogloss serve | work | token``: the service, its worker, and who may use it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import logging
-from typing import Annotated
+import signal
+import threading
+from typing import Annotated, Any
 
 import typer
 
-from isogloss.cli.place import Config, Json, StorePlace, load_settings, open_store
+from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreError
-from isogloss.service.app import create_app
-from isogloss.service.models import Models
-from isogloss.service.server import listen
-from isogloss.service.server import serve as serve_app
+from isogloss.service.leases import Lease, TakingTurns
+from isogloss.service.logs import Logged, log_to_stderr
+from isogloss.service.making import StreamMaker
 from isogloss.service.settings import Settings
 from isogloss.service.tokens import list_tokens, make_token, revoke_token
 from isogloss.service.worker import StreamWorker
+from isogloss.similarity.base import DocumentModel
 from isogloss.store import Store, from_micros
 
-__all__ = ["run_service", "serve", "token_group"]
+__all__ = ["LogJson", "Port", "run_service", "serve", "token_group", "work"]
+
+LogJson = Annotated[
+    bool,
+    typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log a JSON object a line."),
+]
+Port = Annotated[
+    int | None, typer.Option(help="Port to listen on; 0 for any that is free.", min=0, max=65535)
+]
 
 token_group = typer.Typer(help="Tokens: who may read, write and administer.", no_args_is_help=True)
 
@@ -29,29 +39,96 @@ def serve(
     config: Config = None,
     store: StorePlace = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 for any that is free.")] = None,
+    port: Port = None,
     worker: Annotated[bool, typer.Option(help="Make events of articles in this process.")] = True,
+    log_json: LogJson = False,
 ) -> None:
     """Serve the API and the pages until Ctrl-C or SIGTERM."""
     settings = load_settings(config, store)
-    server = settings.server
-    server = dataclasses.replace(
-        server, host=server.host if host is None else host, port=server.port if port is None else port
+    given: dict[str, Any] = {
+        name: value for name, value in (("host", host), ("port", port)) if value is not None
+    }
+    settings = dataclasses.replace(settings, server=dataclasses.replace(settings.server, **given))
+    log_to_stderr(as_json=log_json)
+    with open_store(settings, new=True) as opened:
+        run_service(settings, opened, worker=worker)
+
+
+def run_service(
+    settings: Settings, store: Store, similarity: DocumentModel | None = None, *, worker: bool = True
+) -> None:
+    """Serve a store, and say where.
+
+    Parameters
+    ----------
+    settings : Settings
+        Where, and with which models.
+    store : Store
+        The store.
+    similarity : DocumentModel, optional
+        Compares texts, for answers and for events, instead of a model of the settings.
+    worker : bool
+        Whether events are made here.
+    """
+    try:
+        from isogloss.service.app import create_app
+        from isogloss.service.models import Models
+        from isogloss.service.server import listen
+        from isogloss.service.server import serve as serve_app
+    except ImportError as error:
+        raise ImportError(
+            f"the service needs {error.name}; pip install 'isogloss[service]' brings it"
+        ) from error
+    models = Models(similarity, name="demo") if similarity else Models.load(settings.models, store)
+    app = create_app(
+        settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
-    settings = dataclasses.replace(settings, server=server)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    with open_store(settings) as opened:
-        run_service(settings, opened, Models.load(settings.models, opened), worker=worker)
-
-
-def run_service(settings: Settings, store: Store, models: Models, *, worker: bool = True) -> None:
-    """Serve a store, and say where."""
-    follower = StreamWorker(store, snapshot_every=settings.stream.snapshot_every) if worker else None
-    app = create_app(settings, store, models=models, worker=follower)
+    app.add_middleware(Logged)
     with listen(settings) as place:
         host, port = place.getsockname()[:2]
         typer.echo(f"isogloss: http://{f'[{host}]' if ':' in host else host}:{port}  (Ctrl-C to stop)")
         serve_app(app, settings, place)
+
+
+def _worker(settings: Settings, store: Store, model: DocumentModel | None = None) -> TakingTurns:
+    make = StreamMaker(settings.stream, model)
+    worker = StreamWorker(store, make, snapshot_every=settings.stream.snapshot_every)
+    return TakingTurns(worker, Lease(store))
+
+
+def work(
+    config: Config = None,
+    store: StorePlace = None,
+    once: Annotated[bool, typer.Option("--once", help="Stop when no article waits.")] = False,
+    log_json: LogJson = False,
+) -> None:
+    """Make events of articles, without serving anything, until Ctrl-C or SIGTERM.
+
+    One worker follows a store at a time; any other waits, and takes over when that one ends.
+    """
+    settings = load_settings(config, store)
+    log_to_stderr(as_json=log_json)
+    with open_store(settings) as opened:
+        if once:
+            with progress_bar() as progress:
+                if not make_events(opened, StreamMaker(settings.stream), progress):
+                    raise StoreError("another worker follows this store; there is nothing to do here")
+            return
+        _work_until_told(_worker(settings, opened))
+
+
+def _work_until_told(worker: TakingTurns) -> None:
+    stop = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: stop.set())
+    worker.start()
+    typer.echo("isogloss: working  (Ctrl-C to stop)")
+    try:
+        while not stop.wait(1.0):
+            if worker.status()["alive"] is False:
+                raise StoreError("the worker has stopped; the log says why")
+    finally:
+        worker.stop()
 
 
 @token_group.command("make")
@@ -61,7 +138,7 @@ def make(
     days: Annotated[float, typer.Option(help="How long it holds.", min=0)] = 365.0,
     config: Config = None,
     store: StorePlace = None,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Make a token; it is shown once."""
     with open_store(load_settings(config, store)) as opened:
@@ -70,7 +147,7 @@ def make(
 
 
 @token_group.command("list")
-def show(config: Config = None, store: StorePlace = None, as_json: Json = False) -> None:
+def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
     """Tokens, without their secrets."""
     with open_store(load_settings(config, store)) as opened:
         tokens = list_tokens(opened)
@@ -87,9 +164,10 @@ def revoke(
     name: Annotated[str, typer.Argument(help="Its id, as 'token list' shows it.")],
     config: Config = None,
     store: StorePlace = None,
+    as_json: JsonOutput = False,
 ) -> None:
     """Take a token back."""
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
             raise StoreError(f"there is no token {name!r} that holds; see isogloss token list")
-    typer.echo(f"revoked: {name}")
+    typer.echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")

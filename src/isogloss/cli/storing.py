@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from isogloss.cli.events import batches
 from isogloss.cli.following import make_events, progress_bar
-from isogloss.cli.place import DEFAULT, Config, Json, StorePlace, load_settings, open_store
+from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.corpora.files import replacing
 from isogloss.events.article import Article, article_from
 from isogloss.events.quarantine import Quarantine
@@ -34,7 +34,7 @@ __all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
 
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to prepare.")] = Path(),
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Make a file of settings, with every default and what it means, and an empty store."""
     path = folder / DEFAULT
@@ -63,7 +63,7 @@ def ingest(
     now: Annotated[
         datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Put articles into the store, each once; what is no article goes to the quarantine."""
     reader = ArticleReader(*sources, quarantine=Quarantine(keep=1000), now=now.astimezone() if now else None)
@@ -107,7 +107,7 @@ def watch(
         bool,
         typer.Option("--private", help="Also visit addresses and ports inside one's own network."),
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Visit feeds again and again, and put what is new into the store."""
     settings = load_settings(config, store)
@@ -169,7 +169,7 @@ def backup(
     output: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
     config: Config = None,
     store: StorePlace = None,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Copy the store to a file, as of one moment, while it is in use."""
     with open_store(load_settings(config, store)) as opened:
@@ -182,7 +182,7 @@ def restore(
     copy: Annotated[Path, typer.Argument(help="A file that 'backup' wrote.")],
     config: Config = None,
     store: StorePlace = None,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Put a copy in the place of the store, which must not be there."""
     settings = load_settings(config, store)
@@ -199,7 +199,7 @@ def doctor(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Also make all events anew, with the settings of now.")
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Look the store over: its files, its tables, how far events are behind, what was left out."""
     settings = load_settings(config, store)

@@ -8,6 +8,7 @@
 ``records``       articles, events and errors as types; ``shapes`` has the others
 ``client``        the API as methods; ``transport`` sends its requests
 ``guard``         what every request must pass; ``bodies`` looks at JSON before it is parsed
+``headers``       what a browser may do with an answer
 ``access``        who may do what; ``tokens`` and ``rates`` are what it decides by
 ``errors``        one shape for everything that goes wrong
 ``writing``       articles of many requests in one commit

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
+from isogloss.service.headers import HEADERS
 
 __all__ = ["ErrorAnswer", "ServiceError", "answer", "install"]
 
@@ -108,4 +109,5 @@ async def _ours(request: Request, error: Exception) -> ErrorAnswer:
 
 async def _unforeseen(request: Request, error: Exception) -> ErrorAnswer:
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return answer(500, "something failed that should not have; the log of the service has the details")
+    said = "something failed that should not have; the log of the service has the details"
+    return answer(500, said, HEADERS)

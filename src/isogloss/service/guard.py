@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isogloss.service.bodies import outline
 from isogloss.service.errors import answer
+from isogloss.service.headers import with_headers
 
 __all__ = ["Guard"]
 
@@ -33,16 +34,6 @@ ALWAYS = frozenset({"/api/v1/health"})
 UNCOUNTED = ALWAYS | {"/api/v1/changes"}
 """Paths that do not count as requests at the same time; streams have a bound of their own."""
 
-HEADERS = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-}
 Refusal = tuple[int, str, dict[str, str]]
 
 
@@ -80,12 +71,12 @@ class Guard:
         headers = Headers(scope=scope)
         refused = self._refused(scope, headers)
         if refused is not None:
-            await answer(*refused)(scope, receive, _with_headers(send))
+            await answer(*refused)(scope, receive, with_headers(send))
             return
         counts = scope["path"] not in UNCOUNTED
         self.active += counts
         try:
-            await self._pass_on(scope, receive, _with_headers(send))
+            await self._pass_on(scope, receive, with_headers(send))
         finally:
             self.active -= counts
 
@@ -193,16 +184,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-def _with_headers(send: Send) -> Send:
-    """Every answer says what a browser may do with it."""
-
-    async def guarded(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            present = {name for name, _ in message["headers"]}
-            extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-            message["headers"] = [*message["headers"], *(pair for pair in extra if pair[0] not in present)]
-        await send(message)
-
-    return guarded

@@ -102,7 +102,9 @@ class _FileLock(_Lock):
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise StoreError(f"{self.path}: cannot be opened ({error.strerror}); a worker needs it") from error
+            raise StoreError(
+                f"{self.path}: cannot be opened ({error.strerror}); a worker needs it"
+            ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

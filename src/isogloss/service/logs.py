@@ -36,7 +36,8 @@ class JsonLines(logging.Formatter):
 
     Examples
     --------
-    >>> record = logging.makeLogRecord({"name": "isogloss", "levelname": "INFO", "msg": "ready", "created": 0})
+    >>> told = {"name": "isogloss", "levelname": "INFO", "msg": "ready", "created": 0}
+    >>> record = logging.makeLogRecord(told)
     >>> JsonLines().format(record)
     '{"time": "1970-01-01T00:00:00.000Z", "level": "info", "logger": "isogloss", "message": "ready"}'
     """
@@ -124,6 +125,4 @@ def _tell(scope: Scope, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"].isalpha() else "other"
     level = logging.DEBUG if scope["path"] in QUIET and status < 500 else logging.INFO
     fields = {"method": method, "path": path, "status": status, "milliseconds": milliseconds}
-    logger.log(
-        level, "%s %s %d in %.1f ms", method, path, status, milliseconds, extra={"fields": fields}
-    )
+    logger.log(level, "%s %s %d in %.1f ms", method, path, status, milliseconds, extra={"fields": fields})

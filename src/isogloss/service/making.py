@@ -47,8 +47,8 @@ class StreamMaker:
         stream = restore_stream(saved, model=self.model)
         if stream.settings != wanted:
             logger.warning(
-                "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild makes "
-                "them anew with those of now"
+                "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild "
+                "makes them anew with those of now"
             )
         return stream
 
@@ -56,8 +56,6 @@ class StreamMaker:
         rules, told = Rules(), self.settings
         return replace(
             rules,
-            clusters=replace(
-                rules.clusters, window=float(told.window_days), max_articles=told.max_articles
-            ),
+            clusters=replace(rules.clusters, window=float(told.window_days), max_articles=told.max_articles),
             rules=replace(rules.rules, threshold=told.threshold),
         )

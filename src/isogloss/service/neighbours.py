@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.article import Article
-from isogloss.exceptions import IsoglossError
 from isogloss.similarity import DocumentModel, Index
 from isogloss.store import Store, micros
 
@@ -139,8 +138,8 @@ class Neighbours:
                 if self.catch_up():
                     continue
                 self._expire()
-            except IsoglossError:
-                logger.exception("articles could not be read for the index; trying again")
+            except Exception:
+                logger.exception("articles could not be put into the index; trying again")
             self._stopping.wait(PAUSE)
 
     def _expire(self) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from isogloss.store import from_micros
 
@@ -21,6 +22,7 @@ __all__ = [
     "EventSummary",
     "Fault",
     "LinkAnswer",
+    "Moment",
     "Number",
     "Problem",
     "ReceiptAnswer",
@@ -68,6 +70,27 @@ _RECORD = {
 
 Record = Annotated[Any, WithJsonSchema(_RECORD)]
 """An article before it is checked: one bad record among many is refused alone."""
+
+
+def _iso(value: Any) -> Any:
+    """Only texts that begin with a day: a bare number could be anything."""
+    if not isinstance(value, str) or not re.match(r"\d{4}-\d\d-\d\d", value):
+        raise ValueError("expected a time such as 2025-03-05T08:40:00Z or 2025-03-05")
+    return value
+
+
+Moment = Annotated[
+    datetime,
+    BeforeValidator(_iso),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "anyOf": [{"format": "date-time"}, {"format": "date"}],
+            "description": "A day or a time as in ISO 8601; without a zone it is UTC.",
+            "examples": ["2025-03-05T08:40:00Z"],
+        }
+    ),
+]
 
 
 def moment(value: int) -> datetime:
@@ -169,7 +192,7 @@ class EventPlace(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    id: str
+    id: str | int
     name: str
     country: str = ""
     latitude: float | None = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from isogloss.service.records import ArticleLine, Sent
+from isogloss.service.records import ArticleLine, Moment, Sent
 
 __all__ = [
     "AlignAnswer",
@@ -80,8 +80,8 @@ class SimilarRequest(NamedText):
 
     k: int = Field(5, ge=1, le=50, description="Articles of each language.")
     languages: list[str] | None = Field(None, max_length=50, description="Only these.")
-    since: datetime | None = None
-    until: datetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 class SimilarArticle(ArticleLine):

@@ -17,7 +17,7 @@ from isogloss.store.articles import Entry, Receipt, from_micros, micros
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
 from isogloss.store.projection import ClusterRow, EventRow, LinkRow, Update
-from isogloss.store.queries import EventQuery, Page
+from isogloss.store.queries import EventPage, EventQuery
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase
 from isogloss.store.store import Store
@@ -27,10 +27,10 @@ __all__ = [
     "ClusterRow",
     "Database",
     "Entry",
+    "EventPage",
     "EventQuery",
     "EventRow",
     "LinkRow",
-    "Page",
     "PostgresDatabase",
     "Receipt",
     "SQLiteDatabase",

@@ -13,8 +13,8 @@ from isogloss.exceptions import StoreError
 from isogloss.store.database import Row, Session
 
 __all__ = [
+    "EventPage",
     "EventQuery",
-    "Page",
     "changed_since",
     "cluster_links",
     "event_clusters",
@@ -61,14 +61,14 @@ class EventQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EventPage:
     """Events, and the cursor of the next page; empty at the end."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
     cursor: str = ""
 
 
-def find_events(session: Session, query: EventQuery) -> Page:
+def find_events(session: Session, query: EventQuery) -> EventPage:
     """One page of the events that a query asks for.
 
     A cursor names the last event of its page, so that new events neither repeat nor hide any.
@@ -86,7 +86,7 @@ def find_events(session: Session, query: EventQuery) -> Page:
     )
     events = [_event(row) for row in rows[: query.limit]]
     more = len(rows) > query.limit
-    return Page(events, _cursor(query.sort, events[-1]) if more else "")
+    return EventPage(events, _cursor(query.sort, events[-1]) if more else "")
 
 
 def _conditions(query: EventQuery, column: str) -> tuple[list[str], list[Any]]:

@@ -24,8 +24,8 @@ from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
 from isogloss.store.projection import Update, apply_update, clear_projection, position
 from isogloss.store.queries import (
+    EventPage,
     EventQuery,
-    Page,
     changed_since,
     cluster_links,
     event_clusters,
@@ -161,7 +161,7 @@ class Store:
         with self.database.write() as session:
             clear_projection(session)
 
-    def events(self, query: EventQuery | None = None) -> Page:
+    def events(self, query: EventQuery | None = None) -> EventPage:
         """One page of the events that a query asks for."""
         with self.database.read() as session:
             return find_events(session, query or EventQuery())

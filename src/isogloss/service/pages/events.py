@@ -21,7 +21,7 @@ from isogloss.service.pages.frame import PageRoute, language_name, render
 from isogloss.service.pages.reasons import reasons, seen_articles
 from isogloss.service.pages.visitor import KEY, FormFields, Visitor, check_form, form_key, need, set_cookie
 from isogloss.service.parts import Here, Parts
-from isogloss.store import EventQuery, Page, Store
+from isogloss.store import EventPage, EventQuery, Store
 
 __all__ = ["router"]
 
@@ -98,7 +98,7 @@ def judge(request: Request, parts: Here, name: str, a: int, b: int, fields: Form
     return RedirectResponse(f"/event/{quote(told['id'], safe='')}?thanks={link}#{link}", 303)
 
 
-def _page(store: Store, filters: Filters) -> Page:
+def _page(store: Store, filters: Filters) -> EventPage:
     try:
         return store.events(filters.query())
     except (OverflowError, UnicodeEncodeError, StoreError) as error:

@@ -20,6 +20,7 @@ from isogloss.service.records import (
     EventAnswer,
     EventPage,
     LinkAnswer,
+    Moment,
     Number,
     VerdictAnswer,
     VerdictRequest,
@@ -39,6 +40,14 @@ Id = Annotated[str, Path(max_length=200, description="The id of an event, or one
 Sort = Literal["relevance", "last", "size", "languages", "changed"]
 Text = Annotated[str, Query(max_length=200)]
 _MANY = Query(max_length=20)
+_MESSAGE = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "examples": ["event"]},
+        "id": {"type": "string", "description": "A line of the journal, with the last event of it."},
+        "data": {"type": "string", "description": "An EventSummary as JSON."},
+    },
+}
 
 
 @events_router.get("/events", response_model=EventPage, summary="Find events")
@@ -49,7 +58,7 @@ def find_events(
         str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
     ] = None,
     since: Annotated[datetime | None, Query(description="Events with an article from this time on.")] = None,
-    until: Annotated[datetime | None, Query(description="Events with an article up to this time.")] = None,
+    until: Annotated[Moment | None, Query(description="Events with an article up to this time.")] = None,
     lang: Annotated[list[Text] | None, _MANY] = None,
     place: Annotated[list[Text] | None, _MANY] = None,
     concept: Annotated[list[Text] | None, _MANY] = None,
@@ -149,7 +158,7 @@ def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictReq
     responses={
         200: {
             "description": "Messages `event` whose data are events, without end.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": _MESSAGE}},
         }
     },
 )

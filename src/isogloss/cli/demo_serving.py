@@ -1,0 +1,75 @@
+"""The sample news in a store of their own, served."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+from isogloss import io
+from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.place import DEFAULT
+from isogloss.corpora.files import replacing
+from isogloss.events.samples import SampleNews
+from isogloss.exceptions import SettingsError
+from isogloss.service.logs import log_to_stderr
+from isogloss.service.making import StreamMaker
+from isogloss.service.settings import ModelSettings, Settings, StoreSettings
+from isogloss.similarity.base import DocumentModel
+from isogloss.store import Store
+
+__all__ = ["serve_sample"]
+
+MODEL = "similarity.isogloss"
+
+
+def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, port: int) -> None:
+    """Fill a new store with the sample news and serve it until Ctrl-C.
+
+    Parameters
+    ----------
+    news : SampleNews
+        The articles.
+    model : DocumentModel
+        The common space they are compared in.
+    folder : path or None
+        Where the store, the model and the settings go: ``isogloss serve`` there serves them again. Without
+        one they are gone when the service stops.
+    port : int
+        Where to listen on this machine.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as temporary:
+            _serve(news, model, Path(temporary), port)
+    else:
+        _serve(news, model, folder, port)
+
+
+def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> None:
+    from isogloss.cli.serving import run_service
+
+    settings = _settings(folder, model, port)
+    with Store(folder / settings.store.place) as store:
+        store.add(news.articles)
+        with progress_bar() as progress:
+            make_events(store, StreamMaker(settings.stream, model), progress)
+        log_to_stderr()
+        run_service(settings, store, model)
+
+
+def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
+    """The settings of a demo, written down beside its model; articles of another year are not forgotten."""
+    settings = Settings()
+    if (folder / DEFAULT).exists() or (folder / settings.store.place).exists():
+        raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = dataclasses.replace(
+        settings,
+        server=dataclasses.replace(settings.server, port=port),
+        store=StoreSettings(keep_days=0),
+        models=ModelSettings(similarity=MODEL),
+    )
+    io.save(model, folder / MODEL)
+    with replacing(folder / DEFAULT) as file:
+        file.write(settings.as_toml().encode())
+    return settings

@@ -1,0 +1,82 @@
+"""``isogloss events list``: the events of a store."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.store import EventQuery, Store, from_micros, micros
+
+__all__ = ["list_events"]
+
+PAGE = 100
+
+
+def list_events(
+    config: Config = None,
+    store: StorePlace = None,
+    lang: Annotated[
+        list[str] | None, typer.Option(help="Only events told in this language; more than once for several.")
+    ] = None,
+    since: Annotated[datetime | None, typer.Option(help="Only events with an article since then.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Only events that had begun by then.")] = None,
+    languages: Annotated[int, typer.Option(help="Only events in at least as many languages.", min=1)] = 1,
+    sort: Annotated[str, typer.Option(help="last, size, languages or changed: the largest first.")] = "last",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
+    as_json: JsonOutput = False,
+) -> None:
+    """List the events of a store."""
+    query = EventQuery(
+        since=micros(since.astimezone()) if since else None,
+        until=micros(until.astimezone()) if until else None,
+        terms=[("lang", each) for each in lang or ()],
+        min_languages=languages,
+        sort=sort,
+        limit=min(limit, PAGE),
+    )
+    with open_store(load_settings(config, store)) as opened:
+        events = list(islice(_all(opened, query), limit))
+    if as_json:
+        typer.echo(json.dumps({"events": events}, ensure_ascii=False))
+    elif events:
+        Console().print(_table(events))
+    else:
+        typer.echo("there are no such events")
+
+
+def _all(store: Store, query: EventQuery) -> Iterator[dict[str, Any]]:
+    """Events of one page after the other."""
+    while True:
+        page = store.events(query)
+        yield from page.events
+        if not page.cursor:
+            return
+        query = dataclasses.replace(query, cursor=page.cursor)
+
+
+def _table(events: list[dict[str, Any]]) -> Table:
+    table = Table()
+    for name in ("event", "title", "languages", "articles", "from", "to", "places"):
+        table.add_column(name, justify="right" if name == "articles" else "left")
+    for event in events:
+        titles = event.get("title") or {"": ""}
+        table.add_row(
+            event["id"],
+            escape(titles.get("en") or next(iter(titles.values()))),
+            " ".join(event.get("languages", {})),
+            str(event["size"]),
+            f"{from_micros(event['first']):%d %b %Y}",
+            f"{from_micros(event['last']):%d %b %Y}",
+            escape(", ".join(place["name"] for place in event.get("places", [])[:3])),
+        )
+    return table

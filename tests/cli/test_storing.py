@@ -1,0 +1,301 @@
+"""init, ingest, watch, backup, restore, doctor, events list: what they print, keep and refuse."""
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from isogloss.cli.app import app
+from isogloss.cli.stored import list_events
+from isogloss.events.samples import sample_news
+from isogloss.exceptions import IsoglossError, SettingsError, StoreError, StoreVersionError
+from isogloss.service.leases import Lease
+from isogloss.store import Store
+
+runner = CliRunner()
+ARTICLES = sample_news().articles[:24]
+listing = typer.Typer()
+listing.command()(list_events)
+
+
+def run(*arguments, code=0, of=app):
+    result = runner.invoke(of, [str(each) for each in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.stdout
+
+
+def told(*arguments, of=app):
+    return json.loads(run(*arguments, "--json", of=of))
+
+
+def refused(kind, said, *arguments, of=app):
+    result = runner.invoke(of, [str(each) for each in arguments])
+    assert isinstance(result.exception, kind), result.output
+    assert said in str(result.exception)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def news(tmp_path):
+    path = tmp_path / "news.jsonl"
+    path.write_text("".join(json.dumps(article.as_record()) + "\n" for article in ARTICLES))
+    return path
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A file of a store with events; not to be written to."""
+    folder = tmp_path_factory.mktemp("stored")
+    source = folder / "news.jsonl"
+    source.write_text("".join(json.dumps(article.as_record()) + "\n" for article in ARTICLES))
+    run("ingest", source, "--store", folder / "news.db")
+    return folder / "news.db"
+
+
+def test_init_writes_settings_and_a_store(tmp_path):
+    assert told("init", "desk") == {"settings": "desk/isogloss.toml", "store": "desk/isogloss.db"}
+    text = (tmp_path / "desk" / "isogloss.toml").read_text()
+    assert "port = 8470" in text
+    assert "# most articles in one request" in text
+    refused(SettingsError, "desk/isogloss.toml: is there already", "init", "desk")
+    assert "next: isogloss ingest" in run("init")
+
+
+def test_the_store_is_beside_its_settings_wherever_the_command_runs(tmp_path, news):
+    run("init", "desk")
+    run("ingest", news, "--no-events", "-c", "desk/isogloss.toml")
+    assert not (tmp_path / "isogloss.db").exists()
+    with Store(tmp_path / "desk" / "isogloss.db") as store:
+        assert store.counts()["article"] == len(ARTICLES)
+
+
+def test_files_that_settings_name_are_beside_them(tmp_path):
+    from isogloss.cli.place import load_settings
+
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "a.toml").write_text(
+        '[store]\nplace = "postgresql://db/news"\n[models]\nsimilarity = "m.isogloss"\n'
+        'aligners = ["en-de.isogloss", "/models/en-fr.isogloss"]\n'
+    )
+    settings = load_settings(tmp_path / "desk" / "a.toml")
+    assert settings.store.place == "postgresql://db/news"
+    assert settings.models.similarity == str(tmp_path / "desk" / "m.isogloss")
+    assert settings.models.aligners == [str(tmp_path / "desk" / "en-de.isogloss"), "/models/en-fr.isogloss"]
+    assert settings.models.report == ""
+
+
+def test_ingest_twice_is_ingest_once(news):
+    first = told("ingest", news, "--store", "a.db")
+    assert first["articles"] == {"new": len(ARTICLES)}
+    assert first["events_made"] is True
+    assert first["store"]["event"] > 0
+    second = told("ingest", news, "--store", "a.db")
+    assert second["articles"] == {"same": len(ARTICLES)}
+    assert second["store"] == first["store"]
+    assert run("ingest", news, "--store", "a.db").startswith(f"0 new, 0 revised, {len(ARTICLES)} same;")
+
+
+def test_what_is_no_article_goes_to_the_quarantine(news):
+    with news.open("a") as file:
+        file.write('{"title": "no time"}\nno JSON\n')
+    result = told("ingest", news, "--store", "a.db", "--no-events")
+    assert result["articles"] == {"new": len(ARTICLES)}
+    assert sum(result["left_out"].values()) == result["store"]["quarantine"] == 2
+    with Store("a.db") as store:
+        assert {row["reason"] for row in store.quarantined()} == set(result["left_out"])
+
+
+def test_ingest_leaves_events_to_the_worker_that_follows(news):
+    with Store("a.db") as store, Lease(store) as mine:
+        assert mine
+        result = told("ingest", news, "--store", "a.db")
+        assert (result["events_made"], result["store"]["event"]) == (False, 0)
+        assert "another worker follows this store" in run("ingest", news, "--store", "a.db")
+    assert told("ingest", news, "--store", "a.db")["store"]["event"] > 0
+
+
+def test_ingest_reads_standard_input():
+    line = json.dumps(ARTICLES[0].as_record())
+    result = runner.invoke(app, ["ingest", "-", "--store", "a.db", "--no-events", "--json"], input=line)
+    assert json.loads(result.stdout)["articles"] == {"new": 1}
+
+
+def test_mistakes_say_what_to_do(tmp_path, news):
+    refused(SettingsError, "make one with isogloss init", "ingest", news, "-c", "none.toml")
+    (tmp_path / "bad.toml").write_text("[server]\nprt = 1\n")
+    refused(SettingsError, "server.prt is not a setting", "doctor", "-c", "bad.toml")
+    (tmp_path / "bad.toml").write_text("[server\n")
+    refused(SettingsError, "is not TOML", "serve", "-c", "bad.toml")
+    refused(StoreError, "a folder that may be written to", "ingest", news, "--store", "no/where.db")
+    refused(IsoglossError, "none.jsonl", "ingest", "none.jsonl", "--store", "a.db")
+    refused(StoreError, "expected a file name or postgresql", "ingest", news, "--store", "mysql://x")
+    refused(SettingsError, "there is no feed to visit", "watch", "--store", "a.db")
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["backup", "copy.db"], ["token", "list"]])
+def test_a_store_that_is_not_there_is_not_made(tmp_path, command):
+    refused(StoreError, "make one with isogloss init", *command, "--store", "none.db")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_store_of_a_newer_version_is_refused():
+    with Store("a.db") as store, store.database.write() as session:
+        session.run("INSERT INTO schema_version VALUES (99)")
+    refused(StoreVersionError, "install a newer isogloss", "doctor", "--store", "a.db")
+
+
+def test_a_copy_and_back(tmp_path, stored):
+    copy = told("backup", "copy.db", "--store", stored)
+    assert copy == {"copy": "copy.db", "bytes": (tmp_path / "copy.db").stat().st_size}
+    refused(StoreError, "is there already", "backup", "copy.db", "--store", stored)
+    assert told("restore", "copy.db", "--store", "back.db") == {"store": "back.db"}
+    refused(StoreError, "move it away first", "restore", "copy.db", "--store", "back.db")
+    (tmp_path / "junk").write_text("junk")
+    refused(StoreError, "is no copy of a store", "restore", "junk", "--store", "other.db")
+    assert told("doctor", "--store", "back.db")["counts"] == told("doctor", "--store", stored)["counts"]
+
+
+def test_doctor_finds_no_trouble(stored):
+    text = run("doctor", "--store", stored)
+    assert text.startswith("SQLite ")
+    assert f"{len(ARTICLES)} article" in text
+    assert text.endswith("no trouble found\n")
+
+
+def test_doctor_finds_trouble(news):
+    run("ingest", news, "--store", "a.db", "--no-events")
+    with Store("a.db") as store, store.database.write() as session:
+        session.run("DELETE FROM journal WHERE article = 1")
+    assert "trouble: 1 articles without a line in the journal" in run("doctor", "--store", "a.db", code=1)
+
+
+def test_doctor_forgets_what_is_older_than_the_settings_say(tmp_path, news):
+    run("ingest", news, "--store", "a.db")
+    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 0\n')
+    assert told("doctor", "--forget")["forgotten"] == 0
+    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 1\n')
+    assert told("doctor")["forgotten"] == 0
+    gone = told("doctor", "--forget")
+    assert (gone["forgotten"], gone["counts"]["article"]) == (len(ARTICLES), 0)
+
+
+def events_of(place):
+    return [(event["id"], event["size"], event["title"]) for event in listed("--store", place)]
+
+
+def listed(*arguments):
+    return told(*arguments, of=listing)["events"]
+
+
+def test_doctor_makes_the_events_anew(tmp_path, news):
+    run("ingest", news, "--store", "a.db")
+    before = events_of("a.db")
+    with Store("a.db") as store, Lease(store):
+        refused(StoreError, "stop it, then rebuild", "doctor", "--rebuild", "--store", "a.db")
+    with Store("a.db") as store, store.database.write() as session:
+        session.run("UPDATE event SET size = 77")
+    run("doctor", "--rebuild", "--store", "a.db")
+    assert events_of("a.db") == before
+
+
+def test_settings_of_the_stream_hold_when_events_are_made(tmp_path, news):
+    """No pair of clusters is certain to be one event: with the largest threshold every one is its own."""
+    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\n[stream]\nthreshold = 1.0\n')
+    run("ingest", news)
+    assert max(event["languages_count"] for event in listed()) == 1
+
+
+def test_events_of_a_store(stored):
+    everything = listed("--store", stored, "--limit", 500)
+    assert sum(event["size"] for event in everything) == len(ARTICLES)
+    assert listed("--store", stored, "-n", 1) == everything[:1]
+    german = listed("--store", stored, "--lang", "de")
+    assert german
+    assert all("de" in event["languages"] for event in german)
+    both = listed("--store", stored, "--lang", "de", "--lang", "en")
+    assert 0 < len(both) <= len(german)
+    assert listed("--store", stored, "--since", "2030-01-01") == []
+    assert listed("--store", stored, "--until", "2030-01-01") == everything[:20]
+    assert all(event["languages_count"] > 1 for event in listed("--store", stored, "--languages", 2))
+    refused(StoreError, "sort is 'name'", "--store", stored, "--sort", "name", of=listing)
+    assert run("--store", stored, "--lang", "ja", of=listing) == "there are no such events\n"
+    assert everything[0]["id"] in run("--store", stored, of=listing)
+
+
+def test_pages_of_events_join_to_the_whole(stored, monkeypatch):
+    everything = listed("--store", stored, "--limit", 500)
+    monkeypatch.setattr("isogloss.cli.stored.PAGE", 3)
+    assert listed("--store", stored, "--limit", 500) == everything
+    assert listed("--store", stored, "--limit", 4) == everything[:4]
+
+
+FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>The Gull</title><language>en</language>
+<item><guid>1</guid><title>Rain on Monday</title><description>It rains on the coast, and it will go on.
+</description><pubDate>Wed, 05 Mar 2025 08:00:00 GMT</pubDate></item>
+<item><guid>2</guid><title>No time</title><description>This one does not say when.</description></item>
+</channel></rss>"""
+
+
+class Feed(BaseHTTPRequestHandler):
+    def do_GET(self):
+        found = self.path == "/feed"
+        body = FEED.encode() if found else b""
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def site():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Feed) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_watch_puts_what_is_new_into_the_store(site):
+    pytest.importorskip("feedparser")
+    feed = f"{site}/feed"
+    visit = ["watch", feed, f"{site}/none", "--once", "--private", "--store", "a.db", "--json"]
+    one, other = map(json.loads, run(*visit).splitlines())
+    assert one == {"url": feed, "new": 1, "left_out": 1, "error": ""}
+    assert other["url"] == f"{site}/none"
+    assert "404" in other["error"]
+    with Store("a.db") as store:
+        assert [entry.article.title for entry in store.journal()] == ["Rain on Monday"]
+        assert store.counts()["quarantine"] == 1
+        assert store.feeds()[feed]["seen"] == ["1", "2"]
+        assert store.feeds()[f"{site}/none"]["failures"] == 1
+    assert run(*visit) == ""
+
+
+def test_watch_takes_feeds_of_the_settings(tmp_path, site):
+    pytest.importorskip("feedparser")
+    (tmp_path / "isogloss.toml").write_text(f'[feeds]\nurls = ["{site}/feed"]\n')
+    assert run("watch", "--once", "--private") == f"{site}/feed: 1 new\n"
+
+
+def test_watch_visits_no_address_of_this_network_unless_told(site):
+    port = site.rpartition(":")[2]
+    assert f"port {port} is not among" in run("watch", f"{site}/feed", "--once", "--store", "a.db")
+    assert "not a public address" in run("watch", "http://127.0.0.1/feed", "--once", "--store", "b.db")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_to(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    refused(OSError, "closed", "init", "closed")
