@@ -4,8 +4,8 @@
 
 The stream is read once in the order of time with the library's defaults and the linker that comes with it,
 which has seen none of these articles: it is trained on the sample news of isogloss. Events are brought up to
-date after every 100 articles. Settings were chosen on the first 60 % of the titles in time; the rest is
-reported beside them.
+date after every 100 articles. Settings were chosen by the first 60 % of the titles in time; the rest is
+reported beside them, and its figures were in sight while settings were chosen.
 
 * *unlinked*: every cluster of one language is an event of its own. *Oracle links*: clusters are joined by the
   story that most of their articles tell, which no linking can do better on these clusters.

@@ -68,7 +68,13 @@ def scores(data: StoryPairs, features: list[str], rows: np.ndarray, repeats: int
     """Cross-validation on some features and rows."""
     columns = [data.names.index(name) for name in features]
     linker = Linker(features, log_features=())
-    return cross_validate_links(linker, data.features[rows][:, columns], data.labels[rows], repeats=repeats)
+    return cross_validate_links(
+        linker,
+        data.features[rows][:, columns],
+        data.labels[rows],
+        repeats=repeats,
+        folds=3 if repeats == 1 else 10,
+    )
 
 
 def tables(data: StoryPairs, repeats: int) -> dict[str, dict[str, LinkScores]]:

@@ -1,7 +1,6 @@
 """init, ingest, watch, backup, restore, doctor, events list: what they print, keep and refuse."""
 
 import json
-import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -215,7 +214,7 @@ def test_settings_of_the_stream_hold_when_events_are_made(tmp_path, news):
 
 def test_events_of_a_store(stored):
     everything = listed("--store", stored, "--limit", 500)
-    assert sum(event["size"] for event in everything) == len(ARTICLES)
+    assert len(everything) == told("doctor", "--store", stored)["counts"]["event"] > 1
     assert listed("--store", stored, "-n", 1) == everything[:1]
     german = listed("--store", stored, "--lang", "de")
     assert german
@@ -278,7 +277,7 @@ def test_watch_puts_what_is_new_into_the_store(site):
     with Store("a.db") as store:
         assert [entry.article.title for entry in store.journal()] == ["Rain on Monday"]
         assert store.counts()["quarantine"] == 1
-        assert store.feeds()[feed]["seen"] == ["1", "2"]
+        assert store.feeds()[feed]["seen"] == [f"{site}/1", f"{site}/2"]
         assert store.feeds()[f"{site}/none"]["failures"] == 1
     assert run(*visit) == ""
 
@@ -293,9 +292,3 @@ def test_watch_visits_no_address_of_this_network_unless_told(site):
     port = site.rpartition(":")[2]
     assert f"port {port} is not among" in run("watch", f"{site}/feed", "--once", "--store", "a.db")
     assert "not a public address" in run("watch", "http://127.0.0.1/feed", "--once", "--store", "b.db")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_to(tmp_path):
-    (tmp_path / "closed").mkdir(mode=0o500)
-    refused(OSError, "closed", "init", "closed")

@@ -48,7 +48,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = ["\t".join([*NAMES, "Language pair"]), "\t".join("c" * 24), ""]
     for row in range(120):
         label, pair = row % 2, ("eng-spa", "deu-eng", "deu-spa", "eng-eng")[row // 2 % 4]
-        values = [f"{value + 20 * (n == 0) + label:.3f}" for n, value in enumerate(rng.normal(0, 1, 22))]
+        values = [
+            f"{value + (5, 20)[row % 3 == 0] * (n == 0) + label:.3f}"
+            for n, value in enumerate(rng.normal(0, 1, 22))
+        ]
         values[7] = "?" if row % 5 == 0 else values[7]
         lines.append("\t".join([*values, ("no", "yes")[label], pair]))
     (folder / "story-linking-features.tab").write_text("\n".join(lines), encoding="utf-8")

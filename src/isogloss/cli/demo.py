@@ -56,7 +56,7 @@ def news(
     told = sample_news()
     began = time.perf_counter()
     with console.status("learning a common space of five languages from 1,044 short texts"):
-        model = HubSimilarity(COMPONENTS).fit(sample_corpus())
+        model = HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus())
     learned = time.perf_counter()
     with console.status(f"following {len(told.articles)} articles"):
         history = History(EventStream(model=model))
@@ -67,7 +67,7 @@ def news(
     if as_json:
         typer.echo(json.dumps({"events": events_json(events[:limit]), "scores": scores}, ensure_ascii=False))
         return
-    console.print(event_table(events[:limit]))
+    console.print(event_table(events[:limit], console.width))
     several = sum(len(event.languages) > 1 for event in events)
     whole, pairs = scores["bcubed"], scores["pairs"]
     console.print(

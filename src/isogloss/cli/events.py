@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -35,6 +36,8 @@ __all__ = ["batches", "event_table", "events_group", "events_json", "largest_fir
 
 Item = TypeVar("Item")
 BATCH = 256
+_OTHERS = 52
+"""Columns of a table of events beside its titles and places."""
 
 events_group = typer.Typer(
     cls=DefaultGroup,
@@ -157,7 +160,8 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
     if as_json:
         typer.echo(json.dumps({"events": events_json(events[:limit]), **more}, ensure_ascii=False))
         return
-    Console().print(event_table(events[:limit]))
+    console = Console()
+    console.print(event_table(events[:limit], console.width))
     several = sum(len(event.languages) > 1 for event in events)
     articles = len(history.cluster_of) + len(history.reprints)
     typer.echo(
@@ -171,24 +175,34 @@ def largest_first(events: Iterable[Event]) -> list[Event]:
     return sorted(events, key=lambda event: (-len(event.languages), -len(event), event.id))
 
 
-def event_table(events: Sequence[Event]) -> Table:
-    """Events as a table: title, languages, articles, time span, places, confidence."""
-    table = Table()
-    for name in ("event", "title", "languages", "articles", "from", "to", "places", "about", "sure"):
-        table.add_column(name, justify="right" if name in ("event", "articles", "sure") else "left")
+def event_table(events: Sequence[Event], width: int) -> Table:
+    """Events as a table of some width: title, languages, articles, time span, places, confidence."""
+    room = max(width - _OTHERS, 26)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("title", no_wrap=True, max_width=min(60, room * 3 // 4))
+    table.add_column("languages", no_wrap=True, min_width=14)
+    table.add_column("articles", justify="right", min_width=8)
+    table.add_column("time", no_wrap=True, min_width=9)
+    table.add_column("places", no_wrap=True, max_width=room // 4)
+    table.add_column("sure", justify="right", min_width=4)
     for event in events:
         table.add_row(
-            str(event.id),
             escape(event.titles.get("en", event.title)),
             " ".join(event.languages),
             str(len(event)),
-            f"{event.first:%d %b}",
-            f"{event.last:%d %b}",
-            escape(", ".join(place_labels(event.places))),
-            escape(", ".join(concept_labels(event.concepts, 3))),
+            _span(event),
+            escape(", ".join(place_labels(event.places, 2))),
             f"{event.confidence:.2f}" if len(event.clusters) > 1 else "",
         )
     return table
+
+
+def _span(event: Event) -> str:
+    """The days of an event, the month once if it is the same."""
+    if event.first.date() == event.last.date():
+        return f"{event.first:%d %b}"
+    start = "%d" if (event.first.year, event.first.month) == (event.last.year, event.last.month) else "%d %b"
+    return f"{event.first.strftime(start)}-{event.last:%d %b}"
 
 
 def events_json(events: Iterable[Event]) -> list[dict[str, Any]]:

@@ -147,6 +147,9 @@ _GONE: Refusal = (0, "nobody is there to be answered", {})
 
 def _outgrown(body: bytes) -> Refusal | None:
     """Why JSON is not parsed."""
+    brackets = body.count(b"[") + body.count(b"{")
+    if brackets <= MAX_DEPTH and brackets + body.count(b",") < MAX_VALUES:
+        return None
     depth, values = outline(body)
     if depth > MAX_DEPTH:
         return 400, f"the JSON is nested deeper than {MAX_DEPTH}; send it flat", {}

@@ -67,8 +67,7 @@ async def send_articles(
     same. When none can be, the answer is 422.
     """
     sent = records if isinstance(records, list) else [records]
-    await run_in_threadpool(_admit, request, parts, holder, len(sent))
-    taken, refused = await run_in_threadpool(_check, sent)
+    taken, refused = await run_in_threadpool(_admit, request, parts, holder, sent)
     writing = parts.need_writer().add(
         [article for _, article in taken],
         key=f"{holder.id}:{key}" if key else "",
@@ -101,9 +100,9 @@ def read_article(
     return ArticleAnswer.model_validate(article.as_record() | told)
 
 
-def _admit(request: Request, parts: Parts, holder: Writer, count: int) -> None:
-    """Refuse what is too much: for one request, for one client, for all that waits."""
-    limits = parts.settings.limits
+def _admit(request: Request, parts: Parts, holder: Writer, records: list[Any]) -> Checked:
+    """Check articles, unless they are too many: for one request, for one client, for all that waits."""
+    limits, count = parts.settings.limits, len(records)
     if count == 0:
         raise ServiceError(422, "the list is empty; expected one article or more")
     if count > limits.batch:
@@ -114,6 +113,7 @@ def _admit(request: Request, parts: Parts, holder: Writer, count: int) -> None:
         raise ServiceError(503, said, {"Retry-After": "5"})
     if count > 1:  # one is paid already
         parts.access.pay(request, holder, parts.access.writes, count - 1)
+    return _check(records)
 
 
 def _check(records: list[Any]) -> Checked:

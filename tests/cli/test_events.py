@@ -1,0 +1,106 @@
+"""``isogloss events`` and ``isogloss demo``."""
+
+import io
+import json
+from importlib.resources import files
+
+import pytest
+from typer.testing import CliRunner
+
+from isogloss.cli.app import app
+from isogloss.cli.events import event_table
+from isogloss.events.samples import sample_news
+
+runner = CliRunner()
+SAMPLE = files("isogloss.events").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory):
+    path = tmp_path_factory.mktemp("news") / "news.jsonl"
+    path.write_text("\n".join([*SAMPLE[:60], "{broken", '{"title": "no time"}']) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(news):
+    folder = news.parent
+    arguments = [
+        "--journal",
+        folder / "journal",
+        "--output",
+        folder / "out.jsonl",
+        "--quarantine",
+        folder / "bad",
+    ]
+    return runner.invoke(app, ["events", str(news), "--json", *map(str, arguments)])
+
+
+def test_events_as_json_with_names_of_places(found):
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    assert told["left_out"] == {"not JSON": 1, "without time": 1}
+    first = told["events"][0]
+    assert len(first["articles"]) >= 3
+    assert set(first["titles"]) == set(first["articles"])
+    assert first["place_names"]
+
+
+def test_all_events_are_written_and_bad_records_kept(found, news):
+    lines = (news.parent / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    articles = [one for line in lines for own in json.loads(line)["articles"].values() for one in own]
+    reprints = {one: first for one, first in sample_news().reprints.items() if int(one[1:]) <= 60}
+    assert len(articles) == 60 - len(reprints)
+    reasons = [json.loads(line)["reason"] for line in (news.parent / "bad").read_text().splitlines()]
+    assert reasons == ["not JSON", "without time"]
+
+
+def test_a_journal_tells_the_same_again(found, news):
+    again = runner.invoke(app, ["events", "replay", str(news.parent / "journal"), "--json"])
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["events"] == json.loads(found.stdout)["events"]
+
+
+def test_a_journal_in_use_is_not_written_to(found, news):
+    result = runner.invoke(app, ["events", str(news), "--journal", str(news.parent / "journal")])
+    assert result.exit_code == 1
+    assert "give the journal a new name" in str(result.exception)
+
+
+def test_a_table_for_people(news):
+    result = runner.invoke(app, ["events", str(news), "-n", "3"])
+    assert result.exit_code == 0, result.output
+    assert "60 articles" in result.stdout
+    assert "in two or more languages" in result.stdout
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_tables_fit_their_width(width):
+    from rich.console import Console
+
+    from isogloss.events import EventStream
+
+    stream = EventStream()
+    stream.add(sample_news().articles[:12])
+    stream.update()
+    written = io.StringIO()
+    Console(width=width, file=written).print(event_table(list(stream.events()), width))
+    lines = written.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines)
+    if width >= 80:
+        assert "sure" in lines[1]
+
+
+def test_news_that_is_not_there():
+    result = runner.invoke(app, ["events", "none.jsonl"])
+    assert result.exit_code == 1
+    assert "there is no such file" in str(result.exception)
+
+
+def test_the_demo_scores_itself():
+    result = runner.invoke(app, ["demo", "--json", "-n", "2"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["scores"]["bcubed"]["f1"] > 0.7
+    assert told["scores"]["reprints_right"]
+    assert len(told["events"][0]["articles"]) == 5

@@ -1,0 +1,134 @@
+"""One worker at a time, on SQLite and on PostgreSQL."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from isogloss.exceptions import StoreError
+from isogloss.service.leases import Lease, TakingTurns
+from isogloss.store import Database, PostgresDatabase, Store
+from tests.store.conftest import database, server, store  # noqa: F401
+
+HOLD = """
+import sys
+from isogloss.service.leases import Lease
+from isogloss.store import Store
+store = Store(sys.argv[1])
+print(Lease(store).take(), flush=True)
+sys.stdin.read()
+"""
+
+
+class Worker:
+    """Notes when it works; dies when it is told to."""
+
+    def __init__(self):
+        self.starts, self.working = 0, False
+
+    def start(self):
+        self.starts, self.working = self.starts + 1, True
+
+    def stop(self):
+        self.working = False
+
+    def status(self):
+        return {"alive": self.working}
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_one_has_it_and_the_next_gets_it(store):  # noqa: F811
+    one, other = Lease(store), Lease(store)
+    assert (one.take(), one.take(), other.take()) == (True, True, False)
+    assert (one.holds(), other.holds()) == (True, False)
+    one.release()
+    assert not one.holds()
+    with other as mine:
+        assert mine
+    assert not other.holds()
+    assert one.take()
+    one.release()
+
+
+def test_a_worker_waits_for_its_turn(store):  # noqa: F811
+    first, second = Worker(), Worker()
+    one, other = (TakingTurns(worker, Lease(store), pause=0.02) for worker in (first, second))
+    one.start()
+    until(lambda: first.working)
+    other.start()
+    until(lambda: other.status()["waiting"])
+    time.sleep(0.1)
+    assert (second.starts, other.status()["alive"], one.status()["waiting"]) == (0, True, False)
+    one.stop()
+    until(lambda: second.working)
+    assert not first.working
+    other.stop()
+    assert (first.starts, second.starts, second.working) == (1, 1, False)
+    assert other.status()["alive"] is False
+
+
+def test_a_worker_that_died_is_not_alive(store):  # noqa: F811
+    worker = Worker()
+    turns = TakingTurns(worker, Lease(store), pause=0.02)
+    turns.start()
+    until(lambda: worker.working)
+    worker.working = False
+    assert turns.status()["alive"] is False
+    turns.stop()
+
+
+def test_a_lease_that_is_lost_ends_the_work_until_it_is_had_again(store):  # noqa: F811
+    if not isinstance(store.database, PostgresDatabase):
+        pytest.skip("a lock on a file is not lost")
+    worker, lease = Worker(), Lease(store)
+    turns = TakingTurns(worker, lease, pause=0.02)
+    turns.start()
+    until(lambda: worker.working)
+    with store.database.write() as session:
+        session.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2"
+        )
+    until(lambda: worker.starts == 2)
+    assert Lease(store).take() is False
+    turns.stop()
+
+
+def test_a_killed_process_leaves_its_lease(tmp_path):
+    path = tmp_path / "news.db"
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "True\n"
+        with Store(path) as store:
+            lease = Lease(store)
+            assert not lease.take()
+            holder.kill()
+            holder.wait()
+            assert lease.take()
+            lease.release()
+
+
+def test_a_lock_that_cannot_be_made(tmp_path):
+    (tmp_path / "news.db.worker").mkdir()
+    with Store(tmp_path / "news.db") as store:  # noqa: F811
+        with pytest.raises(StoreError, match="a worker needs it"):
+            Lease(store).take()
+        turns = TakingTurns(Worker(), Lease(store), pause=0.02)
+        turns.start()
+        time.sleep(0.1)
+        assert turns.status() == {"alive": True, "waiting": True}
+        turns.stop()
+
+
+def test_databases_without_leases():
+    class Other:
+        database = object.__new__(type("Odd", (Database,), dict.fromkeys(Database.__abstractmethods__)))
+
+    with pytest.raises(StoreError, match="no leases on a Odd"):
+        Lease(Other())

@@ -1,0 +1,111 @@
+"""What is logged of requests, and what is not."""
+
+import asyncio
+import io
+import json
+import logging
+import sys
+
+import pytest
+
+from isogloss.service.logs import JsonLines, Logged, log_to_stderr
+
+SECRET = "isg_secret"
+
+
+async def app(scope, receive, send):
+    if scope["path"] == "/fails":
+        raise RuntimeError("as asked")
+    logging.getLogger("isogloss.inside").warning("half way")
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"fine"})
+
+
+def ask(path="/api/v1/events", headers=(), method="POST"):
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": SECRET.encode(), "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "query_string": SECRET.encode()}
+    scope["headers"] = [(b"authorization", f"Bearer {SECRET}".encode()), *headers]
+    asyncio.run(Logged(app)(scope, receive, send))
+    return dict(sent[0]["headers"])[b"x-request-id"].decode()
+
+
+@pytest.fixture(params=[True, False])
+def lines(request, monkeypatch):
+    """What has been written to standard error, as JSON and for people."""
+    root, written = logging.getLogger(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    monkeypatch.setattr(root, "handlers", [])
+    monkeypatch.setattr(root, "level", root.level)
+    log_to_stderr(as_json=request.param)
+    return lambda: written.getvalue().splitlines()
+
+
+def test_a_line_has_what_it_should_and_nothing_else(lines):
+    name = ask()
+    inside, line = lines()
+    assert name in inside
+    assert SECRET not in inside + line
+    if not line.startswith("{"):
+        assert "POST /api/v1/events 200 in " in line
+        assert line.endswith(f" ms [{name}]")
+        return
+    told = json.loads(line)
+    assert set(told) == {
+        "time", "level", "logger", "message", "request", "method", "path", "status", "milliseconds"
+    }  # fmt: skip
+    assert (told["request"], told["method"], told["path"], told["status"]) == (
+        name,
+        "POST",
+        "/api/v1/events",
+        200,
+    )
+    assert told["milliseconds"] >= 0
+    assert json.loads(inside)["request"] == name
+
+
+def test_every_request_has_its_own_id_unless_it_brings_one(lines):
+    assert ask() != ask()
+    assert ask(headers=[(b"x-request-id", b"proxy-17.a_b")]) == "proxy-17.a_b"
+    for bad in (b"", b"a b", b"x\n2026 INFO", b"x" * 65, "é".encode()):
+        assert len(ask(headers=[(b"x-request-id", bad)])) == 16
+
+
+def test_no_path_or_method_makes_a_line_of_its_own(lines):
+    ask("/a\n2026-01-01 INFO root: all is well\r\x1b[2J", method="GET\nx")
+    assert len(lines()) == 2
+
+
+def test_a_path_is_cut(lines):
+    ask("/" + "x" * 5000)
+    assert len(lines()[1]) < 1000
+
+
+def test_a_request_that_fails_is_logged_and_still_fails(lines):
+    with pytest.raises(RuntimeError, match="as asked"):
+        ask("/fails")
+    (line,) = lines()
+    assert "/fails" in line
+
+
+def test_health_is_not_worth_a_line(lines):
+    ask("/api/v1/health")
+    assert len(lines()) == 1
+
+
+def test_errors_are_one_line_of_json():
+    try:
+        raise ValueError("two\nlines")
+    except ValueError as error:
+        record = logging.makeLogRecord(
+            {"msg": "%s", "args": ("a\nb",), "exc_info": (ValueError, error, None)}
+        )
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    assert json.loads(line)["error"].endswith("two\nlines")
