@@ -96,7 +96,7 @@ class Stages:
         for owner, name in (
             (stream.duplicates, "find"),
             (stream.annotator, "annotate"),
-            (stream.signatures, "make"),
+            (stream.signatures, "finish"),
             (stream.links, "apply"),
             (stream.tracker, "update"),
         ):

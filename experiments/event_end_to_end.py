@@ -24,11 +24,8 @@ from typing import NamedTuple
 
 from experiments._report import Table, claim, options_parser, own_folder, reading, timed, write_report
 from experiments.event_data import Titles, events_folder, olympic_titles, press_items
-from isogloss.events.article import Article
-from isogloss.events.clustering import transition
 from isogloss.events.evaluation import bcubed, monolingual
-from isogloss.events.state import ClusterState
-from isogloss.events.training import find_events
+from isogloss.events.training import find_clusters, find_events
 
 DEVELOPMENT = 0.6
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
@@ -57,27 +54,14 @@ class Part(NamedTuple):
         return [best[cluster] for cluster in self.clusters]
 
 
-def find_clusters(articles: Sequence[Article]) -> list[int]:
-    """The cluster of each article, as it was in the end or before it expired."""
-    state, found = ClusterState(), {}
-    for article in articles:
-        decision = transition(state, article)
-        found[article.id] = decision.cluster
-        merged = dict(decision.merged)
-        if merged:
-            found.update((key, merged[one]) for key, one in found.items() if one in merged)
-        found.update((move.article, move.target) for move in decision.moved)
-    return [found[article.id] for article in articles]
-
-
 def solve(titles: Titles) -> Part:
     """Clusters and events of a stream."""
     articles, stories = titles
-    events = find_events(articles)
+    events, clusters = find_events(articles), find_clusters(articles)
     return Part(
         [article.lang for article in articles],
         stories,
-        find_clusters(articles),
+        [clusters[article.id] for article in articles],
         [events[article.id] for article in articles],
     )
 

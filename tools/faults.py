@@ -218,7 +218,7 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
     table.columns[1].overflow = "fold"
     for verdict in verdicts:
         outcome = "[green]caught" if verdict.caught else f"[red]NOT CAUGHT: {escape(verdict.said)}"
-        table.add_row(escape(verdict.fault.name), verdict.fault.test.removeprefix("tests/"), outcome)
+        table.add_row(escape(verdict.fault.name), escape(verdict.fault.test.removeprefix("tests/")), outcome)
     console.print(table)
     caught = sum(verdict.caught for verdict in verdicts)
     console.print(f"{caught} of {len(verdicts)} faults caught")

@@ -4,8 +4,9 @@
     python tools/load.py http://127.0.0.1:8470 --seconds 60 --ingest 300 --similar 10 --pages 10
 
 Requests start at times fixed beforehand, whether or not earlier ones have been answered, and their latency is
-counted from those times: a service that falls behind shows it. Articles are made of the words of the sample
-news, no two alike. The service must have a similarity model, or --similar 0. The last line is JSON.
+counted from those times: a service that falls behind shows it. What no connection was free for until the end
+is counted too. Articles are made of the words of the sample news, no two alike. The service must have a
+similarity model, or --similar 0. The last line is JSON.
 """
 
 import argparse
@@ -106,7 +107,7 @@ class Load:
         connection = connect(self.options.url)
         while True:
             due = self.begin + next(self.turns[kind]) / self.rates[kind]
-            if due >= self.begin + self.options.seconds:
+            if max(due, time.perf_counter()) >= self.begin + self.options.seconds:
                 break
             request = self.request(kind)
             time.sleep(max(0.0, due - time.perf_counter()))
@@ -188,37 +189,55 @@ class Load:
             "wanted_per_second": self.options.ingest,
             "latency_ms": {kind: quantiles(self.waits[kind]) for kind in self.rates},
             "statuses": {kind: dict(self.statuses[kind]) for kind in self.rates},
+            "not_sent": {kind: self.not_sent(kind) for kind in self.rates},
             "samples": [{k: v for k, v in each.items() if k != "event"} for each in self.samples],
         }
 
+    def not_sent(self, kind):
+        """Requests that all connections were too busy for, until the time was over."""
+        return max(0, int(self.rates[kind] * self.options.seconds) - self.statuses[kind].total())
+
 
 class News:
-    """Articles of the words of the sample news: those of a story share many of them."""
+    """Articles of many stories: those of one share names, and words of an event of the sample news."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, stories=500, articles=20):
         self.chance, self.number, self.lock = random.Random(seed), 0, threading.Lock()
-        self.run = f"{time.time():.0f}"
+        self.run, self.articles = f"{time.time():.0f}", articles
         told = sample_news()
-        self.words, self.stories = defaultdict(list), defaultdict(list)
+        self.words, self.topics = defaultdict(list), defaultdict(list)
         for article in told.articles:
             words = re.findall(r"\w+", article.text)
             self.words[article.lang] += words
-            self.stories[told.events[article.id], article.lang] += words
+            self.topics[told.events[article.id], article.lang] += words
+        self.stories = [self.story() for _ in range(stories)]
+
+    def story(self):
+        """A topic of the sample, and names that no other story has."""
+        topic = self.chance.choice(sorted({event for event, _ in self.topics}))
+        return topic, ["".join(self.chance.choices("aeioubdgklmnrst", k=7)).title() for _ in range(12)]
 
     def article(self):
-        """The next one."""
+        """The next one; now and then a story ends and another begins."""
         with self.lock:
             self.number += 1
-            (_, lang), words = self.chance.choice(list(self.stories.items()))
-            text = self.chance.choices(words, k=50) + self.chance.choices(self.words[lang], k=30)
-            return {
-                "id": f"{self.run}-{self.number}",
-                "lang": lang,
-                "title": " ".join(self.chance.choices(words, k=8)),
-                "body": " ".join(text),
-                "time": datetime.now(UTC).isoformat(),
-                "source": "load",
-            }
+            place = self.chance.randrange(len(self.stories))
+            if self.chance.random() < 1 / self.articles:
+                self.stories[place] = self.story()
+            return self.told(*self.stories[place])
+
+    def told(self, topic, names):
+        """An article on a story, in one of the languages of its topic."""
+        lang = self.chance.choice([lang for event, lang in self.topics if event == topic])
+        own, common, pick = self.topics[topic, lang], self.words[lang], self.chance.choices
+        return {
+            "id": f"{self.run}-{self.number}",
+            "lang": lang,
+            "title": " ".join(pick(names, k=2) + pick(own, k=5)),
+            "body": " ".join(pick(names, k=12) + pick(own, k=15) + pick(common, k=55)),
+            "time": datetime.now(UTC).isoformat(),
+            "source": "load",
+        }
 
 
 def connect(url):
@@ -244,11 +263,12 @@ def quantiles(seconds):
 
 def show(report):
     """The report as two tables."""
-    table = Table("request", "answered", "p50 ms", "p99 ms", "largest ms")
+    table = Table("request", "answered", "not sent", "p50 ms", "p99 ms", "largest ms")
     for kind, counts in report["statuses"].items():
         said = ", ".join(f"{number} x {status or 'none'}" for status, number in sorted(counts.items()))
         figures = report["latency_ms"][kind]
-        table.add_row(kind, said, *(str(figures.get(name, "")) for name in ("p50", "p99", "max")))
+        late = str(report["not_sent"][kind])
+        table.add_row(kind, said, late, *(str(figures.get(name, "")) for name in ("p50", "p99", "max")))
     course = Table("second", "memory MB", "waiting", "articles", "events")
     for sample in report["samples"]:
         course.add_row(*map(str, sample.values()))

@@ -151,7 +151,7 @@ def test_bodies_of_all_requests_together_are_bounded():
         large = [{"type": "http.request", "body": b" " * 1000}]
         waiting = [asyncio.create_task(ask(app, large)) for _ in range(8)]
         await asyncio.sleep(0.01)
-        refused = await ask(app, large)
+        refused = await asyncio.wait_for(ask(app, large), 5)
         go.set()
         done = [await task for task in waiting]
         return refused, done, app.held

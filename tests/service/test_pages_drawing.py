@@ -43,13 +43,12 @@ def test_columns_are_in_proportion():
 
 
 def test_many_days_are_put_together_and_none_is_lost():
-    days = [((date(2020, 1, 1) + timedelta(days=i)).isoformat(), 1) for i in range(1000)]
+    first, last = date(2020, 1, 1), date(2020, 1, 1) + timedelta(days=999)
+    days = [((first + timedelta(days=i)).isoformat(), 1) for i in range(9)] + [(last.isoformat(), 3)]
     drawn = ET.fromstring(sparkline(days))
-    width = float(drawn.attrib["viewBox"].split()[2])
-    assert width <= 3 * 120
+    assert float(drawn.attrib["viewBox"].split()[2]) <= 3 * 120
     heights = [float(height) for height in re.findall(r"v-([\d.]+)h", drawn[0].attrib["d"])]
-    assert len(heights) == width / 3
-    assert sum(heights) * 9 / 12 == pytest.approx(1000, rel=0.01)
+    assert heights == [12.0, 4.0]
 
 
 def test_clusters_lie_at_their_times():

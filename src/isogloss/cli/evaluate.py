@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from isogloss import io
+from isogloss.cli.evaluate_news import clusters, links
 from isogloss.corpora.comparable import ComparableCorpus
 from isogloss.corpora.records import JsonLines
 from isogloss.similarity import DocumentModel, RetrievalReport, compare, evaluate
@@ -93,6 +94,10 @@ def drift(
         ranks, distinct = (" / ".join(map(str, both)) for both in (map(_share, one.ranks), one.distinct))
         table.add_row(f"{a}-{b}", str(one.rows), ranks, _share(one.gap), distinct)
     Console().print(table)
+
+
+evaluate_group.command("clusters")(clusters)
+evaluate_group.command("links")(links)
 
 
 def _share(value: float) -> str:

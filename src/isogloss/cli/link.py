@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +12,17 @@ from rich.table import Table
 
 from isogloss import io
 from isogloss.events.evaluation import bcubed, monolingual, pairwise
-from isogloss.events.labelled import Labelled, read_labelled
+from isogloss.events.labelled import Labelled, labelled_news
 from isogloss.events.link_evaluation import score_links
 from isogloss.events.linker import Linker
+from isogloss.events.samples import sample_corpus
 from isogloss.events.training import find_events, labelled_pairs, train_linker
+from isogloss.similarity import DocumentModel, HubSimilarity
 
 __all__ = ["link_group"]
+
+_COMPONENTS = 60
+"""Dimensions of the space of the demo."""
 
 link_group = typer.Typer(help="Links between clusters of different languages.", no_args_is_help=True)
 
@@ -35,12 +39,20 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path(
         "linker.isogloss"
     ),
+    space: Annotated[
+        Path | None,
+        typer.Option(
+            "--space",
+            "-s",
+            help="A common space, made by 'similar fit'; with the sample news that of the demo.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a linker on news whose events are known, with bodies and on titles alone."""
+    """Train a linker on news whose events are known: with bodies, on titles alone, and in a common space."""
     with Console(stderr=True).status("training"):
-        labelled = _labelled(news)
-        linker = train_linker(labelled.articles, labelled.events)
+        labelled = labelled_news(news)
+        linker = train_linker(labelled.articles, labelled.events, model=_space(news, space))
         io.save(linker, output)
     weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))
     if as_json:
@@ -64,7 +76,7 @@ def score(
     """Score links and events on news whose events are known."""
     with Console(stderr=True).status("clustering and linking"):
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
-        found = _scores(_labelled(news), linker)
+        found = _scores(labelled_news(news), linker)
     if as_json:
         typer.echo(json.dumps(found))
         return
@@ -73,6 +85,12 @@ def score(
         for name, row in rows.items():
             table.add_row(name, *(f"{value:.3f}" for value in row.values()))
         Console().print(table)
+
+
+def _space(news: Path | None, space: Path | None) -> DocumentModel | None:
+    if space is not None:
+        return io.load(space, expected=DocumentModel)
+    return HubSimilarity(_COMPONENTS, random_state=0).fit(sample_corpus()) if news is None else None
 
 
 def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
@@ -92,10 +110,3 @@ def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str,
             "BCubed, mean of languages": monolingual(gold, found, languages).macro._asdict(),
         },
     }
-
-
-def _labelled(news: Path | None) -> Labelled:
-    if news is not None:
-        return read_labelled(news)
-    with as_file(files("isogloss.events").joinpath("sample/news.jsonl")) as sample:
-        return read_labelled(sample)

@@ -3,8 +3,9 @@
 Each language has an inverted index of bounded size: a term has room for the numbers of a few articles, and
 the one written longest ago makes way. An article looks up its strongest terms, the articles found most often
 are compared with it exactly, and the ten most similar of each language are its neighbours. With latent
-vectors (:mod:`isogloss.similarity`) the ten nearest in the latent space are neighbours too. The cost of an
-article does not depend on how many there were before, the latent search aside.
+vectors (:mod:`isogloss.similarity`) the ten nearest in the latent space are neighbours too, however little
+their texts have in common: the similarity that is told is that of the texts, whichever way an article was
+found. The cost of an article does not depend on how many there were before, the latent search aside.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from isogloss.events.vectors import Vector, product
 from isogloss.kernels import find_clusters, list_cluster
 from isogloss.similarity.index import Index
 
-__all__ = ["Neighbour", "Neighbours"]
+__all__ = ["LEAST", "Neighbour", "Neighbours"]
+
+LEAST = 0.05
+"""Similarity from which on articles are neighbours."""
 
 _ROWS = 1 << 17
 """Lists of an index; terms share them."""
@@ -39,7 +43,7 @@ class Neighbour(NamedTuple):
     article : str
         Its id.
     similarity : float
-        Of the two.
+        Of the texts of the two.
     """
 
     article: str
@@ -56,7 +60,7 @@ class Neighbours:
     k : int
         Neighbours in each language, for each of both ways to find them.
     least : float
-        Similarity from which on articles are neighbours.
+        Similarity, of texts or in the latent space, from which on articles are neighbours.
     room : int
         Articles listed for a term.
     max_terms : int
@@ -81,7 +85,7 @@ class Neighbours:
         self,
         k: int = 10,
         *,
-        least: float = 0.05,
+        least: float = LEAST,
         room: int = 32,
         max_terms: int = 32,
         compared: int = 32,
@@ -180,7 +184,8 @@ class Neighbours:
         scores, numbers = self._latent[lang].search(signature.latent[None], self.k)
         for number, score in zip(numbers[0].tolist(), scores[0].tolist(), strict=True):
             if number >= 0 and score >= self.least and not skip(self.articles[number].id):
-                yield Neighbour(self.articles[number].id, score)
+                near = self.articles[number]
+                yield Neighbour(near.id, product(signature.vector, near.vector))
 
 
 def _by_similarity(near: Neighbour) -> tuple[float, str]:

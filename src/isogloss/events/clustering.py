@@ -23,7 +23,7 @@ from isogloss.events.article import Article
 from isogloss.events.clusters import Cluster, Member
 from isogloss.events.repair import Move, repair
 from isogloss.events.state import ClusterState
-from isogloss.events.terms import article_terms
+from isogloss.events.terms import Terms, article_terms
 
 __all__ = ["Decision", "transition"]
 
@@ -65,7 +65,7 @@ class Decision:
     expired: tuple[int, ...] = ()
 
 
-def transition(state: ClusterState, article: Article) -> Decision:
+def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:
     """Put an article into a cluster, and change the state accordingly.
 
     Parameters
@@ -74,6 +74,8 @@ def transition(state: ClusterState, article: Article) -> Decision:
         Where the stream has come to; it is changed.
     article : Article
         The next article. One whose id is known, and not yet expired, changes nothing.
+    terms : Terms, optional
+        Its :func:`~isogloss.events.terms.article_terms`, if they are known.
 
     Returns
     -------
@@ -106,7 +108,7 @@ def transition(state: ClusterState, article: Article) -> Decision:
         return Decision(article.id, known.cluster, repeated=True)
     state.now = max(state.now, article.time.timestamp())
     expired = tuple(state.expire())
-    member = _member(state, article)
+    member = _member(state, article, terms or article_terms(article))
     ranked = state.ranked(member, article.lang)
     similarity, cluster = ranked[0] if ranked else (0.0, state.found(article.lang))
     state.put(article.id, member, cluster)
@@ -124,8 +126,7 @@ def transition(state: ClusterState, article: Article) -> Decision:
     )
 
 
-def _member(state: ClusterState, article: Article) -> Member:
-    terms = article_terms(article)
+def _member(state: ClusterState, article: Article, terms: Terms) -> Member:
     vector = state.terms.add(terms, article.lang, article.time.date())
     settings = state.settings
     threshold = settings.body_threshold if len(terms.body[0]) >= settings.body_terms else settings.threshold

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from isogloss.events.article import Article
 from isogloss.linalg import check_count
 
-__all__ = ["Duplicates"]
+__all__ = ["Duplicates", "fingerprint"]
 
 Words: TypeAlias = NDArray[np.uint64]
 
@@ -97,12 +97,20 @@ class Duplicates:
         """Texts that are remembered."""
         return len(self._ids)
 
-    def find(self, article: Article) -> str | None:
-        """The id of the text that this one repeats; None for a new one, which is remembered."""
-        words = _word_codes(article.text)
-        if not len(words):
+    def find(self, article: Article, signature: NDArray[np.uint32] | None = None) -> str | None:
+        """The id of the text that this one repeats; None for a new one, which is remembered.
+
+        Parameters
+        ----------
+        article : Article
+            The article.
+        signature : array, optional
+            The :func:`fingerprint` of its text, if it is known.
+        """
+        if signature is None:
+            signature = fingerprint(article.text)
+        if not len(signature):
             return None
-        signature = _signature(words)
         places = self._places(signature)
         time = _seconds(article.time)
         found = self._table[places]
@@ -165,6 +173,19 @@ class Duplicates:
         self._signatures[place], self._times[place] = signature, time
         self._table[places] = place + 1
         self._seen += 1
+
+
+def fingerprint(text: str) -> NDArray[np.uint32]:
+    """The signature of a text: numbers of which similar texts share many; none for a text without words.
+
+    Examples
+    --------
+    >>> one, other = fingerprint("a storm on Monday night"), fingerprint("A storm, on Monday night!")
+    >>> len(one), bool((one == other).all()), len(fingerprint("..."))
+    (60, True, 0)
+    """
+    words = _word_codes(text)
+    return _signature(words) if len(words) else np.empty(0, np.uint32)
 
 
 def _word_codes(text: str) -> Words:

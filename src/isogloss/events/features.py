@@ -1,7 +1,7 @@
 r"""Features of a pair of clusters (thesis, section 7.2), and some more.
 
 With c and d two clusters, and links the pairs of articles of theirs of which one is among the nearest of the
-other in its language:
+other in its language, and whose texts have something in common:
 
 ==================== ==============================================================================
 ``linkCount``        number of links
@@ -22,8 +22,9 @@ other in its language:
 ``sameLanguage``     1 if the clusters are of one language
 ==================== ==============================================================================
 
-The first nine are those of the thesis. What cannot be said is NaN: entities where one of the clusters has
-none, for example.
+Pairs that only a latent space calls near are looked at too, but are no links here: with a latent space and
+without one, the features say the same, ``latentCosSim`` aside. The first nine are those of the thesis. What
+cannot be said is NaN: entities where one of the clusters has none, for example.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from math import nan, sqrt
 
 import numpy as np
 
+from isogloss.events.candidates import LEAST
 from isogloss.events.profile import Profile
 from isogloss.events.vectors import product
 
@@ -75,7 +77,7 @@ def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -
     one, other : Profile
         The clusters.
     similarities : sequence of float
-        Those of their links.
+        Of their pairs of articles that are near; those that are near in a latent space only are passed over.
 
     Examples
     --------
@@ -89,10 +91,11 @@ def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -
     >>> features["linkCount"], features["timeDiff"], features["hasSameLocation"], features["entityCosSim"]
     (1.0, 2.0, 1.0, nan)
     """
-    links = len(similarities)
+    alike = [similarity for similarity in similarities if similarity >= LEAST]
+    links = len(alike)
     return {
         "linkCount": float(links),
-        "avgSimScore": sum(similarities) / links if links else 0.0,
+        "avgSimScore": sum(alike) / links if links else 0.0,
         "entityCosSim": _cosine(one.entities, other.entities),
         "keywordCosSim": _cosine(one.keywords, other.keywords),
         "entityJaccardSim": _jaccard(one.entities.keys(), other.entities.keys()),

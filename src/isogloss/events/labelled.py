@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from isogloss.corpora.files import opened
 from isogloss.events.article import Article, article_from
 from isogloss.exceptions import ArticleError, CorpusError
 
-__all__ = ["Labelled", "read_labelled"]
+__all__ = ["Labelled", "labelled_news", "read_labelled"]
 
 _NO_CLAMP = datetime(9999, 1, 1, tzinfo=UTC)
 """Labelled news may be dated in the future: the sample is."""
@@ -59,3 +60,17 @@ def read_labelled(path: Path) -> Labelled:
     if not articles:
         raise CorpusError(f"{path}: is empty; expected articles with their events, one on each line")
     return Labelled(sorted(articles, key=lambda one: (one.time, one.id)), events)
+
+
+def labelled_news(path: Path | None = None) -> Labelled:
+    """News of a file, or the sample news where none is given.
+
+    Examples
+    --------
+    >>> len(labelled_news().articles)
+    364
+    """
+    if path is not None:
+        return read_labelled(path)
+    with as_file(files("isogloss.events").joinpath("sample/news.jsonl")) as sample:
+        return read_labelled(sample)

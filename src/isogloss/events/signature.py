@@ -27,7 +27,7 @@ from isogloss.events.terms import N_TERMS, Terms, plain_title
 from isogloss.events.vectors import TermWindow, Vector
 from isogloss.kernels import count_terms
 
-__all__ = ["Annotated", "Signature", "Signatures"]
+__all__ = ["Annotated", "Draft", "Signature", "Signatures", "draft_signature"]
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
@@ -157,23 +157,20 @@ class Signatures:
         latent : array, optional
             Its vector in a common space of documents.
         """
-        title = plain_title(article.title)
-        concepts = news_concepts(f"{title}\n{article.body[:_LEAD]}", article.lang)
-        told = _annotated(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
-        meanings = {f"meaning:{concept}": 1.0 + log(n) for concept, n in concepts.items()}
-        told["keywords"] = _strongest({**meanings, **told["keywords"]})
-        shared = [*meanings, *told["entities"]]
-        terms = Terms(_with_ids(_letters(title), shared), _letters(article.body[:_LEAD]))
-        vector = self.window(article.lang).add(terms, article.lang, article.time.date())
+        return self.finish(draft_signature(article, annotation), latent)
+
+    def finish(self, draft: Draft, latent: NDArray[np.float32] | None = None) -> Signature:
+        """The signature of an article of which the rest is known; it is counted."""
+        vector = self.window(draft.lang).add(draft.terms, draft.lang, draft.day)
         return Signature(
-            article.id,
-            article.lang,
-            article.title,
-            article.time.timestamp(),
-            _SENTENCE.split(article.body[: 2 * _LEAD].strip(), maxsplit=1)[0],
+            draft.id,
+            draft.lang,
+            draft.title,
+            draft.time,
+            draft.sentence,
             vector,
             latent=latent,
-            **told,
+            **draft.annotated,
         )
 
     def window(self, lang: str) -> TermWindow:
@@ -183,6 +180,52 @@ class Signatures:
                 self.days, prior=self.prior, body_weight=self.body_weight, max_terms=self.max_terms
             )
         return self.windows[lang]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What can be said of an article before it is known how rare its terms are.
+
+    Attributes
+    ----------
+    id, lang, title, time, sentence
+        As in :class:`Signature`.
+    day : date
+        On which its terms are counted.
+    terms : Terms
+        Letters and meanings of title and body.
+    annotated : dict of str to objects
+        Entities, keywords, places, numbers and dates, as :class:`Signature` has them.
+    """
+
+    id: str
+    lang: str
+    title: str
+    time: float
+    sentence: str
+    day: date
+    terms: Terms
+    annotated: Mapping[str, Any]
+
+
+def draft_signature(article: Article, annotation: Annotated | None = None) -> Draft:
+    """What can be said of an article and its annotation alone."""
+    title, lead = plain_title(article.title), article.body[:_LEAD]
+    told = _annotated(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
+    concepts = news_concepts(f"{title}\n{lead}", article.lang)
+    meanings = {f"meaning:{concept}": 1.0 + log(n) for concept, n in concepts.items()}
+    told["keywords"] = _strongest({**meanings, **told["keywords"]})
+    shared = [*meanings, *told["entities"]]
+    return Draft(
+        article.id,
+        article.lang,
+        article.title,
+        article.time.timestamp(),
+        _SENTENCE.split(article.body[: 2 * _LEAD].strip(), maxsplit=1)[0],
+        article.time.date(),
+        Terms(_with_ids(_letters(title), shared), _letters(lead)),
+        told,
+    )
 
 
 def _letters(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

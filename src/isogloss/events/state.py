@@ -26,7 +26,7 @@ class ClusterSettings:
     threshold : float
         Least resemblance of an article that is a title and its cluster.
     body_threshold : float
-        The same for an article with a body, which shares less by chance.
+        The same for an article with a body.
     body_terms : int
         Different words that a body must have to count as one.
     merge_threshold : float
@@ -51,8 +51,8 @@ class ClusterSettings:
         See :class:`~isogloss.events.vectors.TermWindow`.
     """
 
-    threshold: float = 0.2
-    body_threshold: float = 0.14
+    threshold: float = 0.25
+    body_threshold: float = 0.26
     body_terms: int = 30
     merge_threshold: float = 0.4
     half_life: float = 2.0

@@ -8,13 +8,10 @@ however the articles were handed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple, Self
 
 from isogloss.events.agglomeration import Rules
 from isogloss.events.annotation import Annotator
@@ -25,15 +22,13 @@ from isogloss.events.event import Event
 from isogloss.events.explain import Explanation, explain_link
 from isogloss.events.linker import Linker
 from isogloss.events.linking import LinkState
+from isogloss.events.preparing import Prepared, Preparer
 from isogloss.events.signature import Signatures
 from isogloss.events.state import ClusterSettings, ClusterState
 from isogloss.events.tracking import EventTracker
 from isogloss.similarity.base import DocumentModel
 
 __all__ = ["Changes", "EventStream", "Step", "StreamSettings"]
-
-_BATCH = 256
-"""Articles that are projected at a time."""
 
 _DAY = 86_400.0
 _PAUSE = 3600.0
@@ -129,6 +124,10 @@ class EventStream:
     observer : callable, optional
         Is told the changes of every update, while all that changed can still be asked about; what it does is
         up to it.
+    n_jobs : int, optional
+        Processes that look at the words of articles, while this one puts them together; None or 1 is none
+        beside this one, -1 one per core. Events are the same. They are started when there are many articles,
+        and end with :meth:`close`; articles are read some hundred ahead then.
 
     Examples
     --------
@@ -150,10 +149,12 @@ class EventStream:
         linker: Linker | None = None,
         model: DocumentModel | None = None,
         observer: Callable[[Changes], None] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.settings = settings or StreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
+        self.preparer = Preparer(self.annotator, model, n_jobs=n_jobs)
         self.observer = observer
         self.clusters = ClusterState(self.settings.clusters)
         self.duplicates = Duplicates(self.settings.duplicates)
@@ -170,11 +171,17 @@ class EventStream:
 
     def add(self, articles: Iterable[Article]) -> list[Step]:
         """Take articles in, in the order in which they come."""
-        source, steps = iter(articles), []
-        while batch := list(islice(source, _BATCH)):
-            for article, latent in zip(batch, self._latents(batch), strict=True):
-                steps.append(self._add(article, latent))
-        return steps
+        return [self._add(article, prepared) for article, prepared in self.preparer.run(articles)]
+
+    def close(self) -> None:
+        """End the processes that were started; they start again when they are needed."""
+        self.preparer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def update(self) -> Changes:
         """Bring events up to date with the articles that came, and tell what changed since the last time.
@@ -222,18 +229,18 @@ class EventStream:
         }
         return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}
 
-    def _add(self, article: Article, latent: NDArray[np.float32] | None) -> Step:
+    def _add(self, article: Article, prepared: Prepared) -> Step:
         known = self._known(article.id)
         if known is not None:
             return known
-        original = self._original(article)
+        original = self._original(article, prepared)
         if original is not None:
             return original
         time = article.time.timestamp()
         if self.pending and time - self.clusters.now > _PAUSE:
             self.update()
-        signature = self.signatures.make(article, self.annotator.annotate(article), latent)
-        decision = transition(self.clusters, article)
+        signature = self.signatures.finish(prepared.draft, prepared.latent)
+        decision = transition(self.clusters, article, prepared.terms)
         self._follow(decision)
         self.links.apply(replace(decision, expired=()), signature)
         self.count += 1
@@ -247,9 +254,9 @@ class EventStream:
         cluster = self.links.cluster_of.get(first or article)
         return None if cluster is None else Step(article, cluster, first, repeated=True)
 
-    def _original(self, article: Article) -> Step | None:
+    def _original(self, article: Article, prepared: Prepared) -> Step | None:
         """The step of an article that repeats one of the window."""
-        first = self.duplicates.find(article)
+        first = self.duplicates.find(article, prepared.fingerprint)
         cluster = self.links.cluster_of.get(first) if first is not None else None
         if first is None or cluster is None:
             return None
@@ -301,16 +308,3 @@ class EventStream:
             else:
                 ids.aliases[event] = self.changes.aliases[event] = successor
         self.left.clear()
-
-    def _latents(self, articles: Sequence[Article]) -> list[NDArray[np.float32] | None]:
-        """Articles as points of the common space; None where a text says nothing there."""
-        found: list[NDArray[np.float32] | None] = [None] * len(articles)
-        if self.model is None:
-            return found
-        for lang in self.model.languages:
-            places = [place for place, article in enumerate(articles) if article.lang == lang]
-            if places:
-                points = self.model.project([articles[place].text for place in places], lang)
-                for place, point in zip(places, points, strict=True):
-                    found[place] = point if point.any() else None
-        return found

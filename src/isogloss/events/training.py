@@ -17,11 +17,13 @@ from isogloss.events.clustering import transition
 from isogloss.events.features import FEATURES
 from isogloss.events.linker import Linker
 from isogloss.events.linking import LinkState
+from isogloss.events.preparing import Preparer
 from isogloss.events.signature import Signatures
 from isogloss.events.state import ClusterSettings, ClusterState
 from isogloss.events.tracking import EventTracker
+from isogloss.similarity.base import DocumentModel
 
-__all__ = ["LabelledPairs", "find_events", "labelled_pairs", "train_linker"]
+__all__ = ["LabelledPairs", "find_clusters", "find_events", "labelled_pairs", "train_linker"]
 
 _EVERY = 50
 """Articles after which the links of clusters that changed are written down."""
@@ -46,7 +48,11 @@ class LabelledPairs(NamedTuple):
 
 
 def labelled_pairs(
-    articles: Sequence[Article], events: Mapping[str, str], *, annotator: Annotator | None = None
+    articles: Sequence[Article],
+    events: Mapping[str, str],
+    *,
+    annotator: Annotator | None = None,
+    model: DocumentModel | None = None,
 ) -> LabelledPairs:
     """Cluster articles as a stream does, and label the pairs of clusters that are candidates for a link.
 
@@ -61,13 +67,15 @@ def labelled_pairs(
         The event of each article by its id.
     annotator : Annotator, optional
         What finds entities, places and dates; a new one by default.
+    model : DocumentModel, optional
+        A common space of documents, as a stream may have one.
     """
-    annotator, signatures, state = annotator or Annotator(), Signatures(), ClusterState()
-    links = LinkState(Linker())
+    signatures, state, links = Signatures(), ClusterState(), LinkState(Linker())
+    preparer = Preparer(annotator or Annotator(), model)
     parts = []
-    for number, article in enumerate(articles, start=1):
-        signature = signatures.make(article, annotator.annotate(article))
-        links.apply(transition(state, article), signature)
+    for number, (article, prepared) in enumerate(preparer.run(articles), start=1):
+        signature = signatures.finish(prepared.draft, prepared.latent)
+        links.apply(transition(state, article, prepared.terms), signature)
         if number % _EVERY == 0 or number == len(articles):
             parts.append(_written_down(links, events))
     rows = [row for part in parts for row in part]
@@ -78,9 +86,16 @@ def labelled_pairs(
 
 
 def train_linker(
-    articles: Sequence[Article], events: Mapping[str, str], linker: Linker | None = None
+    articles: Sequence[Article],
+    events: Mapping[str, str],
+    linker: Linker | None = None,
+    *,
+    model: DocumentModel | None = None,
 ) -> Linker:
     """Train a linker on articles whose events are known, once with their bodies and once on titles alone.
+
+    With a model, articles with their bodies are read a third time, as points of its space: the linker then
+    has a weight for nearness there, and is of use with the model and without.
 
     Parameters
     ----------
@@ -90,12 +105,36 @@ def train_linker(
         The event of each article by its id.
     linker : Linker, optional
         The linker to fit; a new one by default.
+    model : DocumentModel, optional
+        A common space of documents.
     """
     titles = [replace(article, body="") for article in articles if article.title]
     parts = [labelled_pairs(some, events) for some in (articles, titles) if some]
+    if model is not None:
+        parts.append(labelled_pairs(articles, events, model=model))
     features = np.concatenate([part.features for part in parts])
     labels = np.concatenate([part.labels for part in parts])
     return (linker or Linker(FEATURES)).fit(features, labels)
+
+
+def find_clusters(articles: Sequence[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
+    """The cluster of each article, as it was in the end or before it expired, by the id of the article.
+
+    Parameters
+    ----------
+    articles : sequence of Article
+        In the order of time.
+    settings : ClusterSettings, optional
+        Of the clusters.
+    """
+    state, found = ClusterState(settings), {}
+    for article in articles:
+        decision = transition(state, article)
+        found[article.id] = decision.cluster
+        for source, target in decision.merged:
+            found.update((one, target) for one, cluster in found.items() if cluster == source)
+        found.update((move.article, move.target) for move in decision.moved)
+    return found
 
 
 def find_events(

@@ -19,14 +19,15 @@ from scipy.sparse.linalg import LinearOperator
 
 from isogloss.corpora.base import Corpus
 from isogloss.engine import Engine, LocalEngine
-from isogloss.linalg import check_count, randomized_eigh, randomized_svd
+from isogloss.linalg import check_count, randomized_eigh
+from isogloss.linalg.krylov import krylov_svd
 from isogloss.similarity.base import DocumentModel, Solution
 from isogloss.similarity.shards import HeldShards, Shards, shards_of
 from isogloss.similarity.spokes import add_into
 from isogloss.text.weighting import Scheme
 from isogloss.views import Views
 
-__all__ = ["LSISimilarity", "pseudo_inverse", "stacked"]
+__all__ = ["LSISimilarity", "basis_size", "pseudo_inverse", "stacked"]
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -50,11 +51,12 @@ class LSISimilarity(DocumentModel):
     drop_first, normalise, scheme, min_df, drop_top, max_features
         See :class:`DocumentModel`.
     n_iter : int
-        Power iterations of the randomised SVD.
+        Effort of the SVD. Documents that are kept: its basis has ``1 + n_iter / 3`` times as many columns as
+        there are components. Blocks of rows: half as many power iterations, rounded up.
     batch_rows : int or None
         Rows that are read and weighted at a time, anew in every pass; by default documents are kept.
     random_state : int, RandomState or None
-        Seed of the randomised SVD.
+        Seed of the SVD.
     engine : Engine or None
         Where sums over blocks of ``batch_rows`` run; threads of this process by default.
     n_jobs : int or None
@@ -121,13 +123,20 @@ class LSISimilarity(DocumentModel):
         """Singular values and right singular vectors of all languages side by side."""
         if isinstance(documents, HeldShards):
             X, k = stacked(documents.views), self.n_components
-            _, s, Ut = randomized_svd(X, k, n_iter=self.n_iter, random_state=self.random_state)
+            size = basis_size(k, self.n_iter)
+            _, s, Ut = krylov_svd(X, k, n_basis=size, random_state=self.random_state)
             return s, Ut.T
         check_count(self.n_components, "n_components", 1, len(documents.present), "rows of the corpus")
         engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
         gram, half = _Gram(documents, engine), -(-self.n_iter // 2)
         values, U = randomized_eigh(gram, self.n_components, n_iter=half, random_state=self.random_state)
         return np.sqrt(values), U
+
+
+def basis_size(n_components: int, n_iter: int) -> int:
+    """Columns of the Krylov basis for an effort."""
+    n_iter = check_count(n_iter, "n_iter", 0, 10**6, "the effort of the SVD")
+    return n_components + -(-n_components * n_iter // 3)
 
 
 class _Gram(LinearOperator):
@@ -166,7 +175,8 @@ def pseudo_inverse(B: Array, name: str) -> Array:
     """
     Q, R, order = qr(B, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int(np.count_nonzero(diagonal > _DEPENDENT * diagonal[0]))
+    least = max(_DEPENDENT, 100 * np.finfo(R.dtype).eps)
+    rank = int(np.count_nonzero(diagonal > least * diagonal[0]))
     if rank < B.shape[1]:
         logger.warning("%r: %d of %d basis vectors depend on others", name, B.shape[1] - rank, B.shape[1])
     P = np.zeros(B.T.shape)

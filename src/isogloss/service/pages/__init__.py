@@ -15,10 +15,12 @@
 
 from fastapi import APIRouter
 
-from isogloss.service.pages import events, overview, texts
+from isogloss.service.pages.events import events_router
+from isogloss.service.pages.overview import overview_router
+from isogloss.service.pages.texts import texts_router
 
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-for each in (events, texts, overview):
-    router.include_router(each.router)
+for each in (events_router, texts_router, overview_router):
+    router.include_router(each)

@@ -23,9 +23,9 @@ from isogloss.service.pages.visitor import KEY, FormFields, Visitor, check_form,
 from isogloss.service.parts import Here, Parts
 from isogloss.store import EventPage, EventQuery, Store
 
-__all__ = ["router"]
+__all__ = ["events_router"]
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+events_router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _FACET_EVENTS = 100
 _ARTICLES = 20
@@ -34,7 +34,7 @@ _CLUSTERS = 30
 _DAY = 86_400_000_000
 
 
-@router.get("/")
+@events_router.get("/")
 def now(request: Request, parts: Here, _: Visitor) -> Response:
     """Events as cards, with filters that stand in the address."""
     store = parts.store
@@ -56,7 +56,7 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
     )
 
 
-@router.get("/event/{name}")
+@events_router.get("/event/{name}")
 def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     """One event: its articles by language, when and where, and why they belong together."""
     store = parts.store
@@ -83,7 +83,7 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     return page
 
 
-@router.post("/event/{name}/links/{a}/{b}")
+@events_router.post("/event/{name}/links/{a}/{b}")
 def judge(request: Request, parts: Here, name: str, a: int, b: int, fields: FormFields) -> Response:
     """Keep what somebody says about a link, for the next training of the linker."""
     need(request, "write")
@@ -135,7 +135,12 @@ def _columns(told: Mapping[str, Any], articles: Mapping[int, Article]) -> list[d
         shown.sort(key=lambda article: article.time, reverse=True)
         column["size"] += cluster["size"]
         column["clusters"].append(
-            {"title": cluster.get("title") or "", "articles": shown, "more": cluster["size"] - len(shown)}
+            {
+                "title": cluster.get("title") or "",
+                "articles": shown,
+                "more": cluster["size"] - len(shown),
+                "reprints": len(cluster.get("reprints") or ()),
+            }
         )
     return sorted(columns.values(), key=lambda column: -column["size"])
 

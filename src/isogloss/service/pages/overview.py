@@ -16,21 +16,21 @@ from isogloss.service.parts import Here, Parts
 from isogloss.service.routes.models import list_models
 from isogloss.service.tokens import Holder, who_has
 
-__all__ = ["router"]
+__all__ = ["overview_router"]
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+overview_router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _DAY = "public, max-age=86400"
 _REFUSED = 20
 
 
-@router.get("/models")
+@overview_router.get("/models")
 def models(request: Request, parts: Here, holder: Visitor) -> Response:
     """The models with their evaluations."""
     return render(request, "models.html", models=_described(parts, holder))
 
 
-@router.get("/status")
+@overview_router.get("/status")
 def status(request: Request, parts: Here, holder: Visitor) -> Response:
     """How much there is, how far events are behind, what was refused."""
     store, waiting = parts.store, parts.backlog.waiting()
@@ -53,13 +53,13 @@ def status(request: Request, parts: Here, holder: Visitor) -> Response:
     )
 
 
-@router.get("/sign-in")
+@overview_router.get("/sign-in")
 def sign_in(request: Request) -> Response:
     """The form that takes a token."""
     return _sign_in(request)
 
 
-@router.post("/sign-in")
+@overview_router.post("/sign-in")
 def signed_in(request: Request, fields: FormFields) -> Response:
     """Keep a token that holds."""
     check_form(request, fields)
@@ -71,7 +71,7 @@ def signed_in(request: Request, fields: FormFields) -> Response:
     return answer
 
 
-@router.post("/sign-out")
+@overview_router.post("/sign-out")
 def sign_out(request: Request, fields: FormFields) -> Response:
     """Forget the token."""
     check_form(request, fields)
@@ -80,14 +80,14 @@ def sign_out(request: Request, fields: FormFields) -> Response:
     return answer
 
 
-@router.get("/static/{name}")
+@overview_router.get("/static/{name}")
 def static(name: str) -> Response:
     """A file that pages need; its address changes with it, so that browsers may keep it."""
     content, kind, _ = static_file(name)
     return Response(content, media_type=kind, headers={"cache-control": _DAY})
 
 
-@router.get("/map.svg")
+@overview_router.get("/map.svg")
 def background() -> Response:
     """The world, as the background of maps."""
     return Response(world_svg(), media_type="image/svg+xml", headers={"cache-control": _DAY})

@@ -31,6 +31,7 @@ FEATURE_NAMES = {
     "timeGap": "hours between them",
     "linkRatio": "share of possible pairs",
     "sameLanguage": "same language",
+    "(constant)": "to begin with",
 }
 """What features are called on pages."""
 

@@ -19,9 +19,9 @@ from isogloss.service.tokens import Holder
 from isogloss.store import EventQuery
 from isogloss.text import Tokeniser
 
-__all__ = ["router"]
+__all__ = ["texts_router"]
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+texts_router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _FOUND = 48
 _TOPICS = 10
@@ -29,7 +29,7 @@ _ALIGNED = 60
 """Words of a text that are aligned; more cannot be taken in at a glance."""
 
 
-@router.get("/search")
+@texts_router.get("/search")
 def search(request: Request, parts: Here, _: Visitor, q: str = "") -> Response:
     """Events by free text in any language."""
     text = q.strip()[:2000]
@@ -40,19 +40,19 @@ def search(request: Request, parts: Here, _: Visitor, q: str = "") -> Response:
     return render(request, "search.html", q=text, cards=cards, filters=Filters())
 
 
-@router.get("/compare")
+@texts_router.get("/compare")
 def compare(request: Request, parts: Here, holder: Visitor) -> Response:
     """The form that takes two texts; an address may hold short ones."""
     return _comparison(request, parts, holder, dict(request.query_params))
 
 
-@router.post("/compare")
+@texts_router.post("/compare")
 def compared(request: Request, parts: Here, holder: Visitor, fields: FormFields) -> Response:
     """Two texts, how similar they are, and why."""
     return _comparison(request, parts, holder, fields)
 
 
-@router.get("/topics")
+@texts_router.get("/topics")
 def topics(request: Request, parts: Here, _: Visitor, start: int = 0) -> Response:
     """Words of all languages for each component, some components at a time."""
     found: list[TopicAnswer] = []
@@ -71,7 +71,7 @@ def topics(request: Request, parts: Here, _: Visitor, start: int = 0) -> Respons
     )
 
 
-@router.get("/dictionary")
+@texts_router.get("/dictionary")
 def dictionary(
     request: Request, parts: Here, holder: Visitor, word: str = "", lang: str = "", to: str = ""
 ) -> Response:

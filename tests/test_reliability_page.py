@@ -1,0 +1,33 @@
+"""The table of failures names tests that are there, and all thirty-one failures."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def page(request):
+    return (request.config.rootpath / "docs" / "howto" / "reliability.rst").read_text()
+
+
+def test_every_failure_is_named_once(page):
+    assert [int(number) for number in re.findall(r"^   \* - (\d+)$", page, re.MULTILINE)] == list(
+        range(1, 32)
+    )
+
+
+def test_every_test_that_is_named_is_there(page, request):
+    """A name without a file is in the file that was named before it."""
+    path, found = None, 0
+    for named, test in re.findall(r"``(?:(tests/[\w/]+\.py)(?:::)?)?(test_\w+)?``", page):
+        path = named or path
+        if test:
+            text = (request.config.rootpath / path).read_text()
+            assert f"def {test}(" in text, f"{path}::{test}"
+            found += 1
+    assert found > 50
+
+
+@pytest.mark.parametrize("script", ["tools/load.py", "tools/wheel.py", "benchmarks/event_stream.py"])
+def test_every_script_that_is_named_is_there(request, script):
+    assert (request.config.rootpath / script).is_file()

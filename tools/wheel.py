@@ -1,0 +1,105 @@
+"""Build the wheel, install it without extras in an empty environment, and see that it works there.
+
+    python tools/wheel.py                 a minute or two: the kernels are compiled
+    python tools/wheel.py --keep dist     and keep the wheel
+
+Run it with the Python of .venv, which has what building needs. Exit code 1 and the output of the step that
+failed, if one did.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = "import pkgutil, isogloss; print(*(each.name for each in pkgutil.iter_modules(isogloss.__path__)))"
+FIT = """
+import numpy as np
+from isogloss import io
+from isogloss.mixture import GaussianMixture
+rows = np.random.default_rng(0).normal(size=(200, 3))
+model = GaussianMixture(2, random_state=0).fit(rows)
+io.save(model, "m.isogloss")
+assert np.array_equal(io.load("m.isogloss").predict(rows), model.predict(rows))
+print("fitted, saved and loaded")
+"""
+STORE = """
+from isogloss.events.samples import sample_news
+from isogloss.service.worker import Follower, make_stream
+from isogloss.store import Store
+with Store("news.db") as store:
+    store.add(sample_news().articles[:30])
+    Follower(store, make_stream).catch_up()
+    print(store.counts()["event"], "events")
+"""
+
+
+class StepError(Exception):
+    """A step that failed, with what it said."""
+
+
+def main():
+    """Do what the command line asks."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--keep", type=Path, help="a folder that the wheel goes to")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="isogloss-wheel-") as folder:
+        try:
+            wheel = build(Path(folder))
+            check(wheel, Path(folder))
+        except StepError as error:
+            print(error, file=sys.stderr)
+            return 1
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            print("kept:", shutil.copy(wheel, options.keep))
+    return 0
+
+
+def build(folder):
+    """The wheel, built apart from the build of the checkout."""
+    step(
+        "build", sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+        f"--config-settings=build-dir={folder / 'build'}", "--wheel-dir", folder, ROOT, cwd=folder,
+    )  # fmt: skip
+    (wheel,) = folder.glob("*.whl")
+    print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MB")
+    return wheel
+
+
+def check(wheel, folder):
+    """Install the wheel in an environment of its own, and use it there."""
+    place = folder / "empty"
+    venv.create(place, with_pip=True)
+    python = place / "bin" / "python"
+    step(
+        "install", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder
+    )
+    modules = step("list modules", python, "-c", MODULES, cwd=folder).split()
+    step("import", python, "-c", "".join(f"import isogloss.{name}\n" for name in modules), cwd=folder)
+    step("help", place / "bin" / "isogloss", "--help", cwd=folder)
+    step("init", place / "bin" / "isogloss", "init", "desk", cwd=folder)
+    step("fit", python, "-c", FIT, cwd=folder)
+    step("events", python, "-c", STORE, cwd=folder)
+
+
+def step(name, *command, cwd):
+    """Run one step; what it printed."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run([*map(str, command)], cwd=cwd, env=env, capture_output=True, text=True)
+    if done.returncode:
+        raise StepError(f"{name} failed:\n{done.stdout}{done.stderr}")
+    last = done.stdout.strip().rpartition("\n")[2] if name in ("fit", "events") else "done"
+    print(f"{name}: {last}", flush=True)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
