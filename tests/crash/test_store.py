@@ -223,6 +223,20 @@ def test_descriptors_are_given_back(tmp_path):
     assert descriptors() <= before + 2
 
 
+def test_readers_of_many_threads_share_connections(tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        for _ in range(30):
+            thread = threading.Thread(target=store.journal)
+            thread.start()
+            thread.join()
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(30):
+            thread = threading.Thread(target=store.journal)
+            thread.start()
+            thread.join()
+        assert len(os.listdir("/proc/self/fd")) <= before
+
+
 def test_the_settings_that_durability_rests_on(tmp_path):
     with Store(tmp_path / "news.db") as store:
         with store.database.write() as session:

@@ -100,7 +100,31 @@ def test_latent_neighbours_are_found_without_a_common_term() -> None:
     neighbours.add(_sign("a", "de", 1, latent=axes[0]))
     neighbours.add(_sign("b", "de", 2, latent=axes[1]))
     found = neighbours.add(_sign("c", "en", 3, latent=axes[1]))
-    assert [(near.article, near.similarity) for near in found] == [("b", pytest.approx(1.0))]
+    assert [(near.article, near.similarity) for near in found] == [("b", 0.0)]
+
+
+def test_the_similarity_of_neighbours_is_that_of_texts_whichever_way_they_were_found() -> None:
+    axes = np.eye(2, dtype=np.float32)
+    plain, latent = Neighbours(), Neighbours()
+    for number, vector in enumerate((axes[0], axes[1])):
+        plain.add(_sign(f"de{number}", "de", 1, number + 2))
+        latent.add(_sign(f"de{number}", "de", 1, number + 2, latent=vector))
+    assert latent.add(_sign("en", "en", 1, 2, latent=axes[1])) == plain.add(_sign("en", "en", 1, 2))
+
+
+def test_articles_somewhat_near_in_the_latent_space_are_no_neighbours() -> None:
+    neighbours = Neighbours()
+    neighbours.add(_sign("a", "de", 1, latent=np.array([1.0, 0.0], dtype=np.float32)))
+    assert not neighbours.add(_sign("b", "en", 2, latent=np.array([0.6, 0.8], dtype=np.float32)))
+
+
+def test_pairs_near_in_the_latent_space_only_are_no_links_to_features() -> None:
+    profiles = [
+        Profile(n, one.lang, [one]) for n, one in enumerate((_sign("a", "de", 1), _sign("b", "en", 2)))
+    ]
+    assert pair_features(*profiles, [0.4, 0.0])["linkCount"] == 1.0
+    assert pair_features(*profiles, [0.4, 0.0])["avgSimScore"] == 0.4
+    assert pair_features(*profiles, [0.0])["linkCount"] == 0.0
 
 
 def test_features_are_those_of_their_definitions() -> None:

@@ -66,10 +66,15 @@ def test_more_components_than_rank_give_zeros_and_orthonormal_vectors(values):
 
 def test_single_precision_stays_single():
     A = sparse.csr_array(TALL.astype(np.float32))
-    U, s, Vt = krylov_svd(A, 5, random_state=0)
+    U, s, Vt = krylov_svd(A, 5, n_basis=60, random_state=0)
     assert U.dtype == Vt.dtype == np.float32
     np.testing.assert_allclose(s, 0.8 ** np.arange(5), rtol=1e-5)
     np.testing.assert_allclose(Vt @ Vt.T, np.eye(5), atol=1e-5)
+
+
+def test_few_components_go_through_the_matrix_several_times():
+    s = krylov_svd(TALL, 2, random_state=0)[1]
+    np.testing.assert_allclose(s, [1.0, 0.8], rtol=1e-6)
 
 
 def test_same_seed_same_bits():

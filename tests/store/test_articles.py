@@ -93,6 +93,12 @@ def test_a_request_is_answered_once(store):
     assert contents(store) == before
 
 
+def test_an_article_from_the_future_that_comes_again_is_the_same(store):
+    store.add([article(1)])
+    (receipt,) = store.add([article(1, time=DAY + timedelta(hours=3))])
+    assert receipt.status == "same"
+
+
 class Failing:
     """A database whose k-th statement fails."""
 

@@ -1,5 +1,8 @@
 """Events in the tables: whole updates, and pages that neither repeat nor hide."""
 
+import base64
+import json
+
 import pytest
 
 from isogloss.exceptions import StoreError
@@ -22,6 +25,8 @@ from isogloss.store.queries import (
 )
 
 from .test_articles import article
+
+HUGE = base64.urlsafe_b64encode(json.dumps(["last", 1 << 70, "a"]).encode()).decode()
 
 
 def event(number, last, languages=("en",), size=1, terms=()):
@@ -83,7 +88,9 @@ def test_pages_join_to_the_whole(store, sort):
     assert len(set(whole)) == 23
 
 
-@pytest.mark.parametrize("cursor", ["x", "%%%", "W10=", "WyJzaXplIiwgMSwgImEiXQ=="])
+@pytest.mark.parametrize(
+    "cursor", ["x", "%%%", "W10=", "WyJzaXplIiwgMSwgImEiXQ==", "WyJsYXN0IiwgMWU5OSwgImEiXQ==", HUGE]
+)
 def test_cursors_of_elsewhere_are_refused(filled, cursor):
     with pytest.raises(StoreError, match="begin without a cursor"):
         ids(filled, cursor=cursor)

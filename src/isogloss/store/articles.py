@@ -17,6 +17,7 @@ __all__ = [
     "Entry",
     "Receipt",
     "add_articles",
+    "digest_of",
     "from_micros",
     "journal_after",
     "micros",
@@ -169,5 +170,12 @@ def _article(row: Row) -> Article:
 
 
 def _digest(article: Article) -> str:
-    content = json.dumps(article.as_record(), sort_keys=True, ensure_ascii=False)
+    """Of what an article says; not of its time, which for one from the future is that of its arrival."""
+    return digest_of([article])
+
+
+def digest_of(articles: Sequence[Article]) -> str:
+    """A digest of what articles say."""
+    records = [article.as_record() | {"time": ""} for article in articles]
+    content = json.dumps(records, sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

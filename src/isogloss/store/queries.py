@@ -119,7 +119,8 @@ def _cursor(sort: str, event: dict[str, Any]) -> str:
 def _position(query: EventQuery) -> tuple[int, str]:
     try:
         sort, at, after = json.loads(base64.urlsafe_b64decode(query.cursor.encode()))
-        if sort == query.sort and isinstance(at, int) and isinstance(after, str):
+        if sort == query.sort and isinstance(at, int) and isinstance(after, str) and abs(at) < 1 << 63:
+            after.encode()
             return at, after
     except (ValueError, TypeError, binascii.Error):
         pass

@@ -28,6 +28,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
             received {integer} NOT NULL)""",
         """CREATE TABLE request (
             key TEXT PRIMARY KEY, digest TEXT NOT NULL, answer TEXT NOT NULL, received {integer} NOT NULL)""",
+        "CREATE INDEX request_received ON request (received)",
         """CREATE TABLE quarantine (
             seq {serial}, reason TEXT NOT NULL, said TEXT NOT NULL, record TEXT NOT NULL,
             received {integer} NOT NULL)""",

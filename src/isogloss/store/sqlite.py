@@ -54,7 +54,7 @@ class SQLiteDatabase(Database):
         self.path = Path(path)
         self.busy = busy
         self._lock = threading.Lock()
-        self._readers = threading.local()
+        self._idle: list[sqlite3.Connection] = []
         self._open: list[sqlite3.Connection] = []
         self._closed = False
         self._writer = self._connect()
@@ -79,22 +79,17 @@ class SQLiteDatabase(Database):
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A view of the last committed state, on a connection of this thread."""
-        with self._told():
-            connection = self._reader()
-            connection.execute("BEGIN")
-            try:
-                yield _SQLiteSession(connection)
-            finally:
-                connection.execute("ROLLBACK")
+        """A view of the last committed state, on a connection that nobody else has meanwhile."""
+        with self._told(), self._reading() as connection:
+            yield _SQLiteSession(connection)
 
     def backup(self, path: Path) -> None:
         """Copy the database to a new file with SQLite's own backup."""
         with self._told():
             copy = sqlite3.connect(path)
             try:
-                with self.read():
-                    self._reader().backup(copy)
+                with self._reading() as connection:
+                    connection.backup(copy)
                 copy.execute("PRAGMA journal_mode=DELETE")
             finally:
                 copy.close()
@@ -125,13 +120,27 @@ class SQLiteDatabase(Database):
             for connection in [*self._open]:
                 connection.close()
             self._open.clear()
+            self._idle.clear()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        connection = self._reader()
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            self._idle.append(connection)
 
     def _reader(self) -> sqlite3.Connection:
-        if not hasattr(self._readers, "connection"):
-            self._readers.connection = self._connect()
-            self._readers.connection.execute("PRAGMA query_only=ON")
-        connection: sqlite3.Connection = self._readers.connection
-        return connection
+        """A connection that is idle, or one more."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+            connection.execute("PRAGMA query_only=ON")
+            return connection
 
     def _connect(self) -> sqlite3.Connection:
         if self._closed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from isogloss.store.articles import (
     Entry,
     Receipt,
     add_articles,
+    digest_of,
     journal_after,
     micros,
     note_update,
@@ -104,7 +104,7 @@ class Store:
         """
         received = micros(now or datetime.now(UTC))
         with self.database.write() as session:
-            digest = _digest(articles)
+            digest = digest_of(articles)
             if key and (answer := _answered(session, key, digest)) is not None:
                 return answer
             receipts = add_articles(session, articles, received)
@@ -233,11 +233,6 @@ def _remember(session: Session, key: str, digest: str, receipts: Sequence[Receip
     answer = _json([{"key": each.key, "seq": each.seq, "status": each.status} for each in receipts])
     session.run("DELETE FROM request WHERE received < ?", [received - KEPT_REQUESTS])
     session.run("INSERT INTO request VALUES (?, ?, ?, ?)", [key, digest, answer, received])
-
-
-def _digest(articles: Sequence[Article]) -> str:
-    content = _json([article.as_record() for article in articles])
-    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def _json(value: Mapping[str, Any] | Sequence[Any] | Any) -> str:
