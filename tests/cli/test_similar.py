@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from isogloss import io
 from isogloss.cli.app import app
 from isogloss.corpora.comparable import save_corpus
 from tests.similarity.data import comparable_corpus
@@ -94,6 +95,15 @@ def test_topics_are_shown_in_three_ways(place):
     run("similar", "topics", place / "model", "--html", place / "topics.html")
     assert "<table" in Path(place / "topics.html").read_text(encoding="utf-8")
     assert "strength" in run("similar", "topics", place / "model").stdout
+
+
+def test_rows_can_be_read_in_blocks(place):
+    fit = ("similar", "fit", place / "train", "--kind", "lsi", "-d", 4)
+    run(*fit, "-o", place / "blocks", "--batch-rows", 40)
+    assert io.load(place / "blocks").batch_rows == 40
+    fit = ("similar", "fit", place / "train", "--kind", "kmeans", "-d", 4, "-o", place / "never")
+    assert "expected hub or lsi" in run(*fit, "--batch-rows", 40, code=2).output
+    assert not (place / "never").exists()
 
 
 def test_wrong_use_ends_with_a_sentence(place):

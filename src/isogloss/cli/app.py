@@ -46,6 +46,11 @@ class _Commands(LazyGroup):
         "serve": Place(
             "isogloss.cli.serving", "serve", "Serve the API and the pages until Ctrl-C or SIGTERM."
         ),
+        "work": Place(
+            "isogloss.cli.serving",
+            "work",
+            "Make events of articles, without serving anything, until Ctrl-C or SIGTERM.",
+        ),
         "token": Place("isogloss.cli.serving", "token_group", "Tokens: who may read, write and administer."),
         "backup": Place(
             "isogloss.cli.storing",

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from isogloss import io
 from isogloss.cli.lazy import DefaultGroup
+from isogloss.cli.stored import list_events
 from isogloss.corpora.files import replacing
 from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
@@ -108,6 +109,9 @@ def replay(
     history = _history(model, linker, concepts)
     _run(history, read_journal(journal))
     _tell(history, limit, output, as_json, {})
+
+
+events_group.command("list")(list_events)
 
 
 def _history(model: Path | None, linker: Path | None, concepts: Path | None) -> History:

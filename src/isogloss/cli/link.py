@@ -15,14 +15,10 @@ from isogloss.events.evaluation import bcubed, monolingual, pairwise
 from isogloss.events.labelled import Labelled, labelled_news
 from isogloss.events.link_evaluation import score_links
 from isogloss.events.linker import Linker
-from isogloss.events.samples import sample_corpus
 from isogloss.events.training import find_events, labelled_pairs, train_linker
-from isogloss.similarity import DocumentModel, HubSimilarity
+from isogloss.similarity import DocumentModel
 
 __all__ = ["link_group"]
-
-_COMPONENTS = 60
-"""Dimensions of the space of the demo."""
 
 link_group = typer.Typer(help="Links between clusters of different languages.", no_args_is_help=True)
 
@@ -44,15 +40,16 @@ def train(
         typer.Option(
             "--space",
             "-s",
-            help="A common space, made by 'similar fit'; with the sample news that of the demo.",
+            help="A common space of documents, made by 'similar fit'.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a linker on news whose events are known: with bodies, on titles alone, and in a common space."""
+    """Train a linker on news whose events are known, with bodies and on titles alone."""
     with Console(stderr=True).status("training"):
         labelled = labelled_news(news)
-        linker = train_linker(labelled.articles, labelled.events, model=_space(news, space))
+        model = io.load(space, expected=DocumentModel) if space is not None else None
+        linker = train_linker(labelled.articles, labelled.events, model=model)
         io.save(linker, output)
     weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))
     if as_json:
@@ -85,12 +82,6 @@ def score(
         for name, row in rows.items():
             table.add_row(name, *(f"{value:.3f}" for value in row.values()))
         Console().print(table)
-
-
-def _space(news: Path | None, space: Path | None) -> DocumentModel | None:
-    if space is not None:
-        return io.load(space, expected=DocumentModel)
-    return HubSimilarity(_COMPONENTS, random_state=0).fit(sample_corpus()) if news is None else None
 
 
 def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import signal
 import threading
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from isogloss.service.tokens import list_tokens, make_token, revoke_token
 from isogloss.service.worker import StreamWorker
 from isogloss.similarity.base import DocumentModel
 from isogloss.store import Store, from_micros
+from isogloss.text import identify
 
 __all__ = ["LogJson", "Port", "run_service", "serve", "token_group", "work"]
 
@@ -84,10 +86,17 @@ def run_service(
         settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
     app.add_middleware(Logged)
+    _read_language_data()
     with listen(settings) as place:
         host, port = place.getsockname()[:2]
         typer.echo(f"isogloss: http://{f'[{host}]' if ':' in host else host}:{port}  (Ctrl-C to stop)")
         serve_app(app, settings, place)
+
+
+def _read_language_data() -> None:
+    """Have data in memory that the first article would wait for, and all requests with it."""
+    with suppress(ImportError):
+        identify("Every article is in some language.")
 
 
 def _worker(settings: Settings, store: Store, model: DocumentModel | None = None) -> TakingTurns:

@@ -87,12 +87,17 @@ def fit(
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", help="Of the space.", min=1)] = 500,
     min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
     max_features: Annotated[int | None, typer.Option(help="Most words of a language.", min=1)] = None,
+    batch_rows: Annotated[int | None, typer.Option(help="Rows read at a time, or all.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
 ) -> None:
     """Fit a model to a comparable corpus and write it to a file that can read raw text."""
     if kind not in MODELS:
         raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
     model = MODELS[kind](dimensions, min_df=min_df, max_features=max_features, random_state=seed)
+    if batch_rows is not None:
+        if "batch_rows" not in model.get_params():
+            raise typer.BadParameter(f"--batch-rows with --kind {kind}: expected hub or lsi")
+        model.set_params(batch_rows=batch_rows)
     with Console(stderr=True).status("fitting"):
         model.fit(ComparableCorpus(corpus))
         io.save(model, output)

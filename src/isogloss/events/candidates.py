@@ -11,21 +11,20 @@ found. The cost of an article does not depend on how many there were before, the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from heapq import nlargest
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.signature import Signature
-from isogloss.events.vectors import Vector, product
+from isogloss.events.vectors import Vector, product, products
 from isogloss.kernels import find_clusters, list_cluster
 from isogloss.similarity.index import Index
 
 __all__ = ["LEAST", "Neighbour", "Neighbours"]
 
 LEAST = 0.05
-"""Similarity from which on articles are neighbours."""
+"""Similarity of texts from which on articles are neighbours."""
 
 _ROWS = 1 << 17
 """Lists of an index; terms share them."""
@@ -59,8 +58,9 @@ class Neighbours:
     ----------
     k : int
         Neighbours in each language, for each of both ways to find them.
-    least : float
-        Similarity, of texts or in the latent space, from which on articles are neighbours.
+    least, least_latent : float
+        Similarity of texts, or in the latent space, from which on articles are neighbours. Most articles are
+        somewhat near to each other in a space of few dimensions, so more is asked for there.
     room : int
         Articles listed for a term.
     max_terms : int
@@ -86,12 +86,14 @@ class Neighbours:
         k: int = 10,
         *,
         least: float = LEAST,
+        least_latent: float = 0.7,
         room: int = 32,
         max_terms: int = 32,
         compared: int = 32,
     ) -> None:
         self.k = k
         self.least = least
+        self.least_latent = least_latent
         self.room = room
         self.max_terms = max_terms
         self.compared = compared
@@ -168,12 +170,11 @@ class Neighbours:
     def _nearest(self, signature: Signature, lang: str, skip: Callable[[str], bool]) -> Iterator[Neighbour]:
         numbers = self._lists[lang].find(signature.vector, self.compared)
         listed = [self.articles[number] for number in numbers if number in self.articles]
-        scored = [
-            Neighbour(one.id, product(signature.vector, one.vector)) for one in listed if not skip(one.id)
-        ]
-        yield from nlargest(
-            self.k, (near for near in scored if near.similarity >= self.least), key=_by_similarity
-        )
+        others = [one for one in listed if not skip(one.id)]
+        scores = products(signature.vector, [one.vector for one in others])
+        scored = [(score, one.id) for score, one in zip(scores, others, strict=True) if score >= self.least]
+        for score, article in sorted(scored, reverse=True)[: self.k]:
+            yield Neighbour(article, score)
         yield from self._nearest_latent(signature, lang, skip)
 
     def _nearest_latent(
@@ -183,13 +184,9 @@ class Neighbours:
             return
         scores, numbers = self._latent[lang].search(signature.latent[None], self.k)
         for number, score in zip(numbers[0].tolist(), scores[0].tolist(), strict=True):
-            if number >= 0 and score >= self.least and not skip(self.articles[number].id):
+            if number >= 0 and score >= self.least_latent and not skip(self.articles[number].id):
                 near = self.articles[number]
                 yield Neighbour(near.id, product(signature.vector, near.vector))
-
-
-def _by_similarity(near: Neighbour) -> tuple[float, str]:
-    return near.similarity, near.article
 
 
 class _Lists:
@@ -206,7 +203,8 @@ class _Lists:
     def find(self, vector: Vector, most: int) -> list[int]:
         numbers = np.empty(most, dtype=np.int32)
         n = find_clusters(self._lists, *_folded(vector), self.max_terms, numbers)
-        return [int(number) for number in numbers[:n]]
+        found: list[int] = numbers[:n].tolist()
+        return found
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         rows = np.flatnonzero(self._lists.any(axis=1)).astype(np.int32)

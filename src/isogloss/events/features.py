@@ -96,8 +96,8 @@ def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -
     return {
         "linkCount": float(links),
         "avgSimScore": sum(alike) / links if links else 0.0,
-        "entityCosSim": _cosine(one.entities, other.entities),
-        "keywordCosSim": _cosine(one.keywords, other.keywords),
+        "entityCosSim": _cosine(one, other, "entities"),
+        "keywordCosSim": _cosine(one, other, "keywords"),
         "entityJaccardSim": _jaccard(one.entities.keys(), other.entities.keys()),
         "keywordJaccardSim": _jaccard(one.keywords.keys(), other.keywords.keys()),
         "hasSameLocation": _same_location(one.places, other.places),
@@ -113,13 +113,14 @@ def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -
     }
 
 
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    if not one or not other:
-        return nan
-    if len(other) < len(one):
+def _cosine(one: Profile, other: Profile, name: str) -> float:
+    if len(getattr(other, name)) < len(getattr(one, name)):
         one, other = other, one
-    inner = sum(weight * other[key] for key, weight in one.items() if key in other)
-    return inner / sqrt(sum(w * w for w in one.values()) * sum(w * w for w in other.values()))
+    few, many = getattr(one, name), getattr(other, name)
+    if not few:
+        return nan
+    inner = sum(weight * many[key] for key, weight in few.items() if key in many)
+    return float(inner / sqrt(one.squares(name) * other.squares(name)))
 
 
 def _jaccard(one: Set[object], other: Set[object]) -> float:
@@ -144,7 +145,7 @@ def _most_named(places: Mapping[str, int]) -> str:
 
 
 def _text_cosine(one: Profile, other: Profile) -> float:
-    lengths = one.vector.norm * other.vector.norm
+    lengths = one.norm * other.norm
     return product(one.vector, other.vector) / lengths if lengths else nan
 
 

@@ -21,7 +21,7 @@ class EventIds:
     members : dict of int to set of int
         The clusters of each event.
     aliases : dict of int to int
-        For ids that went into others, the id that lives on.
+        For ids that went into others, the id that they went into, as long as the event lives.
 
     Examples
     --------
@@ -39,6 +39,7 @@ class EventIds:
         self.members: dict[int, set[int]] = {}
         self.aliases: dict[int, int] = {}
         self.last = 0
+        self._former: dict[int, list[int]] | None = None
 
     def settle(self, groups: Sequence[Sequence[int]], sizes: Mapping[int, int]) -> list[int]:
         """Give ids to groups of clusters, which replace what was known of these clusters.
@@ -63,7 +64,8 @@ class EventIds:
         for place, group in enumerate(groups):
             held = sorted(event for event, winner in claims.items() if winner == place)
             event = held[0] if held else self._new()
-            self.aliases.update(dict.fromkeys(held[1:], event))
+            for old in held[1:]:
+                self.alias(old, event)
             self.members[event] = set(group)
             self.event_of.update(dict.fromkeys(group, event))
             out.append(event)
@@ -85,6 +87,20 @@ class EventIds:
             self.members[event].add(new)
         self.remove(old)
 
+    def alias(self, old: int, new: int) -> None:
+        """An event went into another one."""
+        self._former_ids().setdefault(new, []).append(old)
+        self.aliases[old] = new
+
+    def forget(self, event: int) -> None:
+        """An event ended: what it was called before is forgotten."""
+        former = self._former_ids()
+        names = former.pop(event, [])
+        while names:
+            old = names.pop()
+            del self.aliases[old]
+            names += former.pop(old, [])
+
     def resolve(self, event: int) -> int:
         """The id under which an event is known now."""
         while event in self.aliases:
@@ -104,6 +120,14 @@ class EventIds:
             event: min(share, key=lambda place: (-share[place], min(groups[place])))
             for event, share in shares.items()
         }
+
+    def _former_ids(self) -> dict[int, list[int]]:
+        """For each id those that went into it; told by the aliases the first time."""
+        if self._former is None:
+            self._former = {}
+            for old, new in self.aliases.items():
+                self._former.setdefault(new, []).append(old)
+        return self._former
 
     def _new(self) -> int:
         self.last += 1

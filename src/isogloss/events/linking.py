@@ -7,6 +7,7 @@ finds, and a profile of every cluster, and tells the features of any pair of lin
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
@@ -68,6 +69,8 @@ class LinkState:
         Their articles.
     changed : set of int
         Clusters that changed since it was last emptied.
+    gone : set of int
+        Clusters that ended or lost all articles since it was last emptied.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class LinkState:
         self.cluster_of: dict[str, int] = {}
         self.near: dict[str, dict[str, float]] = {}
         self.changed: set[int] = set()
+        self.gone: set[int] = set()
 
     def add(self, signature: Signature, cluster: int) -> None:
         """An article came into a cluster; one that is known is moved to it."""
@@ -122,8 +126,7 @@ class LinkState:
                 self.near[other].pop(article, None)
             del self.signatures[article], self.cluster_of[article]
             self.neighbours.forget(article)
-        self.profiles.pop(cluster, None)
-        self.changed.discard(cluster)
+        self._drop(cluster)
 
     def apply(self, decision: Decision, signature: Signature) -> None:
         """Follow a decision of :func:`isogloss.events.clustering.transition` about an article."""
@@ -139,10 +142,11 @@ class LinkState:
 
     def links_of(self, cluster: int) -> dict[int, list[float]]:
         """For each cluster that is linked to this one the similarities of the links; the strongest."""
-        found: dict[int, list[float]] = {}
+        found: defaultdict[int, list[float]] = defaultdict(list)
+        near, cluster_of = self.near, self.cluster_of
         for article in self._articles(cluster):
-            for other, similarity in self.near[article].items():
-                found.setdefault(self.cluster_of[other], []).append(similarity)
+            for other, similarity in near[article].items():
+                found[cluster_of[other]].append(similarity)
         found.pop(cluster, None)
         strongest = nlargest(self.max_links, found.items(), key=lambda item: (sum(item[1]), -item[0]))
         return dict(sorted(strongest))
@@ -181,11 +185,15 @@ class LinkState:
     def _articles(self, cluster: int) -> list[str]:
         return self.profiles[cluster].articles if cluster in self.profiles else []
 
+    def _drop(self, cluster: int) -> None:
+        self.profiles.pop(cluster, None)
+        self.changed.discard(cluster)
+        self.gone.add(cluster)
+
     def _rebuild(self, cluster: int, articles: list[str]) -> None:
         """Make the profile of a cluster of these articles; one without articles is forgotten."""
         if not articles:
-            self.profiles.pop(cluster, None)
-            self.changed.discard(cluster)
+            self._drop(cluster)
             return
         signatures = [self.signatures[article] for article in articles]
         self.profiles[cluster] = Profile(cluster, signatures[0].lang, signatures)

@@ -1,8 +1,8 @@
 """What can be said of articles without knowing what came before, in other processes if there are many.
 
-Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its point
-in a common space. All of that depends on the article alone. So it is found in batches, ahead of the fold that
-takes articles in one by one; what comes out is the same in one process or in many.
+Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its
+point in a common space. All of that depends on the article alone. So it is found in batches, ahead of the
+fold that takes articles in one by one; what comes out is the same in one process or in many.
 """
 
 from __future__ import annotations
@@ -147,6 +147,12 @@ class Preparer:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _here(self, batch: Batch) -> Iterator[tuple[Article, Prepared]]:
         self.count += len(batch)
         return zip(batch, _prepared(batch, self.annotator, self.model), strict=True)
@@ -181,7 +187,7 @@ class Preparer:
             return failed
 
     def _taken(self, batch: Batch, future: Future[list[Prepared]]) -> Iterator[tuple[Article, Prepared]]:
-        """What a process found; what it failed at is tried here, and fails here, at the article it is about."""
+        """What a process found; what it failed at is tried here, and fails at the article it is about."""
         try:
             return zip(batch, future.result(), strict=True)
         except BrokenExecutor:

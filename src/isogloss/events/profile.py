@@ -54,6 +54,7 @@ class Profile:
         self.numbers: Counter[str] = Counter()
         self.dates: Counter[date] = Counter()
         self.latent: NDArray[np.float64] | None = None
+        self._squares: dict[str, float] = {}
         for signature in signatures:
             self.add(signature)
 
@@ -65,8 +66,22 @@ class Profile:
         """Mean time of the articles, in seconds since 1970."""
         return self.seconds / len(self.articles)
 
+    def squares(self, name: str) -> float:
+        """The sum of squared weights of ``entities`` or ``keywords``."""
+        if name not in self._squares:
+            self._squares[name] = sum(weight * weight for weight in getattr(self, name).values())
+        return self._squares[name]
+
+    @property
+    def norm(self) -> float:
+        """The length of its vector."""
+        if "vector" not in self._squares:
+            self._squares["vector"] = self.vector.norm
+        return self._squares["vector"]
+
     def add(self, signature: Signature) -> None:
         """Take an article in."""
+        self._squares.clear()
         self.articles.append(signature.id)
         self.first, self.last = min(self.first, signature.time), max(self.last, signature.time)
         self.seconds += signature.time

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple, Self
 
 from isogloss.events.agglomeration import Rules
@@ -167,6 +167,7 @@ class EventStream:
         self.count = 0
         self.changes = Changes()
         self.dormant: dict[int, float] = {}
+        self.fallen: list[int] = []
         self.left: dict[int, int | None] = {}
 
     def add(self, articles: Iterable[Article]) -> list[Step]:
@@ -196,7 +197,8 @@ class EventStream:
         changed = self.tracker.update()
         self.changes.clusters |= touched & self.links.profiles.keys()
         self.changes.events.update(changed)
-        for event in islice(ids.aliases, aliases, None):
+        new = list(islice(reversed(ids.aliases), len(ids.aliases) - aliases))
+        for event in reversed(new):
             self.changes.aliases[event] = ids.resolve(event)
         self._note_ends()
         told, self.changes = self.changes, Changes()
@@ -268,6 +270,7 @@ class EventStream:
     def _follow(self, decision: Decision) -> None:
         """Keep the books: what went where, and what is over."""
         self.dormant.update(dict.fromkeys(decision.expired, self.clusters.now))
+        self.fallen += decision.expired
         homes = {move.source: move.target for move in decision.moved}
         for source, target in [*decision.merged, *((one, homes[one]) for one in decision.emptied)]:
             self.changes.merged[source] = target
@@ -276,10 +279,11 @@ class EventStream:
     def _bury(self) -> None:
         """Forget clusters that expired, when all of their event have, or long after they did."""
         ids, oldest = self.tracker.ids, self.clusters.now - self.settings.clusters.max_age * _DAY
-        over = {cluster for cluster, since in self.dormant.items() if since < oldest}
-        for event in {ids.event_of[one] for one in self.dormant if one in ids.event_of}:
+        over = {one for one, _ in takewhile(lambda item: item[1] < oldest, self.dormant.items())}
+        for event in self._doubtful():
             if ids.members[event] <= self.dormant.keys():
                 over |= ids.members[event]
+        self.fallen.clear()
         for cluster in sorted(over):
             self._leaves(cluster, None)
             for article in self.links.profiles[cluster].articles:
@@ -287,6 +291,14 @@ class EventStream:
                     del self.original_of[copy]
             self.links.expire(cluster)
             del self.dormant[cluster]
+
+    def _doubtful(self) -> set[int]:
+        """Events that may be over: a cluster of theirs expired since, or they changed."""
+        ids, shaken = self.tracker.ids, self.tracker.shaken
+        fallen = self.dormant if shaken is None else self.fallen
+        return {ids.event_of[one] for one in fallen if one in ids.event_of} | (
+            (shaken or set()) & ids.members.keys()
+        )
 
     def _leaves(self, cluster: int, target: int | None) -> None:
         """A cluster is no more: its event goes on with another cluster, or may be over."""
@@ -305,6 +317,8 @@ class EventStream:
             successor = ids.event_of.get(target) if target is not None else None
             if successor is None:
                 self.changes.ended.add(event)
+                ids.forget(event)
             else:
-                ids.aliases[event] = self.changes.aliases[event] = successor
+                ids.alias(event, successor)
+                self.changes.aliases[event] = successor
         self.left.clear()

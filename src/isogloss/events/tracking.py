@@ -32,6 +32,8 @@ class EventTracker:
         Which cluster is in which event.
     probabilities : dict of int to dict of int to float
         Of the links that were looked at, both ways.
+    shaken : set of int or None
+        Events whose clusters are not what they were before the last update; None if that is not known.
     """
 
     def __init__(self, links: LinkState, rules: Rules | None = None) -> None:
@@ -39,12 +41,12 @@ class EventTracker:
         self.rules = rules or Rules()
         self.ids = EventIds()
         self.probabilities: dict[int, dict[int, float]] = {}
+        self.shaken: set[int] | None = None
 
     def update(self) -> list[int]:
         """Bring events up to date; the ids of those that changed or are new, ascending."""
         profiles = self.links.profiles
-        for gone in [one for one in self.ids.event_of if one not in profiles]:
-            self._forget(gone)
+        shaken = self._forget_gone()
         changed = {one for one in self.links.changed if one in profiles}
         self.links.changed.clear()
         self._refresh(changed)
@@ -53,7 +55,9 @@ class EventTracker:
         languages = {one: profiles[one].lang for one in concerned}
         known = {(a, b): p for a in concerned for b, p in self.probabilities[a].items() if a < b in sizes}
         groups = agglomerate(sizes, languages, known, self.rules)
-        return sorted(self.ids.settle(groups, sizes))
+        found = sorted(self.ids.settle(groups, sizes))
+        self.shaken = shaken.union(found)
+        return found
 
     def event(self, number: int) -> Event:
         """An event by its id, or by one that it had before."""
@@ -94,6 +98,16 @@ class EventTracker:
     def _confidence(self, members: list[int]) -> float:
         known = [p for a in members for b, p in self.probabilities[a].items() if a < b and b in set(members)]
         return sum(known) / len(known) if known else 1.0
+
+    def _forget_gone(self) -> set[int]:
+        """Forget the clusters that are no more, and give their events; the first time, all are looked at."""
+        gone = self.links.gone if self.shaken is not None else self.ids.event_of
+        lost = sorted(one for one in gone if one in self.ids.event_of and one not in self.links.profiles)
+        events = {self.ids.event_of[one] for one in lost}
+        for cluster in lost:
+            self._forget(cluster)
+        self.links.gone.clear()
+        return events
 
     def _forget(self, cluster: int) -> None:
         self.ids.remove(cluster)

@@ -28,6 +28,9 @@ __all__ = ["LabelledPairs", "find_clusters", "find_events", "labelled_pairs", "t
 _EVERY = 50
 """Articles after which the links of clusters that changed are written down."""
 
+_LOOSE = ClusterSettings(threshold=0.2, body_threshold=0.14)
+"""Clusters that a linker learns from: larger than those of a stream, so their pairs have more to tell."""
+
 
 class LabelledPairs(NamedTuple):
     """Features of pairs of clusters, and whether each pair is one event.
@@ -53,6 +56,7 @@ def labelled_pairs(
     *,
     annotator: Annotator | None = None,
     model: DocumentModel | None = None,
+    settings: ClusterSettings | None = None,
 ) -> LabelledPairs:
     """Cluster articles as a stream does, and label the pairs of clusters that are candidates for a link.
 
@@ -69,8 +73,10 @@ def labelled_pairs(
         What finds entities, places and dates; a new one by default.
     model : DocumentModel, optional
         A common space of documents, as a stream may have one.
+    settings : ClusterSettings, optional
+        Of the clusters.
     """
-    signatures, state, links = Signatures(), ClusterState(), LinkState(Linker())
+    signatures, state, links = Signatures(), ClusterState(settings), LinkState(Linker())
     preparer = Preparer(annotator or Annotator(), model)
     parts = []
     for number, (article, prepared) in enumerate(preparer.run(articles), start=1):
@@ -94,8 +100,8 @@ def train_linker(
 ) -> Linker:
     """Train a linker on articles whose events are known, once with their bodies and once on titles alone.
 
-    With a model, articles with their bodies are read a third time, as points of its space: the linker then
-    has a weight for nearness there, and is of use with the model and without.
+    It learns from looser clusters than a stream makes by default. With a model, articles are points of its
+    space as well: the linker then has a weight for nearness there, and is of use with the model and without.
 
     Parameters
     ----------
@@ -109,9 +115,9 @@ def train_linker(
         A common space of documents.
     """
     titles = [replace(article, body="") for article in articles if article.title]
-    parts = [labelled_pairs(some, events) for some in (articles, titles) if some]
-    if model is not None:
-        parts.append(labelled_pairs(articles, events, model=model))
+    parts = [
+        labelled_pairs(some, events, model=model, settings=_LOOSE) for some in (articles, titles) if some
+    ]
     features = np.concatenate([part.features for part in parts])
     labels = np.concatenate([part.labels for part in parts])
     return (linker or Linker(FEATURES)).fit(features, labels)

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.terms import N_TERMS, Ids, Terms, Weights
-from isogloss.kernels import add_sparse, dot_sparse, weigh_terms
+from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_terms
 
-__all__ = ["NOTHING", "TermWindow", "Vector", "add_vectors", "product"]
+__all__ = ["NOTHING", "TermWindow", "Vector", "add_vectors", "product", "products"]
 
 _BATCH = 4096
 """Articles after which counts are folded together, at the latest."""
@@ -205,3 +205,18 @@ def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: i
 def product(one: Vector, other: Vector) -> float:
     """The inner product of two vectors."""
     return dot_sparse(*one, *other)
+
+
+def products(one: Vector, others: list[Vector]) -> list[float]:
+    """The inner products of a vector and each of several.
+
+    Examples
+    --------
+    >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
+    >>> products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), NOTHING])
+    [0.6, 0.0]
+    """
+    out = np.empty(len(others))
+    dot_each(*one, others, out)  # type: ignore[arg-type]
+    found: list[float] = out.tolist()
+    return found

@@ -217,6 +217,9 @@ def add_sparse(
     ids: _Indices,
     weights: _Float,
 ) -> int: ...
+def dot_each(
+    ids: _Indices, weights: _Float, vectors: list[tuple[_Indices, _Float]], products: _Float
+) -> None: ...
 def dot_sparse(a_ids: _Indices, a_weights: _Float, b_ids: _Indices, b_weights: _Float) -> float: ...
 def list_cluster(
     lists: _Indices, next: NDArray[np.uint8], ids: _Indices, weights: _Float, most: int, cluster: int

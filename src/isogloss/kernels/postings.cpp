@@ -190,6 +190,15 @@ double dot_sparse(In<i32> a_ids, In<double> a_weights, In<i32> b_ids, In<double>
     return sum;
 }
 
+// The inner products of a vector and each of several, given as pairs of arrays.
+void dot_each(In<i32> ids, In<double> weights, nb::list vectors, Out<double> products) {
+    if (vectors.size() != products.shape(0)) throw std::invalid_argument("lengths differ");
+    for (std::size_t i = 0; i < products.shape(0); ++i) {
+        const nb::tuple pair = nb::cast<nb::tuple>(vectors[i]);
+        products.data()[i] = dot_sparse(ids, weights, nb::cast<In<i32>>(pair[0]), nb::cast<In<double>>(pair[1]));
+    }
+}
+
 std::vector<Entry> terms_of(In<i32> ids, In<double> weights, std::size_t most, std::size_t rows) {
     std::vector<Entry> terms = entries_of(ids, weights, 1.0);
     keep_strongest(terms, most);
@@ -250,6 +259,8 @@ void bind_postings(nb::module_ &m) {
     m.def("add_sparse", &add_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"),
           nb::arg("factor"), nb::arg("most"), nb::arg("ids").noconvert(), nb::arg("weights").noconvert());
     m.def("dot_sparse", &dot_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"));
+    m.def("dot_each", &dot_each, nb::arg("ids"), nb::arg("weights"), nb::arg("vectors"),
+          nb::arg("products").noconvert());
     m.def("list_cluster", &list_cluster, nb::arg("lists").noconvert(), nb::arg("next").noconvert(), nb::arg("ids"),
           nb::arg("weights"), nb::arg("most"), nb::arg("cluster"));
     m.def("find_clusters", &find_clusters, nb::arg("lists").noconvert(), nb::arg("ids"), nb::arg("weights"),

@@ -38,8 +38,8 @@ __all__ = ["krylov_svd"]
 
 Block = NDArray[Any]
 
-# Columns that go through the matrix at a time.
-_BLOCK = 32
+# Columns that go through the matrix at a time, at most, and how many times some do at least.
+_BLOCK, _STEPS = 32, 8
 # A block whose columns keep this part of their length, and are this far from dependent, needs no second pass.
 _KEPT = 0.1
 # Passes of orthogonalisation: two are enough but for columns that had to be drawn anew.
@@ -96,10 +96,10 @@ def krylov_svd(
 def _bidiagonalise(A: Any, size: int, rng: np.random.RandomState) -> tuple[Block, Block, Block]:
     """Orthonormal ``Q`` and ``P`` of so many columns, and ``T`` with ``A'Q = PT``."""
     Q, P = (np.empty((n, size), dtype=A.dtype, order="F") for n in A.shape)
-    T = np.zeros((size, size))
-    product = A @ rng.normal(size=(A.shape[1], min(_BLOCK, size))).astype(A.dtype)
-    for start in range(0, size, _BLOCK):
-        now = slice(start, min(start + _BLOCK, size))
+    T, width = np.zeros((size, size)), min(_BLOCK, -(-size // _STEPS))
+    product = A @ rng.normal(size=(A.shape[1], width)).astype(A.dtype)
+    for start in range(0, size, width):
+        now = slice(start, min(start + width, size))
         Q[:, now], _, _ = _orthonormal(product[:, : now.stop - start], Q[:, :start], rng)
         product = A.T @ np.ascontiguousarray(Q[:, now])
         P[:, now], T[:start, now], T[now, now] = _orthonormal(product, P[:, :start], rng)

@@ -21,6 +21,11 @@
 ``search``        events by free text; ``titles`` finds them by names
 ``lookups``       small questions to the store
 ``metrics``       figures for Prometheus
+``leases``        one worker at a time
+``logs``          a line for each request, for people or as JSON
+``making``        the stream as the settings want it
+``worker``        from the journal to the tables
+``pages``         the web pages; ``drawing`` has their pictures
 ``parts``         all of these together
 ================  ====================================================================
 """

@@ -1,0 +1,27 @@
+"""Inner products of many vectors at once."""
+
+import numpy as np
+import pytest
+
+from isogloss.events.vectors import NOTHING, Vector, product, products
+from isogloss.kernels import dot_each
+
+
+def test_many_are_those_one_by_one():
+    rng = np.random.default_rng(5)
+
+    def vector():
+        ids = np.unique(rng.integers(60, size=rng.integers(1, 40))).astype(np.int32)
+        return Vector(ids, rng.random(len(ids)))
+
+    one, others = vector(), [NOTHING, *(vector() for _ in range(50))]
+    assert products(one, others) == [product(one, other) for other in others]
+    dense = np.zeros((51, 60))
+    for row, other in zip(dense, others, strict=True):
+        row[other.ids] = other.weights
+    np.testing.assert_allclose(products(one, others), dense[:, one.ids] @ one.weights)
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="lengths differ"):
+        dot_each(*NOTHING, [NOTHING], np.empty(2))
