@@ -172,7 +172,7 @@ class Preparer:
             for _, future in waiting:
                 future.cancel()
         if failures:
-            raise failures[0]
+            return
 
     def _submit(self, batch: Batch) -> Future[list[Prepared]]:
         if self._pool is None:
