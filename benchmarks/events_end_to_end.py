@@ -6,9 +6,9 @@
 The articles are those of :mod:`benchmarks.event_stream`, 300 words each, but a story is told in all five
 languages: words are those of the language, the names of its people are the same, in Russian in Cyrillic
 letters. A window is ten days. Times are those of the last tenth of the articles, when the window is full,
-the making of articles aside; milliseconds by stage are CPU of the process that folds, those of an article of
-all processes. ``--full`` goes to a window of 200,000 articles; ``--articles`` beyond the window shows memory as
-it goes on.
+the making of articles aside. Milliseconds by stage are CPU of the process that folds; those of an article
+are CPU of all processes. ``--full`` goes to a window of 200,000 articles; ``--articles`` beyond the window
+shows memory as it goes on.
 """
 
 from __future__ import annotations

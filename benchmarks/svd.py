@@ -19,7 +19,7 @@ from sklearn.decomposition import TruncatedSVD
 from benchmarks._topic_corpus import TopicCorpus
 from benchmarks.harness import Result, compare, measure_seconds, need
 from isogloss.linalg import randomized_svd
-from isogloss.linalg._krylov import krylov_svd
+from isogloss.linalg.krylov import krylov_svd
 from isogloss.similarity.lsi import basis_size
 from isogloss.text import TermWeighting
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from isogloss.linalg import randomized_svd
-from isogloss.linalg._krylov import krylov_svd
+from isogloss.linalg.krylov import krylov_svd
 
 
 def matrix_with_spectrum(n, p, values, seed=0):

@@ -172,7 +172,7 @@ class Preparer:
             for _, future in waiting:
                 future.cancel()
         if failures:
-            return
+            raise failures[0]
 
     def _submit(self, batch: Batch) -> Future[list[Prepared]]:
         if self._pool is None:

@@ -3,6 +3,7 @@
 ==================== ==================================================================
 ``centred``          products with X − 1μ' that leave a sparse X sparse; kernel centring
 ``svd``              randomised SVD and eigenvectors of anything that can be multiplied
+``krylov``           block Krylov SVD, in single precision where the matrix is
 ``whitening``        W with W'((1 − κ)C + κI)W = I, and the rank that was found
 ``cg``               conjugate gradients for many right-hand sides at once
 ``topk``             exact nearest neighbours by inner product, blocked, both ways
@@ -13,11 +14,12 @@
 ``validation``       checks of arguments, with messages that say what to do
 ==================== ==================================================================
 
-Samples are rows. All but nearest neighbours is computed in float64; float32 input is converted on entry.
+Samples are rows. All but nearest neighbours and ``krylov`` is computed in float64; float32 input is converted on entry.
 """
 
 from isogloss.linalg.centred import CentredOperator, centre_kernel
 from isogloss.linalg.cg import CGResult, block_cg
+from isogloss.linalg.krylov import krylov_svd
 from isogloss.linalg.piecewise import PiecewiseSearch, top_k_rounded
 from isogloss.linalg.psd import Shrinkage, is_psd, nearest_psd, shrink_to_psd
 from isogloss.linalg.rounded import RoundedVectors
@@ -43,6 +45,7 @@ __all__ = [
     "check_vector",
     "count_threads",
     "is_psd",
+    "krylov_svd",
     "map_threads",
     "nearest_psd",
     "one_thread",

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator
 from isogloss.corpora.base import Corpus
 from isogloss.engine import Engine, LocalEngine
 from isogloss.linalg import check_count, randomized_eigh
-from isogloss.linalg._krylov import krylov_svd
+from isogloss.linalg.krylov import krylov_svd
 from isogloss.similarity.base import DocumentModel, Solution
 from isogloss.similarity.shards import HeldShards, Shards, shards_of
 from isogloss.similarity.spokes import add_into

@@ -76,7 +76,7 @@ def krylov_svd(
     Examples
     --------
     >>> import numpy as np
-    >>> from isogloss.linalg._krylov import krylov_svd
+    >>> from isogloss.linalg.krylov import krylov_svd
     >>> U, s, Vt = krylov_svd(np.diag([1.0, 3.0, 2.0]), 2, random_state=0)
     >>> s.round(6)
     array([3., 2.])
