@@ -14,7 +14,8 @@
 ``validation``       checks of arguments, with messages that say what to do
 ==================== ==================================================================
 
-Samples are rows. All but nearest neighbours and ``krylov`` is computed in float64; float32 input is converted on entry.
+Samples are rows. All but nearest neighbours and ``krylov`` is computed in float64; float32 input is converted
+on entry.
 """
 
 from isogloss.linalg.centred import CentredOperator, centre_kernel
