@@ -30,11 +30,12 @@ print("fitted, saved and loaded")
 """
 STORE = """
 from isogloss.events.samples import sample_news
-from isogloss.service.worker import Follower, make_stream
+from isogloss.service.making import StreamMaker
+from isogloss.service.worker import Follower
 from isogloss.store import Store
 with Store("news.db") as store:
     store.add(sample_news().articles[:30])
-    Follower(store, make_stream).catch_up()
+    Follower(store, StreamMaker()).catch_up()
     print(store.counts()["event"], "events")
 """
 

@@ -91,6 +91,15 @@ def test_tables_fit_their_width(width):
         assert "sure" in lines[1]
 
 
+@pytest.mark.parametrize("text", ["", "{broken\n", '{"title": "no time"}\n'])
+def test_news_without_an_article(tmp_path, text):
+    (tmp_path / "news.jsonl").write_text(text)
+    result = runner.invoke(app, ["events", str(tmp_path / "news.jsonl"), "-o", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert "there is no article" in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
 def test_news_that_is_not_there():
     result = runner.invoke(app, ["events", "none.jsonl"])
     assert result.exit_code == 1

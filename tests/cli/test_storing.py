@@ -290,5 +290,7 @@ def test_watch_takes_feeds_of_the_settings(tmp_path, site):
 
 def test_watch_visits_no_address_of_this_network_unless_told(site):
     port = site.rpartition(":")[2]
-    assert f"port {port} is not among" in run("watch", f"{site}/feed", "--once", "--store", "a.db")
-    assert "not a public address" in run("watch", "http://127.0.0.1/feed", "--once", "--store", "b.db")
+    assert f"port {port} is not among" in run("watch", f"{site}/feed", "--once", "--store", "a.db", code=1)
+    assert "not a public address" in run(
+        "watch", "http://127.0.0.1/feed", "--once", "--store", "b.db", code=1
+    )

@@ -186,3 +186,10 @@ def test_the_command(dumps, tmp_path):
     assert {one["concept"] for one in json.loads(shown.stdout)["concepts"]} == {"Q0", "Q1"}
     assert runner.invoke(concepts_group, ["info", str(out)]).exit_code == 0
     assert "entity" in runner.invoke(concepts_group, ["find", str(out), "the Danube", "-l", "en"]).stdout
+
+
+def test_a_file_that_is_no_dump_makes_no_dictionary(tmp_path):
+    (tmp_path / "en.xml").write_bytes(bytes(range(256)) * 10)
+    with pytest.raises(CorpusError, match=r"en\.xml: has no article"):
+        build_concepts({"en": WikipediaDump(tmp_path / "en.xml", on_bad="skip")}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from isogloss.events.samples import sample_news
-from isogloss.service.worker import Follower, StreamWorker, make_stream
+from isogloss.service.making import StreamMaker
+from isogloss.service.worker import Follower, StreamWorker
 from isogloss.store import Store, Update, look_over
 
 ARTICLES = sample_news().articles[:120]
@@ -41,13 +42,13 @@ def store(tmp_path):
 def whole(tmp_path_factory):
     with Store(tmp_path_factory.mktemp("whole") / "news.db") as store:
         store.add(ARTICLES)
-        Follower(store, make_stream).catch_up()
+        Follower(store, StreamMaker()).catch_up()
         yield tables(store)
 
 
 def test_every_article_is_in_a_cluster_of_an_event(store):
     store.add(ARTICLES)
-    assert Follower(store, make_stream).catch_up() == len(ARTICLES)
+    assert Follower(store, StreamMaker()).catch_up() == len(ARTICLES)
     with store.database.read() as session:
         assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
         assert session.run("SELECT count(*) FROM cluster WHERE event NOT IN (SELECT id FROM event)") == [(0,)]
@@ -64,7 +65,7 @@ def test_every_article_is_in_a_cluster_of_an_event(store):
 
 def test_tables_do_not_depend_on_when_they_are_written(store, whole):
     store.add(ARTICLES)
-    follower = Follower(store, make_stream)
+    follower = Follower(store, StreamMaker())
     while follower.follow(11):
         pass
     follower.store.note_update()
@@ -75,47 +76,47 @@ def test_tables_do_not_depend_on_when_they_are_written(store, whole):
 @pytest.mark.parametrize("every", [1, 40, 1000])
 def test_a_worker_that_starts_again_goes_on(store, whole, every):
     store.add(ARTICLES[:50])
-    Follower(store, make_stream, snapshot_every=every).follow(37)
+    Follower(store, StreamMaker(), snapshot_every=every).follow(37)
     store.add(ARTICLES[50:])
-    Follower(store, make_stream, snapshot_every=every).follow(40)
-    Follower(store, make_stream, snapshot_every=every).catch_up()
+    Follower(store, StreamMaker(), snapshot_every=every).follow(40)
+    Follower(store, StreamMaker(), snapshot_every=every).catch_up()
     assert without_lines(tables(store)) == without_lines(whole)
 
 
 def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
     store.add(ARTICLES)
-    first = Follower(store, make_stream)
+    first = Follower(store, StreamMaker())
     first.follow(60)
     first.save()
     with store.database.write() as session:
         session.run("UPDATE snapshot SET data = ?", [b"junk"])
-    Follower(store, make_stream).catch_up()
+    Follower(store, StreamMaker()).catch_up()
     assert "replay the journal" in caplog.text
     assert without_lines(tables(store)) == without_lines(whole)
 
 
 def test_the_tables_again_from_the_journal(store, whole):
     store.add(ARTICLES)
-    Follower(store, make_stream).catch_up()
+    Follower(store, StreamMaker()).catch_up()
     store.clear()
-    Follower(store, make_stream).follow()
+    Follower(store, StreamMaker()).follow()
     assert without_lines(tables(store)) == without_lines(whole)
 
 
 def test_a_revision_moves_nothing(store):
     store.add(ARTICLES[:20])
-    Follower(store, make_stream).catch_up()
+    Follower(store, StreamMaker()).catch_up()
     before = tables(store)
     from dataclasses import replace
 
     store.add([replace(ARTICLES[0], body="Something else entirely.")])
-    Follower(store, make_stream).catch_up()
+    Follower(store, StreamMaker()).catch_up()
     assert without_lines(tables(store)) == without_lines(before)
 
 
 def test_two_workers_do_not_both_write(store):
     store.add(ARTICLES[:20])
-    first, second = (Follower(store, make_stream) for _ in range(2))
+    first, second = (Follower(store, StreamMaker()) for _ in range(2))
     first.catch_up()
     with pytest.raises(Exception, match="another worker has been here"):
         second.store.apply(Update(0, 5))

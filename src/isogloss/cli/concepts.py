@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from isogloss.cli.corpus import Files, Json, counting, link_rows, named_files
+from isogloss.cli.corpus import Json, LinkTables, PageTables, RedirectTables, counting, link_rows, named_files
 from isogloss.corpora.wikipedia import WikipediaDump
 from isogloss.events.concept_building import build_concepts
 from isogloss.events.concepts import ConceptDictionary, phrase_words
@@ -43,18 +43,9 @@ def build(
         Path | None,
         typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one concept."),
     ] = None,
-    links: Annotated[
-        Files, typer.Option(metavar="LANGUAGE=FILE", help="Table langlinks of a Wikipedia; once for each.")
-    ] = None,
-    pages: Annotated[
-        Files,
-        typer.Option(
-            metavar="LANGUAGE=FILE", help="Table page of a Wikipedia; instead of a pass over its dump."
-        ),
-    ] = None,
-    redirects: Annotated[
-        Files, typer.Option(metavar="LANGUAGE=FILE", help="Table redirect of a Wikipedia, with --pages.")
-    ] = None,
+    links: LinkTables = None,
+    pages: PageTables = None,
+    redirects: RedirectTables = None,
     min_links: Annotated[int, typer.Option(help="Pages that link a phrase to an article.", min=1)] = 2,
     min_share: Annotated[
         float, typer.Option(help="Share of the links with a phrase that lead to one article.", min=0, max=1)

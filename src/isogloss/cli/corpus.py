@@ -29,6 +29,16 @@ corpus_group = typer.Typer(help="Comparable corpora: build, look at, split.", no
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")]
 Files = list[str] | None
+LinkTables = Annotated[
+    Files, typer.Option(metavar="LANGUAGE=FILE", help="Table langlinks of a Wikipedia; once for each.")
+]
+PageTables = Annotated[
+    Files,
+    typer.Option(metavar="LANGUAGE=FILE", help="Table page of a Wikipedia; instead of a pass over its dump."),
+]
+RedirectTables = Annotated[
+    Files, typer.Option(metavar="LANGUAGE=FILE", help="Table redirect of a Wikipedia, with --pages.")
+]
 FORMS = ("auto", "jsonl", "lines", "wikipedia")
 
 
@@ -55,18 +65,9 @@ def build(
         Path | None,
         typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one row."),
     ] = None,
-    links: Annotated[
-        Files, typer.Option(metavar="LANGUAGE=FILE", help="Table langlinks of a Wikipedia; once for each.")
-    ] = None,
-    pages: Annotated[
-        Files,
-        typer.Option(
-            metavar="LANGUAGE=FILE", help="Table page of a Wikipedia; instead of a pass over its dump."
-        ),
-    ] = None,
-    redirects: Annotated[
-        Files, typer.Option(metavar="LANGUAGE=FILE", help="Table redirect of a Wikipedia, with --pages.")
-    ] = None,
+    links: LinkTables = None,
+    pages: PageTables = None,
+    redirects: RedirectTables = None,
     min_words: Annotated[int, typer.Option(help="Different words of the shortest document.", min=0)] = 20,
     min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
     min_languages: Annotated[int, typer.Option(help="Languages that a row needs.", min=1)] = 1,

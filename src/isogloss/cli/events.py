@@ -90,6 +90,7 @@ def find(
     if journal is not None:
         articles = _kept(reader, journal)
     _run(history, articles)
+    _need_articles(history, str(reader.quarantine))
     if len(reader.quarantine):
         Console(stderr=True).print(escape(str(reader.quarantine)))
     _tell(history, limit, output, as_json, {"left_out": dict(reader.quarantine.reasons)})
@@ -108,6 +109,7 @@ def replay(
     """Tell again what a journal of articles came to."""
     history = _history(model, linker, concepts)
     _run(history, read_journal(journal))
+    _need_articles(history, f"{journal} has no whole line")
     _tell(history, limit, output, as_json, {})
 
 
@@ -153,6 +155,11 @@ def _run(history: History, articles: Iterable[Article]) -> None:
             history.add(batch)
             progress.advance(task, len(batch))
         history.run(())
+
+
+def _need_articles(history: History, why: str) -> None:
+    if not history.cluster_of:
+        raise ArticleError("no article", f"there is no article to make events of: {why}")
 
 
 def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:

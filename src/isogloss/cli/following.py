@@ -50,8 +50,6 @@ def make_events(store: Store, make: StreamMaker, progress: Progress, *, anew: bo
         task = progress.add_task("events", total=None)
         while done := follower.follow(PART):
             progress.advance(task, done)
-        if follower.stream.pending:
-            store.note_update()
-            follower.follow()
+        follower.settle()
         follower.save()
     return True

@@ -73,6 +73,8 @@ def ingest(
         made = events and make_events(opened, StreamMaker(settings.stream), progress)
         counts = opened.counts()
     left_out = dict(reader.quarantine.reasons)
+    if left_out and not statuses:
+        raise ArticleError("no article", f"none of the records is an article: {reader.quarantine}")
     if as_json:
         told = {"articles": dict(statuses), "left_out": left_out, "events_made": made, "store": counts}
         typer.echo(json.dumps(told))
@@ -116,11 +118,13 @@ def watch(
         watcher = Watcher(feeds, fetcher=_fetcher(private), interval=settings.feeds.minutes * 60)
         try:
             while True:
+                errors = []
                 for visit in watcher.visit(time.time()):
                     told = _keep_visit(opened, watcher, visit)
                     typer.echo(json.dumps(told) if as_json else _visit_line(told))
+                    errors.append(told["error"])
                 if once:
-                    return
+                    raise typer.Exit(int(bool(errors) and all(errors)))
                 time.sleep(max(1.0, min(feed.due for feed in watcher.feeds) - time.time()))
         finally:
             watcher.stop()
@@ -162,7 +166,7 @@ def _articles(visit: Visit) -> tuple[list[Article], list[tuple[str, str, Any]]]:
 
 
 def _visit_line(told: dict[str, Any]) -> str:
-    return f"{told['url']}: {told['error'] or str(told['new']) + ' new'}"
+    return str(told["error"]) or f"{told['url']}: {told['new']} new"
 
 
 def backup(

@@ -27,6 +27,7 @@ from isogloss.corpora.wikipedia import Page, WikipediaDump
 from isogloss.events.concepts import MAX_WORDS, Phrase, phrase_words, write_concepts
 from isogloss.events.names import capitalises_nouns
 from isogloss.events.words import little_words
+from isogloss.exceptions import CorpusError
 from isogloss.text import language
 
 __all__ = ["LinkCounts", "build_concepts"]
@@ -151,6 +152,10 @@ def build_concepts(
             if number % 10_000 == 0:
                 counts.forget_rare(max_phrases)
                 progress(lang, number)
+        if not counts.titles:
+            raise CorpusError(
+                f"{dump.path}: has no article; expected pages-articles of a Wikipedia, .xml or .xml.bz2"
+            )
         name_of = align or (lambda code, title: f"{code}:{title}")
         phrases[lang] = list(_phrases(counts, name_of, min_links, min_share, min_linked))
         votes.update(_votes(counts, name_of))

@@ -79,14 +79,6 @@ class EventIds:
             if not self.members[event]:
                 del self.members[event]
 
-    def replace(self, old: int, new: int) -> None:
-        """A cluster went into another one: the other one is in its event if it was in none."""
-        event = self.event_of.get(old)
-        if event is not None and new not in self.event_of:
-            self.event_of[new] = event
-            self.members[event].add(new)
-        self.remove(old)
-
     def alias(self, old: int, new: int) -> None:
         """An event went into another one."""
         self._former_ids().setdefault(new, []).append(old)

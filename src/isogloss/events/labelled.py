@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import NamedTuple
 
 from isogloss.corpora.files import opened
 from isogloss.events.article import Article, article_from
+from isogloss.events.samples import sample_news
 from isogloss.exceptions import ArticleError, CorpusError
 
 __all__ = ["Labelled", "labelled_news", "read_labelled"]
 
 _NO_CLAMP = datetime(9999, 1, 1, tzinfo=UTC)
-"""Labelled news may be dated in the future: the sample is."""
+"""Labelled news may be dated in the future."""
 
 
 class Labelled(NamedTuple):
@@ -72,5 +72,5 @@ def labelled_news(path: Path | None = None) -> Labelled:
     """
     if path is not None:
         return read_labelled(path)
-    with as_file(files("isogloss.events").joinpath("sample/news.jsonl")) as sample:
-        return read_labelled(sample)
+    sample = sample_news()
+    return Labelled(list(sample.articles), sample.events)

@@ -100,7 +100,6 @@ class Watcher:
             except FeedError as error:
                 feed.failures += 1
                 feed.due = now + min(self.interval * 2**feed.failures, LONGEST_WAIT)
-                logger.warning("%s", error)
                 yield Visit(feed.url, [], str(error))
             else:
                 feed.failures, feed.due = 0, now + self.interval

@@ -12,6 +12,7 @@
 ``access``        who may do what; ``tokens`` and ``rates`` are what it decides by
 ``errors``        one shape for everything that goes wrong
 ``writing``       articles of many requests in one commit
+``background``    a thread that can be stopped and asked after
 ``worker``        from the journal to events, while the service runs
 ``backlog``       how far events are behind
 ``changes``       new and changed events as they come

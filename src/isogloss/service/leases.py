@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from isogloss.exceptions import StoreError
+from isogloss.service.background import Background
 from isogloss.store import Store
 from isogloss.store.postgres import PostgresDatabase
 from isogloss.store.sqlite import SQLiteDatabase
@@ -172,7 +172,7 @@ class _Worker(Protocol):
     def status(self) -> Mapping[str, object]: ...
 
 
-class TakingTurns:
+class TakingTurns(Background):
     """A worker that works while it holds the lease of its store, and waits for it otherwise.
 
     Parameters
@@ -186,32 +186,18 @@ class TakingTurns:
     """
 
     def __init__(self, worker: _Worker, lease: Lease, *, pause: float = 1.0) -> None:
+        super().__init__("isogloss-turns")
         self.worker, self.lease, self.pause = worker, lease, pause
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         self._working = False
-
-    def start(self) -> None:
-        """Begin to work or to wait."""
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._run, name="isogloss-turns", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the work, and give the lease to the next."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._thread = None
 
     def status(self) -> Mapping[str, object]:
         """How the worker is; one that waits for its turn is alive."""
         if self._working:
             return {**self.worker.status(), "waiting": False}
-        alive = self._thread is not None and self._thread.is_alive()
-        return {**self.worker.status(), "alive": alive, "waiting": True}
+        return {**self.worker.status(), "alive": self.alive, "waiting": True}
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Work while the lease is ours, and wait for it otherwise."""
         waited = False
         while not self._stop.is_set():
             if self._taken():

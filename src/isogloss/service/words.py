@@ -43,10 +43,6 @@ class Lexicon:
         """Languages that words of a language are translated to."""
         return sorted(to for source, to in self._entries if source == lang)
 
-    def knows(self, lang: str, to: str) -> bool:
-        """Whether there is a dictionary for two languages."""
-        return (lang, to) in self._entries
-
     def _add(self, one: BilingualDictionary | InducedDictionary) -> None:
         scores = one.scores.tolist() if isinstance(one, InducedDictionary) else [None] * len(one)
         self.sizes[f"{one.source}-{one.target}"] = len(one)

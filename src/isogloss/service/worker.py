@@ -7,7 +7,6 @@ saved state, goes through the lines since then, and is where it was.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,9 +15,11 @@ from typing import Any
 
 from isogloss.events.event import Event
 from isogloss.events.labels import concept_label, find_place
-from isogloss.events.saving import restore_stream, save_stream
+from isogloss.events.saving import save_stream
 from isogloss.events.stream import Changes, EventStream
 from isogloss.exceptions import IsoglossError, ModelFileError
+from isogloss.service.background import Background
+from isogloss.service.making import StreamMaker
 from isogloss.store import ClusterRow, Entry, EventRow, LinkRow, Store, Update, micros
 
 __all__ = ["Follower", "StreamWorker"]
@@ -47,7 +48,7 @@ class Follower:
     >>> from isogloss.events.samples import sample_news
     >>> store = Store("followed.db")
     >>> _ = store.add(sample_news().articles[:100])
-    >>> Follower(store, make_stream).catch_up()
+    >>> Follower(store, StreamMaker()).catch_up()
     100
     >>> max(event["languages_count"] for event in store.events().events) > 1
     True
@@ -67,9 +68,7 @@ class Follower:
     def catch_up(self, most: int | None = None) -> int:
         """Go through the lines of the journal that are new, then bring events up to date; how many lines."""
         done = self.follow(most)
-        if done and self.stream.pending:
-            self.store.note_update()
-            self.follow(1)
+        self.settle()
         return done
 
     def follow(self, most: int | None = None) -> int:
@@ -83,6 +82,13 @@ class Follower:
             done += len(entries)
             self._write(entries[-1].seq)
         return done
+
+    def settle(self) -> int:
+        """Bring events up to date with articles that came since they last were; how many lines that took."""
+        if not self.stream.pending:
+            return 0
+        self.store.note_update()
+        return self.follow(BATCH)
 
     def save(self) -> None:
         """Save the state, to start again from here."""
@@ -258,20 +264,15 @@ def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
     return {name: round(value, 6) if value == value else None for name, value in values.items()}
 
 
-def make_stream(saved: bytes | None) -> EventStream:
-    """A stream as it comes with isogloss, from the beginning or from a saved state."""
-    return EventStream() if saved is None else restore_stream(saved)
-
-
-class StreamWorker:
+class StreamWorker(Background):
     """A thread that follows the journal of a store.
 
     Parameters
     ----------
     store : Store
         The store.
-    make : callable
-        Makes the stream, see :class:`Follower`.
+    make : callable, optional
+        Makes the stream, see :class:`Follower`; one with default settings if none is given.
     snapshot_every : int
         Lines of the journal after which the state is saved.
     pause : float
@@ -281,44 +282,28 @@ class StreamWorker:
     def __init__(
         self,
         store: Store,
-        make: Callable[[bytes | None], EventStream] = make_stream,
+        make: Callable[[bytes | None], EventStream] | None = None,
         *,
         snapshot_every: int = 20_000,
         pause: float = 0.2,
     ) -> None:
-        self.store, self.make = store, make
+        super().__init__("isogloss-worker")
+        self.store, self.make = store, make or StreamMaker()
         self.snapshot_every, self.pause = snapshot_every, pause
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         self._position, self._error = 0, ""
-
-    def start(self) -> None:
-        """Begin to follow."""
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._run, name="isogloss-worker", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Finish what is being written, save the state, and end."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._thread = None
 
     def status(self) -> Mapping[str, object]:
         """How it is: alive, the line it has come to, and what went wrong last."""
-        alive = self._thread is not None and self._thread.is_alive()
-        return {"alive": alive, "position": self._position, "error": self._error}
+        return {"alive": self.alive, "position": self._position, "error": self._error}
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Follow the journal; at the end save the state."""
         follower: Follower | None = None
         while not self._stop.is_set():
             try:
                 if follower is None:
                     follower = Follower(self.store, self.make, snapshot_every=self.snapshot_every)
-                busy = follower.follow(BATCH)
-                if not busy and follower.stream.pending:
-                    busy = self._flush(follower)
+                busy = follower.follow(BATCH) or follower.settle()
                 self._position, self._error = follower.position, ""
                 if not busy:
                     self._stop.wait(self.pause)
@@ -330,7 +315,3 @@ class StreamWorker:
             began = time.perf_counter()
             follower.save()
             logger.info("state saved in %.1f s", time.perf_counter() - began)
-
-    def _flush(self, follower: Follower) -> int:
-        self.store.note_update()
-        return follower.follow(1)

@@ -54,6 +54,7 @@ class PostgresDatabase(Database):
             url, min_size=1, max_size=connections, open=False, configure=self._configure, timeout=30
         )
         with self._told():
+            psycopg.connect(url, connect_timeout=10).close()
             self._pool.open(wait=True, timeout=30)
             with self._pool.connection() as connection:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
