@@ -272,3 +272,14 @@ def test_similarity_is_the_common_subsequence_over_the_longer_length():
     table = PairTable(rows, np.tile(np.arange(20, dtype=np.int32), 20), (20, 20))
     expected = [[oracle.common_subsequence(a, b) / max(len(a), len(b)) for b in target] for a in source]
     np.testing.assert_allclose(similarity(table, source, target).reshape(20, 20), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_pairs_and_slots_are_the_same_for_any_number_of_threads(threads: int) -> None:
+    rng = np.random.default_rng(3)
+    words = [" ".join(f"w{k}" for k in rng.zipf(1.4, size=rng.integers(0, 12)) if k < 60) for _ in range(80)]
+    bitext = Bitext.from_pairs(list(zip(words[:40], words[40:], strict=True)))
+    one, many = PairTable.of(bitext), PairTable.of(bitext, threads=threads)
+    assert np.array_equal(one.rows, many.rows)
+    assert np.array_equal(one.columns, many.columns)
+    assert np.array_equal(one.slots(bitext), one.slots(bitext, threads=threads))

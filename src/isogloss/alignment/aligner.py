@@ -28,6 +28,7 @@ from isogloss.alignment.symmetrise import Heuristic, symmetrise
 from isogloss.alignment.tables import fertility_rows, jump_rows, lexicon_rows
 from isogloss.alignment.training import OnIteration, Trained
 from isogloss.engine import Engine
+from isogloss.linalg.threads import count_threads
 
 __all__ = ["Aligner", "Posterior"]
 
@@ -215,7 +216,7 @@ class Aligner(BaseEstimator):
         self.target_classes_ = word_classes(bitext.target, self.classes)
         self.source_words_, self.target_words_ = bitext.words
         classes = self.source_classes_, self.target_classes_
-        learner = Learner.of(self, bitext, PairTable.of(bitext), classes)
+        learner = Learner.of(self, bitext, PairTable.of(bitext, threads=count_threads(self.n_jobs)), classes)
         trained = learner.simple(simple, on_iteration=on_iteration, resume=resume)
         self.fertility_ = None
         self._keep(trained)
@@ -240,7 +241,7 @@ class Aligner(BaseEstimator):
             return self.fit(pairs)
         simple, fertile = check_settings(self)
         bitext = self._bitext(pairs, known=True)
-        table = self.table_.merge(PairTable.of(bitext))
+        table = self.table_.merge(PairTable.of(bitext, threads=count_threads(self.n_jobs)))
         old, totals = _placed(self.counts_, self.table_.find(table), len(table)), self.jump_totals_
         classes = self.source_classes_, self.target_classes_ = self._classes(table.shape)
         self.source_words_, self.target_words_ = bitext.words

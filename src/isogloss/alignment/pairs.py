@@ -59,16 +59,16 @@ class PairTable:
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, bitext: Bitext) -> PairTable:
+    def of(cls, bitext: Bitext, *, threads: int = 1) -> PairTable:
         """The pairs of a bitext."""
         starts = range(0, max(len(bitext), 1), STRETCH)
-        return tree_reduce((cls._of(bitext[k : k + STRETCH]) for k in starts), cls.merge)
+        return tree_reduce((cls._of(bitext[k : k + STRETCH], threads) for k in starts), cls.merge)
 
     @classmethod
-    def _of(cls, bitext: Bitext) -> PairTable:
+    def _of(cls, bitext: Bitext, threads: int) -> PairTable:
         shape = len(bitext.source.vocabulary), len(bitext.target.vocabulary)
         s, t = bitext.source, bitext.target
-        return cls(*pair_table(s.words, s.offsets, t.words, t.offsets, *shape), shape)
+        return cls(*pair_table(s.words, s.offsets, t.words, t.offsets, *shape, threads), shape)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -103,14 +103,13 @@ class PairTable:
         at[at == len(theirs)] = 0
         return np.where(theirs[at] == mine, at, -1) if len(theirs) else np.full(len(mine), -1)
 
-    def slots(self, bitext: Bitext) -> NDArray[np.int32]:
+    def slots(self, bitext: Bitext, *, threads: int = 1) -> NDArray[np.int32]:
         """The position of every word pair of every sentence pair; -1 for pairs that are not here."""
         s, t, cells = bitext.source, bitext.target, bitext.cells
         out = np.empty(cells[-1], dtype=np.int32)
         width = max(self.shape[1], len(t.vocabulary))
-        pair_slots(
-            s.words, s.offsets, t.words, t.offsets, cells, self._rows(bitext), self.columns, width, out
-        )
+        text = s.words, s.offsets, t.words, t.offsets, cells
+        pair_slots(*text, self._rows(bitext), self.columns, width, threads, out)
         return out
 
     def _rows(self, bitext: Bitext) -> NDArray[np.int64]:
@@ -132,6 +131,8 @@ class IndexedBitext:
         Where the position table of each sentence pair begins, for models that have one.
     keep : bool or None
         Hold the slots: four bytes per word pair. None holds them up to a gigabyte.
+    threads : int
+        How many look for the slots.
     """
 
     def __init__(
@@ -141,11 +142,12 @@ class IndexedBitext:
         *,
         table_offsets: NDArray[np.int64] | None = None,
         keep: bool | None = True,
+        threads: int = 1,
     ) -> None:
-        self.bitext, self.table = bitext, table
+        self.bitext, self.table, self.threads = bitext, table, threads
         self.table_offsets = np.zeros(len(bitext), np.int64) if table_offsets is None else table_offsets
         keep = bool(bitext.cells[-1] <= INDEX_CELLS) if keep is None else keep
-        self._slots = table.slots(bitext) if keep else None
+        self._slots = table.slots(bitext, threads=threads) if keep else None
 
     def text(self) -> Text:
         """The arrays for the compiled loops, of the whole text."""
@@ -174,5 +176,5 @@ class IndexedBitext:
     def _text(self, rows: slice) -> Text:
         part = self.bitext[rows]
         s, t = part.source, part.target
-        slots = self.table.slots(part) if self._slots is None else self._slots
+        slots = self.table.slots(part, threads=self.threads) if self._slots is None else self._slots
         return Text(s.words, s.offsets, t.words, t.offsets, part.cells, slots, self.table_offsets[rows])

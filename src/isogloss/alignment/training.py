@@ -71,12 +71,8 @@ class Trainer:
         size = batch_pairs or max(len(bitext), 1)
         parts = [bitext[k : k + size] for k in range(0, len(bitext), size)]
         offsets = [None if self.layout is None else self.layout.offsets(part) for part in parts]
-        return Batches(
-            [
-                IndexedBitext(part, self.table, table_offsets=at, keep=keep)
-                for part, at in zip(parts, offsets, strict=True)
-            ]
-        )
+        indexed = partial(IndexedBitext, table=self.table, keep=keep, threads=self.settings.threads)
+        return Batches([indexed(part, table_offsets=at) for part, at in zip(parts, offsets, strict=True)])
 
     def run(
         self,

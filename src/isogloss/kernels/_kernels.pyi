@@ -78,6 +78,7 @@ def pair_table(
     target_offsets: _Offsets,
     source_words: int,
     target_words: int,
+    threads: int,
 ) -> tuple[_Offsets, _Indices]: ...
 def pack_queries(values: NDArray[np.uint8], packed: NDArray[np.uint8]) -> None: ...
 def pack_targets(values: NDArray[np.int8], packed: NDArray[np.int8]) -> None: ...
@@ -90,6 +91,7 @@ def pair_slots(
     rows: _Offsets,
     columns: _Indices,
     target_words: int,
+    threads: int,
     slots: _Indices,
 ) -> None: ...
 def spelling_similarity(

@@ -6,11 +6,12 @@
 // the previous word came from (the HMM; NULL remembers the position and does not jump).
 //
 // A team of threads takes blocks of sentences in two phases: posteriors in any order, then sums in the order
-// of the sentences, each cell by the one thread that owns its slot. So the sums do not depend on the team.
+// of the sentences, each cell by the one thread that owns its source word. So the sums do not depend on the team.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -26,7 +27,6 @@ namespace {
 using namespace isogloss;
 
 constexpr i64 kBlock = 128;  // sentences; what is found of them stays near the processor
-constexpr i64 kAhead = 32;   // cells whose sums are asked for ahead of their turn
 
 enum Kind { kUniform = 0, kTable = 1, kJumps = 2 };
 enum Agreement { kNone = 0, kProduct = 1, kMutual = 2 };
@@ -180,41 +180,97 @@ void add_side(const Task &task, i64 s, int direction, const Found &found) {
     }
 }
 
-void add_links(const Task &task, i64 s, const Found &found, int id, int threads, double *counts) {
-    const i32 *slot = task.slots + task.cells[s];
-    const float *f = found.links[0].data(), *b = found.links[1].data();
-    const i64 cells = static_cast<i64>(found.links[0].size()), all = task.cells[task.sentences] - task.cells[s];
-    for (i64 k = 0; k < cells; ++k) {
-        if (k + kAhead < all && slot[k + kAhead] >= 0) ISOGLOSS_PREFETCH(counts + 2 * i64{slot[k + kAhead]}, 1);
-        if (slot[k] < 0 || (threads > 1 && (slot[k] >> 3) % threads != id)) continue;
-        counts[2 * i64{slot[k]}] += f[k];
-        counts[2 * i64{slot[k]} + 1] += b[k];
+// Which thread adds the pairs of a source word: shares of the cells that are alike, heaviest words first.
+std::vector<i32> share_words(const Task &task, int threads) {
+    std::vector<i64> cells;
+    for (i64 s = 0; s < task.sentences; ++s)
+        for (i64 i = 0; i < task.n_source(s); ++i) {
+            const std::size_t word = task.source_of(s)[i];
+            if (word >= cells.size()) cells.resize(word + 1);
+            cells[word] += task.n_target(s);
+        }
+    std::vector<i32> order(cells.size()), owner(cells.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](i32 a, i32 b) { return cells[a] > cells[b]; });
+    std::vector<i64> load(threads);
+    for (const i32 word : order) {
+        owner[word] = static_cast<i32>(std::min_element(load.begin(), load.end()) - load.begin());
+        load[owner[word]] += cells[word];
     }
+    return owner;
 }
 
+// Adds the rows of one thread's source words, and asks for the row to come while it adds the one at hand.
+class LinkSums {
+  public:
+    LinkSums(const Task &task, const std::vector<i32> &owner, int id, double *counts)
+        : task_(task), owner_(owner), id_(id), counts_(counts) {}
+
+    void add(i64 s, const Found &found) {
+        const i64 I = task_.n_source(s), J = task_.n_target(s);
+        if (J == 0) return;
+        const i32 *word = task_.source_of(s), *slot = task_.slots + task_.cells[s];
+        for (i64 i = 0; i < I; ++i)
+            if (owner_[word[i]] == id_) turn({slot + i * J, &found.links[0][i * J], &found.links[1][i * J], J});
+    }
+
+    void finish() { turn({}); }
+
+  private:
+    struct Row {
+        const i32 *slot = nullptr;
+        const float *forward = nullptr, *backward = nullptr;
+        i64 width = 0;
+    };
+
+    void turn(Row coming) {
+        for (i64 j = 0; j < coming.width; ++j)
+            if (coming.slot[j] >= 0) ISOGLOSS_PREFETCH(counts_ + 2 * i64{coming.slot[j]}, 1);
+        for (i64 j = 0; j < row_.width; ++j) {
+            const i64 at = row_.slot[j];
+            if (at < 0) continue;
+            counts_[2 * at] += row_.forward[j];
+            counts_[2 * at + 1] += row_.backward[j];
+        }
+        row_ = coming;
+    }
+
+    const Task &task_;
+    const std::vector<i32> &owner_;
+    const int id_;
+    double *counts_;
+    Row row_;
+};
+
+// Block by block: what is found of its sentences, by whoever is free, then the sums, each by its owner and in the
+// order of the text, so that the number of threads changes nothing. A thread that is done with its sums goes on to
+// the next block, whose sentences have a room of their own.
 void expect(const Task &task, int threads, double *counts) {
     const i64 longest = task.longest();
-    std::vector<Found> found(kBlock);
-    std::atomic<i64> next{0};
+    const std::vector<i32> owner = share_words(task, threads);
+    std::vector<Found> rooms[2] = {std::vector<Found>(kBlock), std::vector<Found>(kBlock)};
+    std::atomic<i64> next[2] = {0, 0};
     isogloss::Barrier barrier(threads);
     isogloss::run_team(threads, [&](int id) {
         Lattice f, b;
         f.reserve(longest);
         b.reserve(longest);
-        for (i64 first = 0; first < task.sentences; first += kBlock) {
+        LinkSums sums(task, owner, id, counts);
+        for (i64 first = 0, room = 0; first < task.sentences; first += kBlock, room = 1 - room) {
+            std::vector<Found> &found = rooms[room];
             const i64 end = std::min(task.sentences, first + kBlock);
-            for (i64 s; (s = first + next.fetch_add(1)) < end;) {
+            for (i64 s; (s = first + next[room].fetch_add(1)) < end;) {
                 ask_for_lexicon(task, s + threads);
                 find(task, s, f, b, found[s - first]);
             }
             barrier.wait();
-            if (id == 0) next.store(0);
+            if (id == 0) next[room].store(0);
             for (i64 s = first; s < end; ++s) {
                 if (id == 0) add_side(task, s, 0, found[s - first]);
                 if (id == threads - 1) add_side(task, s, 1, found[s - first]);
-                add_links(task, s, found[s - first], id, threads, counts);
+                sums.add(s, found[s - first]);
             }
-            barrier.wait();
+            sums.finish();
         }
     });
 }
