@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from isogloss.alignment.jumps import first_jumps, jump_shape, log_prior, solve_jumps
 from isogloss.alignment.lexical import NULL_PSEUDO, LexicalPrior, null_lexicon, solve_lexicon, uniform_lexicon
@@ -45,6 +44,9 @@ TABLED = ("2", "diagonal")
 
 AGREEMENTS = {None: 0, "product": 1, "mutual": 2}
 """How the directions agree, and the compiled loop's number for it."""
+
+STRETCH = 1 << 16
+"""Numbers whose logarithms are taken at a time."""
 
 DIRECTIONS = ("forward", "backward")
 
@@ -240,20 +242,20 @@ def expected_log_joint(settings: Settings, found: ExpectedCounts, p: AlignmentPa
     """
     if settings.agreement is not None:
         return 0.0 if found.log_likelihood is None else found.log_likelihood
-    total = float(_xlogy(found["links"], p.lexicon).sum())
+    total = _sum_xlogy(found["links"], p.lexicon)
     for d, name in enumerate(DIRECTIONS):
         jumped, log_norm, drifted, log_length, _, null = found[f"scalars_{name}"]
-        total += float(_xlogy(found[f"null_{name}"], getattr(p, f"null_{name}")).sum())
+        total += _sum_xlogy(found[f"null_{name}"], getattr(p, f"null_{name}"))
         if settings.null is not None:
             total += _log(settings.null) * null + _log(1 - settings.null) * (found["words"][d] - null)
         if settings.model == "hmm":
             jumps = getattr(p, f"jumps_{name}").astype(np.float32)
-            total += float(_xlogy(found[f"jumps_{name}"], jumps).sum()) - log_norm - log_length
+            total += _sum_xlogy(found[f"jumps_{name}"], jumps) - log_norm - log_length
             total += _log(1 - settings.uniform) * jumped + _log(settings.uniform) * drifted
         elif settings.model == "1":
             total -= log_length
         else:
-            total += float(_xlogy(found[f"table_{name}"], getattr(p, f"table_{name}")).sum())
+            total += _sum_xlogy(found[f"table_{name}"], getattr(p, f"table_{name}"))
     return total
 
 
@@ -267,8 +269,13 @@ def _log_prior(settings: Settings, table: PairTable, p: AlignmentParameters) -> 
     return out
 
 
-def _xlogy(x: Array, y: NDArray[Any]) -> Array:
-    return np.asarray(xlogy(x, np.maximum(y, 1e-30).astype(np.float64)))
+def _sum_xlogy(x: Array, y: NDArray[Any]) -> float:
+    """The sum of x log y, where x is 0 for every y that is, in stretches that stay near the processor."""
+    x, y, total = x.ravel(), y.ravel(), 0.0
+    for k in range(0, len(x), STRETCH):
+        part = np.log(np.maximum(y[k : k + STRETCH], 1e-30), dtype=np.float64)
+        total += float(np.multiply(part, x[k : k + STRETCH], out=part).sum())
+    return total
 
 
 def _log(value: float) -> float:
