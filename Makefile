@@ -21,7 +21,7 @@ demo: $(PACKAGE)  ## see what isogloss does, in a minute or two
 	@$(BIN)/isogloss demo $(ARGS)
 
 test: $(PACKAGE) $(STAMPS)/test  ## the tests and every example in the docs, without the slow ones
-	@$(BIN)/python -m pytest $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(ARGS)
 
 test-slow: $(PACKAGE) $(STAMPS)/test $(STAMPS)/bench  ## the tests that take more than a few seconds
 	@$(BIN)/python -m pytest -m slow --timeout=1800 $(ARGS)

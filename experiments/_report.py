@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,13 +42,24 @@ class Table(NamedTuple):
         Console().print(table)
 
 
-def options_parser(doc: str | None) -> argparse.ArgumentParser:
-    """The options that all have: where the report goes, --quick and --seed."""
+def options_parser(doc: str | None, *, data: str = "") -> argparse.ArgumentParser:
+    """The options that all have: where the report goes, --quick and --seed; with ``data``, --data too."""
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", default="reports", type=Path, help="where the report goes")
     parser.add_argument("--quick", action="store_true", help="a small part of the published size")
     parser.add_argument("--seed", default=0, type=int)
+    if data:
+        parser.add_argument("--data", type=Path, help=f"folder with {data}; ISOGLOSS_DATA by default")
     return parser
+
+
+def data_folder(given: Path | None, needed: str) -> Path:
+    """The folder of the data, as given, of ISOGLOSS_DATA or beside the checkout; it must have ``needed``."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = given or Path(os.environ.get("ISOGLOSS_DATA", beside))
+    if not (folder / needed).is_dir():
+        raise SystemExit(f"there is no {needed} in {folder}; set ISOGLOSS_DATA or give --data")
+    return folder
 
 
 def own_folder(folder: Path, name: str) -> Path:

@@ -1,8 +1,7 @@
-"""What the experiments on dictionaries share: where the data are, their splits, and means with errors."""
+"""What the experiments on dictionaries share: their data, splits, and means with errors."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from isogloss.lexicon import BilingualDictionary, Evaluation, WordVectors, read_dictionary, read_vectors
 
 LANGUAGES = ("en", "de", "fr", "it", "es")
+VECTORS = "vectors/trained"
 NOT_THE_PAPERS = (
     "**These are not the paper's vectors.** The paper used fastText vectors of Wikipedia (300 dimensions, "
     "200,000 words); here are small ones (150 dimensions, 10,000 words), trained on a few million tokens. "
@@ -32,21 +32,9 @@ class Split(NamedTuple):
         return list(self.ask.values())
 
 
-def data_folder(given: Path | None) -> Path:
-    """The folder with ``vectors`` and ``lexicon``: as given, from ISOGLOSS_DATA, or beside the checkout."""
-    beside = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-    folder = given or Path(os.environ.get("ISOGLOSS_DATA", beside))
-    if not (folder / "vectors" / "trained").is_dir():
-        raise SystemExit(f"no word vectors in {folder}; set ISOGLOSS_DATA or give --data")
-    return folder
-
-
 def load_vectors(folder: Path, languages: Sequence[str], limit: int | None = None) -> dict[str, WordVectors]:
     """The vectors of some languages."""
-    return {
-        name: read_vectors(folder / "vectors" / "trained" / f"{name}.npz", name, limit=limit)
-        for name in languages
-    }
+    return {name: read_vectors(folder / VECTORS / f"{name}.npz", name, limit=limit) for name in languages}
 
 
 def load_dictionaries(folder: Path, languages: Sequence[str], split: str) -> list[BilingualDictionary]:

@@ -33,6 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments._report import (
     Table,
     claim,
+    data_folder,
     options_parser,
     own_folder,
     reading,
@@ -43,9 +44,9 @@ from experiments._report import (
 from experiments.dictionary_data import (
     LANGUAGES,
     NOT_THE_PAPERS,
+    VECTORS,
     Direction,
     Split,
-    data_folder,
     load_dictionaries,
     load_vectors,
     mean_difference,
@@ -171,10 +172,9 @@ def tables(results: Mapping[str, Results], chosen: Mapping[str, tuple[Settings, 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Run the experiment and write the report."""
-    parser = options_parser(__doc__)
-    parser.add_argument("--data", type=Path, help="folder with vectors and dictionaries")
+    parser = options_parser(__doc__, data="vectors and lexicon")
     options = parser.parse_args(arguments)
-    data, folder = data_folder(options.data), own_folder(options.folder, "dictionary_methods")
+    data, folder = data_folder(options.data, VECTORS), own_folder(options.folder, "dictionary_methods")
     languages = LANGUAGES[:3] if options.quick else LANGUAGES
     vectors = load_vectors(data, languages, 3_000 if options.quick else None)
     train = load_dictionaries(data, languages, "train")

@@ -28,6 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from experiments._report import (
     Table,
     claim,
+    data_folder,
     options_parser,
     own_folder,
     reading,
@@ -37,9 +38,9 @@ from experiments._report import (
 )
 from experiments.dictionary_data import (
     NOT_THE_PAPERS,
+    VECTORS,
     Direction,
     Split,
-    data_folder,
     load_dictionaries,
     load_vectors,
     mean_difference,
@@ -178,8 +179,7 @@ def verdicts(results: Mapping[str, Results], few: str, many: str) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Run the experiment and write the report."""
-    parser = options_parser(__doc__)
-    parser.add_argument("--data", type=Path, help="folder with vectors and dictionaries")
+    parser = options_parser(__doc__, data="vectors and lexicon")
     parser.add_argument("--few", type=int, default=None, help="steps, 1,000 in the paper")
     parser.add_argument("--many", type=int, default=None, help="steps, 20,000 in the paper")
     options = parser.parse_args(arguments)
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     )
     folder, data = (
         own_folder(options.folder, "dictionary_table1"),
-        load(data_folder(options.data), options.quick),
+        load(data_folder(options.data, VECTORS), options.quick),
     )
     dim = data.vectors["en"].dim
     joint = {

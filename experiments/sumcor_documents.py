@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import re
 from collections.abc import Sequence
 from itertools import groupby, islice, product
@@ -42,6 +41,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from experiments._report import (
     Table,
     claim,
+    data_folder,
     options_parser,
     own_folder,
     reading,
@@ -255,9 +255,7 @@ def claims(outcomes: Sequence[Outcome], name: str) -> list[str]:
 
 def arguments_of(given: Sequence[str] | None) -> argparse.Namespace:
     """The options, with the published sizes by default."""
-    parser = options_parser(__doc__)
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("ISOGLOSS_DATA", beside)))
+    parser = options_parser(__doc__, data="the corpus")
     parser.add_argument(
         "--corpus", default="parallel/lohelp", help="a folder of line-aligned LANGUAGE.txt.gz"
     )
@@ -279,7 +277,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the experiment and write the report."""
     options = arguments_of(arguments)
     folder = own_folder(options.folder, "sumcor_documents")
-    documents = read_documents(options.data / options.corpus, options.languages, options.lines)
+    corpus = data_folder(options.data, options.corpus) / options.corpus
+    documents = read_documents(corpus, options.languages, options.lines)
     outcomes = timed("table 8.4", lambda: run(documents, options))
     draw(outcomes, folder)
     header = (

@@ -547,7 +547,7 @@ def test_a_file_cut_anywhere_is_refused_whole(path):
 def test_expected_is_checked(path):
     io.save(fitted(1), path)
     assert type(io.load(path, expected=BaseEstimator)) is Toy
-    assert reason(path, expected=CountTable).startswith("holds a Toy; expected a CountTable")
+    assert reason(path, expected=CountTable).startswith("holds Toy; expected CountTable")
     with pytest.raises(TypeError, match="is not a class"):
         io.load(path, expected="Toy")
 

@@ -18,6 +18,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = "import pkgutil, isogloss; print(*(each.name for each in pkgutil.iter_modules(isogloss.__path__)))"
+HELP = """
+from typer.main import get_command
+from typer.testing import CliRunner
+from isogloss.cli.app import app
+names = list(get_command(app).commands)
+for name in names:
+    done = CliRunner().invoke(app, [name, "--help"])
+    assert done.exit_code == 0, (name, done.output, done.exception)
+print(len(names), "commands")
+"""
 FIT = """
 import numpy as np
 from isogloss import io
@@ -38,6 +48,10 @@ with Store("news.db") as store:
     Follower(store, StreamMaker()).catch_up()
     print(store.counts()["event"], "events")
 """
+
+
+TOLD = ("commands", "fit", "events")
+"""Steps whose last line is shown."""
 
 
 class StepError(Exception):
@@ -86,6 +100,7 @@ def check(wheel, folder):
     modules = step("list modules", python, "-c", MODULES, cwd=folder).split()
     step("import", python, "-c", "".join(f"import isogloss.{name}\n" for name in modules), cwd=folder)
     step("help", place / "bin" / "isogloss", "--help", cwd=folder)
+    step("commands", python, "-c", HELP, cwd=folder)
     step("init", place / "bin" / "isogloss", "init", "desk", cwd=folder)
     step("fit", python, "-c", FIT, cwd=folder)
     step("events", python, "-c", STORE, cwd=folder)
@@ -97,7 +112,7 @@ def step(name, *command, cwd):
     done = subprocess.run([*map(str, command)], cwd=cwd, env=env, capture_output=True, text=True)
     if done.returncode:
         raise StepError(f"{name} failed:\n{done.stdout}{done.stderr}")
-    last = done.stdout.strip().rpartition("\n")[2] if name in ("fit", "events") else "done"
+    last = done.stdout.strip().rpartition("\n")[2] if name in TOLD else "done"
     print(f"{name}: {last}", flush=True)
     return done.stdout
 

@@ -87,7 +87,19 @@ class ArticleError(IsoglossError):
 
 
 class FeedError(IsoglossError):
-    """A page or a feed was refused, could not be fetched or cannot be read; the message names it."""
+    """A page or a feed was refused, could not be fetched or cannot be read; the message names it.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    wait : float
+        Seconds for which the server asked not to be asked again; 0 if it did not.
+    """
+
+    def __init__(self, message: str, *, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class SettingsError(IsoglossError):

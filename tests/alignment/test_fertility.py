@@ -27,10 +27,10 @@ from isogloss.alignment.formats import read_gold
 from isogloss.alignment.pairs import IndexedBitext
 from isogloss.alignment.positions import PositionLayout
 from isogloss.alignment.score import score_links
-from isogloss.corpora.files import read_lines
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
 from isogloss.io import load, save
+from isogloss.io.files import read_lines
 from tests.oracles.fertility import SlowModel
 
 MODELS = ["3", "4", "5"]
@@ -498,3 +498,11 @@ def test_model_4_beats_the_hmm_on_hansards():
     simple = Aligner("1:5,hmm:5", agreement=None).fit(pairs).align(test, method="intersection")
     fertile = Aligner("1:5,hmm:5,3:3,4:3", agreement=None).fit(pairs).align(test, method="intersection")
     assert score_links(fertile, gold).aer < score_links(simple, gold).aer - 0.01
+
+
+@pytest.mark.parametrize("name", ["fertility_pseudo", "distortion_pseudo"])
+def test_pseudo_counts_may_be_few_or_none_and_not_fewer(name):
+    for value in (0, 0.5):
+        FertilityOptions(**{name: value}).check()
+    with pytest.raises(ValueError, match=f"{name}=-0.1; expected a number of pseudo-counts, 0 or more"):
+        FertilityOptions(**{name: -0.1}).check()

@@ -22,11 +22,11 @@ from isogloss.alignment.jumps import EVEN
 from isogloss.alignment.lexical import LexicalPrior
 from isogloss.alignment.priors import pseudo_fertilities, pseudo_jumps
 from isogloss.alignment.steps import Settings, alignment_model, start
-from isogloss.corpora.files import read_lines
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
 from isogloss.exceptions import CorpusError
 from isogloss.io import load, save
+from isogloss.io.files import read_lines
 from tests.alignment.data import indexed
 
 WORDS = 40

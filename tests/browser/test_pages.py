@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
 pytest.importorskip("fastapi")
 
+from isogloss.service.tokens import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
 from tests.browser import newsroom
 from tests.browser.visit import DESK, PHONE, Watch, chromium, serving
@@ -23,7 +24,9 @@ PAGES = (
     "/status",
     "/sign-in",
     "/event/nobody",
+    "/nowhere",
 )
+MISSING = PAGES[-2:]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +94,7 @@ PAPER = {"light": "rgb(251, 250, 247)", "dark": "rgb(20, 24, 28)"}
 
 def _look(visit, path):
     """A page, and the ways to look at it one after the other."""
-    page = visit(path, expected=("status of 404",) if path.endswith("nobody") else ())
+    page = visit(path, expected=("status of 404",) if path in MISSING else ())
     for scheme, size in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size(size)
@@ -192,10 +195,41 @@ def test_another_site_cannot_judge_for_the_reader(visit, store, home):
     assert _verdicts(store) == before
 
 
+def _announce(store, name):
+    line = store.position()
+    told = {"title": {"en": "Fresh"}, "languages": {"en": 1}}
+    store.apply(Update(line, line + 1, events=[EventRow(name, 1, 1, 1, ["en"], (), told)]))
+
+
 def test_new_events_announce_themselves(visit, store):
     page = visit("/")
     page.wait_for_timeout(300)
-    line = store.position()
-    told = {"title": {"en": "Fresh"}, "languages": {"en": 1}}
-    store.apply(Update(line, line + 1, events=[EventRow("fresh", 1, 1, 1, ["en"], (), told)]))
+    _announce(store, "fresh")
     page.get_by_text("1 event is new or changed").wait_for()
+
+
+def test_new_events_announce_themselves_to_those_who_signed_in(browser, tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        newsroom.fill(store)
+        token = make_token(store, ["read"])
+        with serving(store, public_read=False) as home:
+            context = browser.new_context()
+            page = context.new_page()
+            watch = Watch(page, home)
+            page.goto(f"{home}/")
+            assert "Sign in first" in page.locator("h1").inner_text()
+            page.locator("main").get_by_role("link", name="Sign in").click()
+            page.get_by_label("Token").fill(token)
+            page.get_by_role("button", name="Sign in").click()
+            assert page.evaluate("document.cookie") == ""
+            with page.expect_response("**/changes") as followed:
+                page.get_by_role("link", name="Now").click()
+            assert followed.value.status == 200
+            _announce(store, "fresh")
+            page.get_by_text("1 event is new or changed").wait_for()
+            revoke_token(store, token.split("_")[1])
+            _announce(store, "later")
+            page.wait_for_timeout(1500)
+            assert page.get_by_text("1 event is new or changed").is_visible()
+            context.close()
+    assert [each for each in watch.troubles if "status of 401" not in each] == []

@@ -19,9 +19,9 @@ DESK = {"width": 1200, "height": 850}
 
 
 @contextmanager
-def serving(store, models=None):
+def serving(store, models=None, **server):
     """The address of a service that runs in a thread until the block ends."""
-    server = ServerSettings(port=0, stop_seconds=2.0)
+    server = ServerSettings(port=0, stop_seconds=2.0, **server)
     settings = Settings(server=server, limits=LimitSettings(reads_per_second=10_000.0))
     place = listen(settings)
     running = Server(create_app(settings, store, models=models), settings)

@@ -345,6 +345,11 @@ def test_show_draws_in_the_terminal_and_to_files(text):
     align("show", "en", "fr", "-n", "2", "--links", "out", "--svg", "p.svg", "--html", "p.html")
     assert minidom.parse("p.svg").documentElement.tagName == "svg"
     assert "maison" in Path("p.html").read_text()
+    told = json.loads(align("show", "en", "fr", "-n", "2", "--gold", "gold", "--json").stdout)
+    assert told["source"] == ENGLISH[1].split()
+    assert told["target"] == FRENCH[1].split()
+    assert (told["links"], told["sure"]) == ([], [[0, 0], [1, 2]])
+    assert told["possible"] == [[0, 0], [1, 2], [2, 1]]
 
 
 @pytest.mark.slow

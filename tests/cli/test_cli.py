@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss import __version__, io
+from isogloss.cli import main, models
 from isogloss.cli.app import app
 from isogloss.mixture import GaussianMixture
 
@@ -74,6 +75,18 @@ def test_known_errors_are_one_sentence(tmp_path):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "bad.isogloss" in done.stderr.replace("\n", "")
+
+
+def test_ctrl_c_ends_with_a_word(monkeypatch, capsys):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(models, "describe", interrupted)
+    monkeypatch.setattr(sys, "argv", ["isogloss", "model", "info", "any"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err.strip() == "stopped"
 
 
 @pytest.mark.parametrize(

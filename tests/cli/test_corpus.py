@@ -3,6 +3,7 @@
 import bz2
 import json
 import os
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -66,6 +67,8 @@ def test_build_info_split():
     assert "rank" not in beside.stdout
     assert json.loads(call("info", "t", "--test", "u", "--json").stdout)["test_pair_sizes"][0] == [1, 1, 1]
 
+    assert call("split", "c", "--train", "t3", "--test", "u", "--share", 0.34).exit_code == 1
+    assert not Path("t3").exists()
     drawn = call("split", "c", "--train", "t2", "--test", "u2", "--share", 0.34)
     assert drawn.stdout.strip() == "t2: 2 rows, u2: 1 rows"
 

@@ -103,6 +103,17 @@ def test_neighbours_and_their_picture(folder, model, tmp_path):
     assert drawn.exit_code == 0, drawn.output
     assert (tmp_path / "around.svg").read_text().count("<svg") == 1
     assert os.listdir(tmp_path) == ["around.svg"]
+    told = call("plot", "en3", "-l", "en", "-m", model, *vectors, "-o", tmp_path / "around.svg", "--json")
+    assert json.loads(told.stdout) == {"output": str(tmp_path / "around.svg")}
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_vectors_are_read(tmp_path):
+    asked = ["build", "--src", "en=absent.vec", "--tgt", "it=absent.vec"]
+    for files in (["-o", tmp_path], ["-o", tmp_path / "out", "--save-model", tmp_path / "absent" / "model"]):
+        result = call(*asked, *files)
+        assert result.exit_code == 1
+        assert "cannot be written; give the path of a file" in str(result.exception)
+    assert os.listdir(tmp_path) == []
 
 
 def test_bad_lines_are_left_out_with_a_warning_and_refused_when_strict(folder, tmp_path):

@@ -2,14 +2,22 @@
 
 import io
 import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 from importlib.resources import files
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
 from isogloss.cli.events import event_table
+from isogloss.events import preparing
 from isogloss.events.samples import sample_news
+from isogloss.events.workers import Workers
 
 runner = CliRunner()
 SAMPLE = files("isogloss.events").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
@@ -59,6 +67,66 @@ def test_a_journal_tells_the_same_again(found, news):
     again = runner.invoke(app, ["events", "replay", str(news.parent / "journal"), "--json"])
     assert again.exit_code == 0, again.output
     assert json.loads(again.stdout)["events"] == json.loads(found.stdout)["events"]
+
+
+def test_processes_find_the_same(found, news, monkeypatch):
+    monkeypatch.setattr(preparing, "_BATCH", 8)
+    monkeypatch.setattr(preparing, "_WORTH", 16)
+    monkeypatch.setattr(Workers, "ready", property(lambda workers: workers.wait() is None))
+    for arguments in (["events", str(news)], ["events", "replay", str(news.parent / "journal")]):
+        again = runner.invoke(app, [*arguments, "--json", "--jobs", "2"])
+        assert again.exit_code == 0, again.output
+        assert json.loads(again.stdout)["events"] == json.loads(found.stdout)["events"]
+    assert not multiprocessing.active_children()
+
+
+INTERRUPTED = """
+import sys
+from isogloss.cli.app import main
+from isogloss.events import preparing
+from isogloss.events.workers import Workers
+
+def ready(workers):
+    workers.wait()
+    print("up", file=sys.stderr, flush=True)
+    return True
+
+if __name__ == "__main__":
+    preparing._BATCH, preparing._WORTH, Workers.ready = 8, 8, property(ready)
+    main()
+"""
+
+
+def interrupt(process):
+    """Press Ctrl-C, and once more if it was lost, as in a callback that Python may not let fail."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGINT)
+
+
+def test_who_is_interrupted_leaves_nothing_behind(tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    command = [sys.executable, script, "events", "-", "--jobs", "2", "--output", tmp_path / "out.jsonl"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as process:
+        process.stdin.write("\n".join(SAMPLE) + "\n")
+        process.stdin.flush()
+        assert process.stderr.readline() == "up\n"
+        others = psutil.Process(process.pid).children(recursive=True)
+        interrupt(process)
+        told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told[1]
+    assert told[0] == ""
+    assert len(others) >= 2
+    _, left = psutil.wait_procs(others, timeout=20)
+    assert not left
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_journal_in_use_is_not_written_to(found, news):

@@ -26,6 +26,24 @@ def test_every_command_runs_from_the_list(name):
     assert f"isogloss {name}" in result.output or f" {name} " in result.output
 
 
+def test_paragraphs_of_help_are_broken_where_the_terminal_ends():
+    shown = CliRunner().invoke(app, ["dictionary", "build", "--help"], env={"COLUMNS": "80"}).output
+    lines = [line.strip() for line in shown.splitlines()]
+    first = next(number for number, line in enumerate(lines) if line.startswith("A part of the seed"))
+    assert lines[first + 1] == "than by chance, nothing is written."
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_every_command_that_tells_something_tells_it_to_machines(name):
+    command = PLACES[name].load(name)
+    listed = {part: place.load(part) for part, place in getattr(command, "places", {}).items()}
+    parts = listed or getattr(command, "commands", {"": command})
+    silent = {"serve ", "work ", "similar fit", "similar map"}
+    for part, one in parts.items():
+        options = {option for parameter in one.params for option in parameter.opts}
+        assert "--json" in options or f"{name} {part}" in silent
+
+
 def test_a_name_that_is_nearly_a_command_is_suggested():
     result = CliRunner().invoke(app, ["alin"])
     assert result.exit_code == 2

@@ -121,7 +121,7 @@ def test_independence_is_explained():
 
 
 def test_networks_are_converted():
-    network("convert", "s.bif", "s.xml")
+    assert answer("convert", "s.bif", "s.xml") == {"output": "s.xml"}
     assert read_network("s.xml") == student()
 
 
@@ -186,6 +186,7 @@ def test_rows_are_drawn():
         ("compare", "rows.csv"),
         ("query", "s.bif", "--joint"),
         ("query", "s.bif", "--map", "--html", "out.html"),
+        ("sample", "s.bif", "--seed", "-1"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments):
@@ -204,13 +205,26 @@ def test_wrong_usage_ends_with_2(arguments):
         (("learn", "s.bif", "none.csv", "-o", "out.txt"), "out.txt: a network is kept"),
         (("compare", "rows.csv", "s.bif", "asia"), "rows.csv:1: the column 'D' is no variable"),
         (("convert", "s.bif", "out.txt"), "ends in .bif"),
+        (("show", "list.json"), "list.json: a list; expected a dict with 'variables' and 'cpds'"),
+        (("show", "deep.json"), "deep.json: is nested too deeply; expected a network"),
+        (("show", "other.xml"), "other.xml:1: is in the encoding 'shift_jis'; convert the file to UTF-8"),
+        (("learn", "s.bif", "none.csv", "-o", "absent/out.bif"), "absent/out.bif: cannot be written; give"),
+        (("tree", "none.csv", "-o", "absent/out.bif"), "absent/out.bif: cannot be written; give"),
+        (("compare", "names.csv", "s.bif"), "there are no rows; expected at least one"),
+        (("tree", "empty.csv", "-o", "out.bif"), "empty.csv: is empty or begins with an empty line"),
+        (("sample", "s.bif", "-n", 10**17), "this does not fit into memory (Unable to allocate"),
     ],
 )
 def test_failures_end_with_1_and_one_sentence(arguments, message, monkeypatch, capsys):
     Path("bad.csv").write_text("G\ng9\n")
     certain = {"variables": {"A": ["no", "yes"]}, "cpds": {"A": {"values": [0, 1]}}}
     Path("certain.json").write_text(json.dumps(certain))
-    monkeypatch.setattr(sys, "argv", ["isogloss", "network", *arguments])
+    Path("list.json").write_text("[1, 2]")
+    Path("deep.json").write_text("[" * 100_000)
+    Path("other.xml").write_text('<?xml version="1.0" encoding="shift_jis"?><BIF/>')
+    Path("names.csv").write_text("I,G\n")
+    Path("empty.csv").touch()
+    monkeypatch.setattr(sys, "argv", ["isogloss", "network", *map(str, arguments)])
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 1

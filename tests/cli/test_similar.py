@@ -19,7 +19,7 @@ runner = CliRunner()
 def place(tmp_path_factory):
     """A folder with two corpora and a fitted model."""
     folder = tmp_path_factory.mktemp("similar")
-    train, test = comparable_corpus(n=200, languages=("en", "de")).split(0.25, seed=0)
+    train, test = comparable_corpus(n=200, languages=("en", "de")).split(0.25, random_state=0)
     save_corpus(train, folder / "train")
     save_corpus(test, folder / "test")
     run("similar", "fit", folder / "train", "-o", folder / "model", "-d", 8)

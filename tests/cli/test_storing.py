@@ -112,6 +112,33 @@ def test_what_is_no_article_goes_to_the_quarantine(news):
         assert {row["reason"] for row in store.quarantined()} == set(result["left_out"])
 
 
+@pytest.mark.parametrize("articles", [0, 1])
+def test_every_record_that_is_refused_is_kept(tmp_path, monkeypatch, articles):
+    monkeypatch.setattr("isogloss.cli.storing.BATCH", 7)
+    most = []
+    real = Store.add
+
+    def add(store, items, **how):
+        most.append(len(how.get("refused", ())))
+        return real(store, items, **how)
+
+    monkeypatch.setattr(Store, "add", add)
+    lines = [json.dumps({"title": f"without a time, {number}"}) for number in range(50)]
+    lines[20:20] = [json.dumps(ARTICLES[0].as_record())] * articles
+    (tmp_path / "bad.jsonl").write_text("\n".join(lines))
+    result = runner.invoke(app, ["ingest", "bad.jsonl", "--store", "a.db", "--no-events"])
+    assert (result.exit_code == 0) == bool(articles)
+    said = f"{result.stderr}{result.exception}"
+    assert "50 records left out" in said
+    assert "bad.jsonl:1: " in said
+    assert max(most) <= 7
+    monkeypatch.undo()
+    with Store(tmp_path / "a.db") as store:
+        kept = store.quarantined(100)
+    assert [int(json.loads(row["record"]).split("time, ")[1][:-2]) for row in kept] == [*range(49, -1, -1)]
+    assert kept[-1]["said"].startswith("bad.jsonl:1: ")
+
+
 def test_ingest_leaves_events_to_the_worker_that_follows(news):
     with Store("a.db") as store, Lease(store) as mine:
         assert mine
@@ -180,10 +207,14 @@ def test_doctor_forgets_what_is_older_than_the_settings_say(tmp_path, news):
     run("ingest", news, "--store", "a.db")
     (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 0\n')
     assert told("doctor", "--forget")["forgotten"] == 0
-    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 1\n')
+    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 90\n')
+    assert told("doctor", "--forget")["forgotten"] == 0
+    later = {"id": "later", "lang": "en", "title": "A year later", "time": "2026-04-01T08:00:00Z"}
+    news.write_text(json.dumps(later))
+    run("ingest", news)
     assert told("doctor")["forgotten"] == 0
     gone = told("doctor", "--forget")
-    assert (gone["forgotten"], gone["counts"]["article"]) == (len(ARTICLES), 0)
+    assert (gone["forgotten"], gone["counts"]["article"]) == (len(ARTICLES), 1)
 
 
 def events_of(place):

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from isogloss.alignment import Bitext
 from isogloss.alignment import bitext as bitexts
 from isogloss.alignment.bitext import WordForms, WordList
-from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs, files
+from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
 from isogloss.exceptions import CorpusError
+from isogloss.io import files
 from isogloss.kernels import number_pairs, part_spans
 from tests.oracles import words as twin
 

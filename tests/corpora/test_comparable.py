@@ -200,6 +200,12 @@ def test_an_interrupted_build_with_other_options_is_not_gone_on_with(folder):
     }
 
 
+def test_a_build_that_failed_before_it_counted_anything_is_not_in_the_way(folder):
+    with pytest.raises(CorpusError, match="no document in 'en' is left"):
+        build_corpus({"en": []}, "c", Words(), min_words=3)
+    assert len(build_corpus(documents(), "c", Words(), min_words=1))
+
+
 def test_a_damaged_shard_is_named(folder):
     with pytest.raises(PowerError):
         build_corpus(documents(), "c", Power(4), min_words=1, shard_size=2)
@@ -305,12 +311,12 @@ def test_selections(corpus):
 
 def test_split_by_share_number_and_pairs(corpus):
     for test, size in [(0.4, 2), (3, 3)]:
-        train, held = corpus.split(test, seed=1)
+        train, held = corpus.split(test, random_state=1)
         assert len(held) == size
         assert sorted([*train.ids, *held.ids]) == sorted(IDS)
-        again = corpus.split(test, seed=1)[1]
+        again = corpus.split(test, random_state=1)[1]
         assert again.ids == held.ids
-    assert len({tuple(corpus.split(0.4, seed=seed)[1].ids) for seed in range(9)}) > 1
+    assert len({tuple(corpus.split(0.4, random_state=seed)[1].ids) for seed in range(9)}) > 1
     train, held = corpus.split(pairs=[("en", "sl")])
     assert held.ids == ["cat", "seven"]
     assert train.pair_sizes()[0, 2] == 0

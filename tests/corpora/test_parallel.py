@@ -10,9 +10,9 @@ import zipfile
 import pytest
 
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
-from isogloss.corpora.files import MAX_LINE_BYTES, opened, replacing
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import MAX_LINE_BYTES, opened, replacing
 
 PAIRS = [(["the", "house"], ["la", "maison"]), (["été"], ["summer", "time"])]
 

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.kernels import add_sparse, count_terms, dot_sparse, find_clusters, list_cluster, weigh_terms
+from isogloss.kernels import (
+    add_sparse,
+    count_article,
+    count_terms,
+    dot_sparse,
+    find_clusters,
+    list_cluster,
+    weigh_terms,
+)
 from tests.oracles import postings as twin
 
 SIZE = 64
@@ -85,3 +93,11 @@ def test_terms_beyond_the_table_are_refused(term: int) -> None:
     lists, following = np.zeros((SIZE, 3), dtype=np.int32), np.zeros(SIZE, np.uint8)
     with pytest.raises(ValueError, match="no list"):
         list_cluster(lists, following, np.array([term], dtype=np.int32), np.ones(1), 9, 5)
+
+
+@given(title=VECTORS, body=VECTORS)
+def test_an_article_counts_each_of_its_terms_once(title: twin.Sparse, body: twin.Sparse) -> None:
+    frequencies, ids = np.arange(SIZE, dtype=np.int32), np.empty(2 * SIZE, dtype=np.int32)
+    n = count_article(title[0], body[0], frequencies, ids)
+    assert ids[:n].tolist() == np.union1d(title[0], body[0]).tolist()
+    assert frequencies.tolist() == [i + int(i in ids[:n]) for i in range(SIZE)]

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.events.article import Article
-from isogloss.events.duplicates import Duplicates
+from isogloss.events.duplicates import _FACTORS, _STEPS, Duplicates, _letters, fingerprint
+from isogloss.kernels import min_hashes
+from tests.oracles import words as oracle
 
 START = datetime(2031, 3, 5, tzinfo=UTC)
 
@@ -51,19 +53,33 @@ def test_small_changes_are_found_and_other_texts_are_not(rng):
 
 def test_estimates_are_jaccard_indices(rng):
     """The share of equal places in signatures has the mean and the variance that MinHash promises."""
-    from isogloss.events.duplicates import _signature, _word_codes
-
     errors, variances = [], []
     for _ in range(200):
         one = text(rng)
         other = edited(rng, one, rng.random() * 0.3)
         sets = [set(zip(w, w[1:], w[2:], strict=False)) for w in (one, other)]
         true = len(sets[0] & sets[1]) / len(sets[0] | sets[1])
-        signatures = [_signature(_word_codes(" ".join(w))) for w in (one, other)]
+        signatures = [fingerprint(" ".join(w)) for w in (one, other)]
         errors.append((signatures[0] == signatures[1]).mean() - true)
         variances.append(true * (1 - true) / len(signatures[0]))
     assert abs(np.mean(errors)) < 4 * np.sqrt(np.mean(variances) / 200)
     assert 0.6 < np.var(errors) / np.mean(variances) < 1.6
+
+
+@given(st.text(st.characters(codec="utf-16") | st.sampled_from("ab cd 京都タワ é.,")))
+@settings(max_examples=300, deadline=None)
+def test_fingerprints_are_those_of_the_slow_twin(line):
+    letters = np.frombuffer(line.encode("utf-16-le"), np.uint16)
+    arrays = (letters, *_letters(), _STEPS, _FACTORS)
+    np.testing.assert_array_equal(min_hashes(*arrays), oracle.min_hashes(*arrays))
+
+
+def test_a_kernel_of_fingerprints_knows_all_letters_and_three_steps():
+    letters, (kinds, numbers) = np.zeros(3, np.uint16), _letters()
+    with pytest.raises(ValueError, match="not all letters"):
+        min_hashes(letters, kinds[:9], numbers, _STEPS, _FACTORS)
+    with pytest.raises(ValueError, match="three steps"):
+        min_hashes(letters, kinds, numbers, _STEPS[:2], _FACTORS)
 
 
 def test_old_texts_are_forgotten_by_time_and_by_number(rng):

@@ -108,3 +108,19 @@ def test_cross_validation_scores_pairs_that_were_not_trained_on() -> None:
     scores = cross_validate_links(linker, X, y, repeats=2, folds=4)
     assert 35 < scores.accuracy < 65
     assert scores.pairs == 120
+
+
+def test_a_given_weight_is_added_and_not_learned() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(80, 2)), np.arange(80) % 2
+    X[:, 1] = y
+    free = Linker(["a", "b"], log_features=(), given=(), C=1.0).fit(X, y)
+    held = Linker(["a", "b"], log_features=(), given=(("b", -3.0),), C=1.0).fit(X, y)
+    assert abs(free.weights_[1]) > 0.1
+    assert held.weights_[1] == 0
+    odds = held.decision_function([[0.3, 0.0], [0.3, 2.0], [np.nan, 0.0]])
+    assert odds[1] - odds[0] == pytest.approx(-6.0)
+    assert np.isfinite(odds).all()
+    shares = held.contributions({"a": 0.3, "b": 2.0})
+    assert shares["b"] == pytest.approx(-6.0)
+    assert sum(shares.values()) == pytest.approx(odds[1])

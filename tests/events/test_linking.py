@@ -16,7 +16,7 @@ from isogloss.events.candidates import Neighbours
 from isogloss.events.explain import explain_link
 from isogloss.events.features import FEATURES, pair_features
 from isogloss.events.linking import LinkState
-from isogloss.events.newswords import _rows, news_concepts, news_languages
+from isogloss.events.newswords import NEWS_WORDS, news_concepts
 from isogloss.events.profile import Profile
 from isogloss.events.signature import Signature, Signatures
 from isogloss.events.tracking import EventTracker
@@ -235,9 +235,10 @@ def test_an_explanation_adds_up_and_names_the_articles(state: LinkState) -> None
 
 
 def test_every_language_has_words_for_nearly_every_meaning() -> None:
-    for lang in news_languages():
-        column = _rows()[0].index(lang)
-        assert all(row[column] for row in _rows()), lang
+    rows = NEWS_WORDS.rows
+    for lang in NEWS_WORDS.languages:
+        column = rows[0].index(lang)
+        assert all(row[column] for row in rows), lang
     assert news_concepts("东京奥运会开幕", "zh").keys() >= {"olympics", "opening"}
     assert "olympics" in news_concepts("الأولمبية", "ar")
 

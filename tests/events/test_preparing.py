@@ -3,16 +3,26 @@
 import json
 import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
+import sys
+import time
 
+import numpy as np
+import psutil
 import pytest
 
 from isogloss.events import EventStream, preparing
 from isogloss.events.annotation import Annotator
+from isogloss.events.concepts import ConceptDictionary, Phrase, write_concepts
+from isogloss.events.prepared import Prepared, pack, unpack
 from isogloss.events.preparing import Preparer
 from isogloss.events.samples import sample_corpus, sample_news
 from isogloss.events.saving import save_stream
+from isogloss.events.workers import Workers
 from isogloss.similarity import LSISimilarity
+from isogloss.text.gazetteer import Gazetteer
 
 NEWS = sample_news().articles[:120]
 
@@ -24,9 +34,14 @@ def small(monkeypatch):
     monkeypatch.setattr(preparing, "_WORTH", 16)
 
 
+PLAIN = Annotator(gazetteer=None)
+"""Without places, which every process would have to read."""
+
+
 def followed(articles=NEWS, **options):
     """Steps, events and state of a stream, and whether it had processes."""
     with EventStream(**options) as stream:
+        stream.preparer.start()
         steps = stream.add(articles)
         stream.update()
         started = stream.preparer.started
@@ -38,14 +53,42 @@ def followed(articles=NEWS, **options):
 def test_processes_change_nothing(with_model):
     model = LSISimilarity(20).fit(sample_corpus()) if with_model else None
     alone, none = followed(model=model)
-    together, some = followed(model=model, n_jobs=2)
-    assert alone == together
-    assert (none, some) == (False, True)
+    for jobs in (2, 3) if with_model else (2,):
+        together, some = followed(model=model, n_jobs=jobs)
+        assert alone == together
+        assert (none, some) == (False, True)
     assert not multiprocessing.active_children()
 
 
+def test_until_processes_are_up_articles_are_prepared_here(monkeypatch):
+    monkeypatch.setattr(Workers, "ready", property(lambda workers: False))
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
+        assert preparer.started
+        assert preparer.count == len(NEWS)
+
+
+def test_articles_that_processes_prepared_are_not_prepared_here():
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        preparer.start()
+        assert sum(1 for _ in preparer.run(NEWS)) == len(NEWS)
+        assert preparer.count == 0
+
+
+def test_what_is_packed_comes_out_again():
+    points = [np.ones(3, np.float32), None, np.zeros(3, np.float32)]
+    for latents in (points, points[:1] * 3, [None] * 3):
+        some = [Prepared(one, Annotator(), point) for one, point in zip(NEWS, latents, strict=False)]
+        for one, other in zip(some, unpack(pickle.loads(pickle.dumps(pack(some)))), strict=True):
+            assert repr(one.draft) == repr(other.draft)
+            assert repr(one.terms) == repr(other.terms)
+            assert repr(one.latent) == repr(other.latent)
+            np.testing.assert_array_equal(one.fingerprint, other.fingerprint)
+    assert unpack(pack([])) == []
+
+
 def test_few_articles_start_no_process():
-    with EventStream(n_jobs=2) as stream:
+    with EventStream(annotator=PLAIN, n_jobs=2) as stream:
         stream.add(NEWS[:16])
         for start in range(16, 40, 8):
             stream.add(NEWS[start : start + 8])
@@ -58,7 +101,8 @@ def test_what_was_read_before_a_failure_is_taken():
         raise OSError("the disk is gone")
 
     for jobs in (None, 2):
-        with EventStream(n_jobs=jobs) as stream:
+        with EventStream(annotator=PLAIN, n_jobs=jobs) as stream:
+            stream.preparer.start()
             with pytest.raises(OSError, match="the disk is gone"):
                 stream.add(failing())
             assert stream.count + len(stream.original_of) == 48
@@ -75,26 +119,116 @@ class Picky(Annotator):
 
 def test_a_failure_is_that_of_its_article():
     for jobs in (None, 2):
-        with EventStream(annotator=Picky(), n_jobs=jobs) as stream:
+        with EventStream(annotator=Picky(gazetteer=None), n_jobs=jobs) as stream:
+            stream.preparer.start()
             with pytest.raises(ValueError, match="not this one"):
                 stream.add(NEWS)
             assert stream.count + len(stream.original_of) == 43
 
 
 def test_a_process_that_dies_costs_nothing_but_time():
-    with Preparer(Annotator(), n_jobs=2) as preparer:
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        preparer.start()
         given = []
         for article, prepared in preparer.run(NEWS):
             given.append((article.id, prepared.draft.id))
             if len(given) == 40:
-                os.kill(next(iter(preparer._pool._processes)), signal.SIGKILL)
+                os.kill(next(iter(preparer._workers._pool._processes)), signal.SIGKILL)
     assert given == [(article.id, article.id) for article in NEWS]
 
 
+class Deadly(Annotator):
+    """Ends the process it is in, unless that is this one."""
+
+    def annotate(self, article):
+        if multiprocessing.parent_process() is not None:
+            os._exit(3)
+        return super().annotate(article)
+
+
+def test_processes_that_always_die_are_given_up(caplog):
+    with Preparer(Deadly(gazetteer=None), n_jobs=2) as preparer:
+        preparer.start()
+        assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
+        for _ in range(preparing._TRIES):
+            if preparer.jobs > 1:
+                preparer.start()
+                list(preparer.run(NEWS[:24]))
+        assert preparer.jobs == 1
+    assert "prepared here from now on" in caplog.text
+
+
 def test_who_stops_early_leaves_nothing_behind():
-    with Preparer(Annotator(), n_jobs=2) as preparer:
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        preparer.start()
         articles = preparer.run(NEWS)
         for _ in range(30):
             next(articles)
         articles.close()
     assert not multiprocessing.active_children()
+
+
+def test_what_cannot_be_sent_is_refused():
+    annotator = Annotator()
+    annotator.concepts = lambda words: ()
+    with (
+        Preparer(annotator, n_jobs=2) as preparer,
+        pytest.raises(TypeError, match=r"cannot be handed to other processes .* use n_jobs=None"),
+    ):
+        preparer.start()
+
+
+def test_gazetteers_and_dictionaries_are_sent_by_name(tmp_path):
+    write_concepts(tmp_path / "concepts", {"en": [Phrase(("flood",), "en:Flood", 1.0)]}, ())
+    finder = pickle.loads(pickle.dumps(ConceptDictionary(tmp_path / "concepts")))
+    assert list(finder.find(["flood"], "en")) == [("en:Flood", False, 1.0)]
+    assert pickle.loads(pickle.dumps(Gazetteer(200_000))).min_population == 200_000
+    assert len(pickle.dumps(Gazetteer(200_000))) < 200
+
+
+KILLED = """
+import sys, time
+from isogloss.events.annotation import Annotator
+from isogloss.events.preparing import Preparer
+
+if __name__ == "__main__":
+    preparer = Preparer(Annotator(gazetteer=None), n_jobs=2)
+    preparer.start()
+    print("up", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout.readline() == "up\n"
+        others = psutil.Process(parent.pid).children(recursive=True)
+        parent.kill()
+    assert len(others) >= 2
+    until = time.monotonic() + 20
+    while any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in others):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+UNGUARDED = """
+from isogloss.events import preparing
+from isogloss.events.annotation import Annotator
+from isogloss.events.samples import sample_news
+
+preparing._BATCH, preparing._AHEAD = 8, 1
+with preparing.Preparer(Annotator(gazetteer=None), n_jobs=2) as preparer:
+    for _ in range(preparing._TRIES):
+        preparer.start()
+        print(sum(1 for _ in preparer.run(sample_news().articles[:40])))
+"""
+
+
+def test_a_script_without_a_guard_is_told_so_and_goes_on_alone(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(UNGUARDED)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "40\n" * preparing._TRIES
+    assert "under if __name__ == '__main__':" in done.stderr

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from isogloss.events.vectors import NOTHING, Vector, product, products
 from isogloss.kernels import dot_each
+from tests.events.test_cluster_kernels import SIZE, VECTORS
+from tests.oracles import postings as twin
 
 
 def test_many_are_those_one_by_one():
@@ -25,3 +29,11 @@ def test_many_are_those_one_by_one():
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="lengths differ"):
         dot_each(*NOTHING, [NOTHING], np.empty(2))
+
+
+@given(one=VECTORS, others=st.lists(VECTORS, max_size=6))
+def test_products_are_those_of_the_twin(one, others):
+    assert (
+        products(Vector(*one), [Vector(*other) for other in others])
+        == twin.dot_each(one, others, SIZE).tolist()
+    )

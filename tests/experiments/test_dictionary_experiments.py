@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import dictionary_data, dictionary_methods, dictionary_table1
+from experiments._report import data_folder
 from isogloss.lexicon import concept_table, evaluate_space
 from tests.lexicon.data import dictionary, languages
 
@@ -73,4 +74,4 @@ def test_reports_are_written(data, tmp_path, experiment):
 
 def test_a_folder_without_data_is_said(tmp_path):
     with pytest.raises(SystemExit, match="set ISOGLOSS_DATA"):
-        dictionary_data.data_folder(tmp_path)
+        data_folder(tmp_path, dictionary_data.VECTORS)

@@ -11,6 +11,8 @@ from isogloss.feeds import FeedReader, FeedState, Page, Watcher, parse_feed, par
 from isogloss.feeds.scan import scan_xml
 from isogloss.feeds.worker import Worker
 
+from .conftest import http
+
 RSS = """<?xml version="1.0" encoding="{encoding}"?>
 <rss version="2.0"><channel><title>Вести</title><language>ru</language>
 <item><guid isPermaLink="false">1</guid><title>Дождь &amp; снег</title><link>/1</link>
@@ -70,6 +72,61 @@ def test_hostile_xml_is_refused_at_once(body):
         with pytest.raises(FeedError, match=r"entity|deeper"):
             read(body)
     assert time.monotonic() - began < 4
+
+
+HIDING = '<!DOCTYPE rss [<!ENTITY a "aa">]><rss version="2.0"><channel><title>&a;</title></channel></rss>'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<?xml version='1.0' encoding='utf-7'?>" + HIDING.replace("<", "+ADw-").encode(),
+        b"<?xml version='1.0' encoding='UTF7'?>" + HIDING.replace("<", "+ADw-").encode(),
+        b"<?xml version='1.0' encoding='unicode_escape'?>" + HIDING.replace("<", r"\x3c").encode(),
+        f"<?xml version='1.0' encoding='cp037'?>{HIDING}".encode("cp037"),
+        b"<?xml version='1.0' encoding='cp037'?>" + HIDING.encode("cp037"),
+        b"<?xml version='1.0' encoding='punycode'?>" + HIDING.encode(),
+        f"<?xml version='1.0' encoding='utf-16'?>{HIDING}".encode("utf-16-le"),
+        f"<?xml version='1.0' encoding='utf-32'?>{HIDING}".encode("utf-32"),
+        b"<?xml version='1.0' encoding='nonsense-9'?>" + HIDING.encode(),
+        b"\xef\xbb\xbf" + HIDING.encode(),
+    ],
+)
+def test_no_encoding_hides_an_entity(body):
+    for read in (parse_feed, parse_sitemap):
+        with pytest.raises(FeedError, match=r"declares an entity|encoding is"):
+            read(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        RSS.format(encoding="utf-8").encode("windows-1251"),
+        RSS.format(encoding="windows-1251").encode(),
+        RSS.format(encoding="us-ascii").encode(),
+        RSS.format(encoding="nonsense-9").encode(),
+        RSS.format(encoding="utf-16").encode(),
+        RSS.format(encoding="utf-8").encode("utf-16"),
+        RSS.format(encoding="utf-8").encode()[:-60] + b"\xff\xfe\xc0\x80",
+        RSS.format(encoding="base64").encode(),
+        RSS.format(encoding="idna").encode(),
+    ],
+)
+def test_a_wrong_encoding_is_read_or_refused(body):
+    try:
+        records = parse_feed(body, "https://vesti.example/rss")
+    except FeedError:
+        return
+    for record in records:
+        assert all(isinstance(value, str) for value in record.values())
+        assert "".join(record.values()).encode()
+
+
+def test_an_outer_definition_is_not_fetched(serve):
+    server = serve(http(b'<!ENTITY a "secret">'))
+    start = f'<!DOCTYPE rss SYSTEM "{server.url}/x.dtd">'
+    parse_feed(f'{start}<rss version="2.0"><channel><title>T</title></channel></rss>'.encode())
+    assert server.asked == []
 
 
 def test_depth_is_of_open_elements():

@@ -143,6 +143,7 @@ def test_a_weight_is_a_repetition(binary):
 
 def test_samples_follow_the_model(binary):
     mixture = BernoulliMixture(2, random_state=0).fit(binary[0])
+    assert [len(drawn) for drawn in mixture.sample()] == [1, 1]
     rows, labels = mixture.sample(4000)
     np.testing.assert_allclose(rows[labels == 1].mean(axis=0), mixture.probabilities_[1], atol=0.05)
     np.testing.assert_allclose(rows.mean(axis=0), binary[0].mean(axis=0), atol=0.05)

@@ -400,6 +400,12 @@ def test_codes_and_counts_of_other_graphs_are_not_scored():
         bic(tree, FamilyCounts(network).update(rows))
 
 
+def test_no_rows_have_no_score():
+    for score in (bic, bdeu):
+        with pytest.raises(ValueError, match="there are no rows"):
+            score(student(), sample(student(), 0))
+
+
 def test_a_planted_tree_is_found_from_any_root(rng):
     variables = [Variable(f"x{k}", ["a", "b", "c"]) for k in range(7)]
     parents = {k: int(rng.integers(k)) for k in range(1, 7)}

@@ -57,6 +57,15 @@ def test_no_other_node_is_inside_a_plate(drawing):
             assert beside or not min(layers) <= layer <= max(layers)
 
 
+@pytest.mark.parametrize(
+    "plates", [[], [Plate("both", ["a", "b"]), Plate("inner", ["b"])], [Plate("a", ["a"]), Plate("b", ["b"])]]
+)
+def test_plates_around_each_other_or_in_other_layers_do_not_push_nodes_aside(plates):
+    chain = Structure([Variable(name, ["0", "1"]) for name in "ab"], {"b": ["a"]})
+    nodes = places_of(chain, {"a": 1, "b": 1}, plates).nodes
+    assert nodes["a"][0] == nodes["b"][0]
+
+
 def test_a_tree_is_drawn_without_crossings():
     names = [f"n{k}" for k in range(15)]
     parents = {f"n{k}": [f"n{(k - 1) // 2}"] for k in range(1, 15)}

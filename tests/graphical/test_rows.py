@@ -120,7 +120,7 @@ def test_a_state_may_be_called_as_missing_cells_are(tmp_path):
         (b"a,b\n1,2\n1\n", "rows:3: 1 cells; expected 2"),
         (b"a,a\n1,2\n", "rows:1: the columns a, a"),
         (b"a,\n1,2\n", "rows:1: the columns a, ; expected a different name"),
-        (b"", "rows:1: the columns"),
+        (b"", "rows: is empty or begins with an empty line"),
         (b"a,b\n1,\n", "the column b has no states"),
         (b"a\n\xff\n", "is not separated text in UTF-8"),
     ],

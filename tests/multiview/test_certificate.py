@@ -109,6 +109,22 @@ def test_a_false_eigenvalue_gives_no_false_certificate(rng, monkeypatch):
     assert not deceived.globally_optimal
 
 
+def test_an_eigensolver_that_does_not_converge_gets_more_vectors(rng, monkeypatch):
+    asked, eigsh = [], dual.eigsh
+
+    def stubborn(operator, **options):
+        asked.append(options["ncv"])
+        if len(asked) < 2:
+            raise dual.ArpackNoConvergence("no convergence", np.empty(0), np.empty((0, 0)))
+        return eigsh(operator, **options)
+
+    monkeypatch.setattr(dual, "eigsh", stubborn)
+    values = np.arange(300.0)
+    largest, _ = dual._lanczos(lambda u: values[:, None] * u, 300, rng, tol=1e-6)
+    assert largest == pytest.approx(299)
+    assert asked[1] > asked[0]
+
+
 def test_an_eigenpair_that_is_not_the_smallest_proves_nothing():
     """The second optimum of a tie is an exact eigenvector of its own S, which is not semi-definite."""
     A, sizes, best, second = tied(0.1, m=60)

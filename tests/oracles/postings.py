@@ -59,6 +59,11 @@ def weigh_terms(
     return both / (np.linalg.norm(both) or 1.0)
 
 
+def dot_each(one: Sparse, others: list[Sparse], size: int) -> np.ndarray:
+    """The inner products of a vector and each of several."""
+    return np.array([dense(one, size) @ dense(other, size) for other in others])
+
+
 class Lists:
     """The latest clusters of each term, as lists of numbers."""
 

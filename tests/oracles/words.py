@@ -1,8 +1,11 @@
-"""Slow twins of how plain parallel text is read: a line, a pair and a word at a time."""
+"""Slow twins of how text is read: a line, a pair and a word at a time; and of fingerprints of texts."""
 
 from __future__ import annotations
 
 import itertools
+import re
+
+import numpy as np
 
 
 class BadFileError(Exception):
@@ -81,3 +84,77 @@ def sentences(raw, most, strict):
     except BadFileError as error:
         refused = str(error)
     return pairs, problems, refused
+
+
+def find_words(text, is_letter):
+    """The stretches of letters of a text."""
+    known = "".join(re.escape(c) for c in set(text) if ord(c) < len(is_letter) and is_letter[ord(c)])
+    return re.findall(f"[{known}]+", text) if known else []
+
+
+def word_codes(letters, kinds, numbers, step):
+    """A number for each word: the sum over its letters, each mixed with the one before it in the word."""
+    kind, number = kinds[letters], numbers[letters]
+    before = np.zeros_like(kind)
+    before[1:] = kind[:-1]
+    starts = np.flatnonzero((kind == 2) | ((kind == 1) & (before != 1)))
+    number[1:] += number[:-1] * step * (before[1:] == 1)
+    number[kind == 0] = 0
+    number ^= number >> np.uint64(29)
+    return np.add.reduceat(number, starts) if len(starts) else starts.astype(np.uint64)
+
+
+def min_hashes(letters, kinds, numbers, steps, factors):
+    """The upper half of the least number that each factor gives a sequence of three words."""
+    words = word_codes(letters, kinds, numbers, steps[2])
+    if not len(words):
+        return np.empty(0, np.uint32)
+    sequences = words if len(words) < 3 else words[:-2] * steps[0] + words[1:-1] * steps[1] + words[2:]
+    sequences ^= sequences >> np.uint64(31)
+    return ((factors[:, None] * sequences).min(axis=1) >> np.uint64(32)).astype(np.uint32)
+
+
+def letter_kinds(text, kinds):
+    """The bits of the kinds of all letters of a text."""
+    return int(np.bitwise_or.reduce([0, *(kinds[ord(c)] for c in text if ord(c) < len(kinds))]))
+
+
+def cut_parts(text, kinds):
+    """What stands between blanks, the same without marks, the words in small letters, and traits of each."""
+    marks = "".join(map(chr, np.flatnonzero(kinds & 1)))
+    parts, bare = text.split(), [part.strip(marks) for part in text.split()]
+    traits = bytes(
+        word[:1].isupper()
+        + 2 * word[:1].isdecimal()
+        + 4 * part.startswith(word)
+        + 8 * part.endswith(word or " ")
+        + 16 * (not word or (ord(part[-1]) < len(kinds) and bool(kinds[ord(part[-1])] & 2)))
+        + 32 * word.islower()
+        for part, word in zip(parts, bare, strict=True)
+    )
+    return parts, bare, set(filter(str.islower, bare)), traits
+
+
+SOUNDS = (
+    (r"[^a-z]+", ""),
+    (r"shch|sch|sh|tz|ts|z", "s"),
+    (r"dzh|zh|j", "g"),
+    (r"tch|ch", "k"),
+    (r"ph", "f"),
+    (r"qu", "kv"),
+    (r"x", "ks"),
+    (r"c(?=[eiy])", "s"),
+    (r"[cq]", "k"),
+    (r"w", "v"),
+    (r"h", ""),
+    (r"(.)\1+", r"\1"),
+    (r"[aeiouy]+", "a"),
+)
+"""What is replaced in a name, one after the other."""
+
+
+def sound_key(word, letters):
+    """What spellings of a name in Latin letters have in common."""
+    for pattern, sound in SOUNDS:
+        word = re.sub(pattern, sound, word)
+    return word[:letters].rstrip("a")

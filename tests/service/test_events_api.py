@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from isogloss.service.app import create_app
+from isogloss.service.neighbours import Neighbours
 from isogloss.similarity import shared_topics
 from isogloss.store import EventRow, Update, micros
 from tests.service import data
@@ -90,7 +91,9 @@ def test_search_sees_an_event_that_changed(client, filled):
 def test_search_goes_with_filters_and_sorts(client):
     assert ids(client.get("events", params={"q": "Ottilie", "lang": "fr"})) == []
     assert ids(client.get("events", params={"q": "Ottilie", "sort": "last"})) == ["e1"]
-    assert client.get("events", params={"sort": "relevance"}).status_code == 422
+    assert ids(client.get("events", params={"sort": "relevance"})) == ids(client.get("events"))
+    assert client.get("events", params={"q": "Ottilie", "cursor": "x"}).status_code == 400
+    assert client.get("events", params={"since": 0.5}).status_code == 422
 
 
 def test_an_event_comes_with_all_that_belongs_to_it(client):
@@ -123,7 +126,8 @@ def test_a_verdict_is_kept(client, filled):
     with filled.database.read() as session:
         assert session.run("SELECT a, b, same, note FROM verdict") == [(1, 2, 0, "two storms ")]
     assert client.post("links/1/9/verdict", json={"same": True}).status_code == 404
-    assert client.post("links/1/1/verdict", json={"same": True}).status_code == 422
+    assert client.post("links/1/1/verdict", json={"same": True}).status_code == 404
+    assert client.post("links/1/2/verdict", json={"same": 0}).status_code == 422
 
 
 def test_two_texts_are_compared_by_meaning_and_by_names(client):
@@ -288,3 +292,15 @@ def test_a_worker_is_started_watched_and_stopped(filled):
         worker.alive = False
         assert "worker" in client.get("/api/v1/ready").json()["details"]["troubles"][0]
     assert worker.calls == ("start", "stop")
+
+
+def test_only_the_newest_articles_are_held(filled, monkeypatch):
+    neighbours = Neighbours(filled, data.models().similarity, most=3)
+    monkeypatch.setattr(neighbours._stop, "wait", lambda _: neighbours._stop.set())
+    neighbours.run()
+    assert len(neighbours) == 3
+    assert 1 not in {near.seq for near in neighbours.nearest(point_of("en2w1"), 9)}
+
+
+def point_of(text):
+    return data.models().similarity.project([text], "en")[0]

@@ -4,7 +4,7 @@ import pytest
 
 from isogloss.exceptions import StoreError
 from isogloss.service.rates import Rates
-from isogloss.service.tokens import list_tokens, make_token, revoke_token, who_has
+from isogloss.service.tokens import KnownTokens, list_tokens, make_token, revoke_token, who_has
 from isogloss.store import Store
 
 NOW = datetime(2025, 3, 5, tzinfo=UTC)
@@ -87,3 +87,46 @@ def test_time_to_wait_is_enough():
         assert rates.wait("a") == 0.0
     now += rates.wait("a")
     assert rates.wait("a") == 0.0
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_what_others_do_to_tokens_holds_soon_and_what_is_done_here_at_once(store, tmp_path):
+    clock = Clock()
+    known = KnownTokens(store, seconds=1.0, clock=clock)
+    assert known.none()
+    with Store(tmp_path / "news.db") as elsewhere:
+        token = make_token(elsewhere, ["read"], now=NOW)
+        assert known.none()
+        clock.now = 1.0
+        assert not known.none()
+        assert known.who_has(token, NOW).may("read")
+        assert known.ready(token)
+        revoke_token(elsewhere, token.split("_")[1])
+        assert known.who_has(token, NOW) is not None
+        clock.now = 2.0
+        assert not known.ready(token)
+        assert known.who_has(token, NOW) is None
+    here = make_token(store, ["read"], now=NOW)
+    assert known.who_has(here, NOW) is not None
+    revoke_token(store, here.split("_")[1])
+    assert known.who_has(here, NOW) is None
+
+
+def test_a_token_that_is_remembered_still_ends_in_time_and_needs_its_secret(store):
+    known = KnownTokens(store, clock=Clock())
+    token = make_token(store, ["read"], days=1, now=NOW)
+    assert known.who_has(token, NOW) is not None
+    assert known.who_has(token[:-1], NOW) is None
+    assert known.who_has(token, NOW + timedelta(days=1)) is None
+
+
+def test_tokens_that_nobody_made_do_not_fill_the_memory(store):
+    known = KnownTokens(store, most=3, clock=Clock())
+    assert [known.who_has(f"isg_{n}_x", NOW) for n in range(9)] == [None] * 9
+    assert [known.ready(f"isg_{n}_x") for n in (0, 5, 6, 8)] == [False, False, True, True]

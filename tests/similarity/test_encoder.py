@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from isogloss import io
 from isogloss.similarity import HubSimilarity, compare, encoder
@@ -16,6 +17,7 @@ from isogloss.similarity.encoder import (
     rerank,
 )
 from isogloss.similarity.encoder_view import EncodedHub, encoder_rows
+from isogloss.similarity.extra_views import ExtraView
 from tests.similarity.data import as_corpus, comparable_texts
 from tests.similarity.toy_encoder import ToyEncoder
 
@@ -132,6 +134,47 @@ def test_the_words_are_a_model_of_their_own_that_can_be_saved(few, tmp_path):
     np.testing.assert_allclose(
         model.project_corpus(test_corpus, "en"), model.project(test["en"], "en"), atol=1e-5
     )
+
+
+def test_vectors_of_any_kind_are_views_beside_words(few):
+    texts, test, plain = few
+    toy, corpus = ToyEncoder(), as_corpus(texts)
+    rows = np.zeros((20, toy.dimension + 1), dtype=np.float32)
+    rows[:, :-1] = encode_documents(toy, texts["en"], "en")
+    present = np.arange(20) % 5 > 0
+    rows[~present] = np.nan
+    model = clone(plain)
+    found = model.fit_with(corpus, {"pictures": ExtraView(rows, present)})
+    assert list(found) == ["pictures"]
+    assert model.languages == LANGUAGES
+    assert model.hub_ == "en"
+    assert list(model.shared_) == list(LANGUAGES)
+    asked = np.pad(encode_documents(toy, test["en"], "en"), ((0, 0), (0, 1)))
+    projected = {"pictures": found["pictures"].project(asked), "sl": model.project(test["sl"], "sl")}
+    assert amrr(projected)["pictures", "sl"].mrr > 0.2
+    assert not found["pictures"].project(np.zeros((1, 25), np.float32)).any()
+
+
+def test_a_view_with_most_rows_is_no_hub(few):
+    texts, _, plain = few
+    holes = {
+        lang: [t if i % 7 > n else None for i, t in enumerate(texts[lang])] for n, lang in enumerate(texts)
+    }
+    model = clone(plain).set_params(n_components=4)
+    rows = encode_documents(ToyEncoder(), texts["en"], "en")
+    model.fit_with(as_corpus(holes), {"pictures": ExtraView(rows, np.ones(20, dtype=bool))})
+    assert model.hub_ == "en"
+
+
+def test_views_that_do_not_belong_to_the_corpus_are_refused(few):
+    texts, _, plain = few
+    rows, corpus = np.ones((20, 3), np.float32), as_corpus(texts)
+    with pytest.raises(ValueError, match="a view is called 'sl'"):
+        clone(plain).fit_with(corpus, {"sl": ExtraView(rows, np.ones(20, dtype=bool))})
+    with pytest.raises(ValueError, match="has 19 rows and tells of 20"):
+        clone(plain).fit_with(corpus, {"x": ExtraView(rows[1:], np.ones(20, dtype=bool))})
+    with pytest.raises(ValueError, match="no row has a text"):
+        EncodedHub(plain, ToyEncoder()).fit(corpus, texts={"en": [None] * 20})
 
 
 def test_a_language_that_only_the_encoder_has_is_projected(few):

@@ -1,5 +1,7 @@
 """The graph index against the exact one: the same calls, nearly the same answers."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ pytest.importorskip("faiss", reason="needs the extra isogloss[ann]")
 
 from isogloss import io
 from isogloss.similarity import Index, index_graph
+from isogloss.similarity.graph_links import load_faiss
 from isogloss.similarity.index_graph import GraphIndex
 from tests.oracles.topk import unit
 from tests.similarity.test_index import Coming
@@ -100,12 +103,63 @@ def test_half_precision_finds_nearly_the_same(pair, vectors):
     assert recall(half.search(vectors[:200], k=10), exact) > 0.95
 
 
-def test_a_graph_is_saved_as_its_documents(pair, vectors, tmp_path):
-    io.save(pair[1], tmp_path / "index")
-    again = io.load(tmp_path / "index")
-    assert repr(again) == repr(pair[1]) == f"GraphIndex({N} vectors of {DIMS} dimensions as float32)"
-    found, before = (index.search(vectors[:100], k=10) for index in (again, pair[0]))
-    assert recall(found, before) > 0.97
+@pytest.mark.parametrize("storage", ["float32", "float16"])
+def test_a_graph_is_saved_with_its_links(vectors, tmp_path, storage, monkeypatch):
+    graph = GraphIndex(DIMS, storage=storage, width=40).add(np.arange(4500), vectors[:4500], np.arange(4500))
+    graph.expire(before=200)
+    graph.add([7], vectors[7:8])
+    io.save(graph, tmp_path / "index")
+    with monkeypatch.context() as patch:
+        patch.setattr(GraphIndex, "_append", None)
+        again = io.load(tmp_path / "index")
+    assert repr(again) == repr(graph) == f"GraphIndex(4301 vectors of {DIMS} dimensions as {storage})"
+    assert again.width == 40
+    assert again.ids.tolist() == graph.ids.tolist()
+    for more in ([], np.arange(4500, N)):
+        found = [index.add(more, vectors[more].reshape(-1, DIMS)) for index in (graph, again)]
+        before, after = (index.search(vectors[:200], k=10, exclude=[9]) for index in found)
+        np.testing.assert_array_equal(before.indices, after.indices)
+        np.testing.assert_array_equal(before.scores, after.scores)
+    assert 7 in again
+    assert 8 not in again
+
+
+def test_an_empty_graph_is_saved_and_grows(tmp_path):
+    io.save(GraphIndex(2), tmp_path / "index")
+    assert io.load(tmp_path / "index").add([3], [[1, 0]]).search([[1, 0]], k=1).indices.tolist() == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("neighbours", lambda a: np.where(np.arange(len(a)) == 5, N, a), "beyond the 6000"),
+        ("neighbours", lambda a: np.where(np.arange(len(a)) == 5, -2, a), "beyond the 6000"),
+        ("neighbours", lambda a: a[:-1], "links, expected"),
+        ("levels", lambda a: np.where(np.arange(N) == 5, 0, a), "nodes on 0 to"),
+        ("levels", lambda a: np.where(np.arange(N) == 5, 99, a), "to 99 levels"),
+        ("levels", lambda a: a[:-1], "links, expected"),
+        ("entry", lambda a: a * 0 + N, "cannot begin at node 6000"),
+        ("vectors", lambda a: np.full_like(a, np.nan), "contains NaN"),
+        ("vectors", lambda a: a[:, 1:], "23 dimensions"),
+        ("vectors", lambda a: a[1:], "6000 nodes and 5999 vectors"),
+    ],
+)
+def test_damaged_links_are_refused(pair, name, change, said):
+    arrays = pair[1].arrays()
+    with pytest.raises(ValueError, match=said):
+        GraphIndex.from_arrays(arrays | {name: change(arrays[name])})
+
+
+def test_links_to_nodes_below_their_level_are_refused(pair):
+    arrays = pair[1].arrays()
+    high = int(np.flatnonzero(arrays["levels"] > 1)[0])
+    low = int(np.flatnonzero(arrays["levels"] == 1)[0])
+    room = load_faiss().vector_to_array(pair[1]._graph.hnsw.cum_nneighbor_per_level)
+    place = int(room[arrays["levels"][:high]].sum()) + int(room[1])
+    neighbours = arrays["neighbours"].copy()
+    neighbours[place] = low
+    with pytest.raises(ValueError, match="links of level 1 to nodes below it"):
+        GraphIndex.from_arrays(arrays | {"neighbours": neighbours})
 
 
 def test_bad_input_is_refused_as_by_the_exact_index(monkeypatch):
@@ -122,6 +176,6 @@ def test_bad_input_is_refused_as_by_the_exact_index(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(index_graph.importlib, "import_module", missing)
+    monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ModuleNotFoundError, match=r"isogloss\[ann\]"):
         GraphIndex(2)

@@ -34,7 +34,7 @@ MODELS = [
 
 
 def split(corpus):
-    return corpus.split(60, seed=1)
+    return corpus.split(60, random_state=1)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)

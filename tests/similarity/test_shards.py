@@ -132,6 +132,15 @@ def test_frequencies_are_counted_in_pieces(corpus, monkeypatch):
     assert pieces.weighting.mean_length_ == pytest.approx(whole.weighting.mean_length_)
 
 
+def test_blocks_with_words_that_a_space_lacks(corpus):
+    counts, words = corpus.matrix("de"), corpus.vocabulary("de")
+    space = LanguageSpace.learn(corpus, "de", min_df=12, drop_top=4)
+    kept = [words.index(word) for word in space.vocabulary.words]
+    assert 0 < len(kept) < len(words) - 4
+    expected = space.weighting.transform(counts[:, kept])
+    np.testing.assert_allclose(space.of_corpus(corpus).toarray(), expected.toarray(), rtol=1e-6)
+
+
 def test_a_model_fitted_in_blocks_is_saved_and_grows(corpus, tmp_path):
     model = HubSimilarity(8, hub="en", batch_rows=64, engine=LocalEngine(), random_state=0)
     model.fit(corpus.select(languages=["en", "de"]))
@@ -152,6 +161,8 @@ def test_a_plan_grows_with_the_fit_and_reads_like_a_sentence(corpus, spaces):
     assert large.bytes > 10 * small.bytes
     assert large.sparse_operations > small.sparse_operations
     assert large.dense_operations > small.dense_operations
+    assert large.basis_operations > small.basis_operations
+    assert large.seconds > small.seconds > 0
     assert "a fit takes about" in str(large)
     told = predict_fit(held(corpus, spaces), "en", 10, 500)
     assert HubSimilarity(10, hub="en").plan_fit(corpus).bytes == told.bytes

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 import isogloss.text.segment
 import isogloss.text.tokens
 from isogloss.io import load, save
+from isogloss.kernels import find_words
 from isogloss.text import Tokeniser
 from isogloss.text.segment import put_blanks
+from isogloss.text.tokens import _word_table, word_pattern
+from tests.oracles import words as twin
 
 
 def test_words_of_spaced_scripts():
@@ -24,6 +27,12 @@ def test_vowel_signs_and_joiners_are_parts_of_words():
     assert Tokeniser("hi")("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
     assert Tokeniser("fa")("می\u200cروم") == ["می\u200cروم"]
     assert Tokeniser("ta")("தமிழ் மொழி") == ["தமிழ்", "மொழி"]
+
+
+@given(st.text(st.characters() | st.sampled_from("ab_ \u0301\u200d\U00020000\U0001f600京é"), max_size=40))
+def test_words_are_those_of_the_slow_twin_and_of_the_pattern(text):
+    found = find_words(text, _word_table())
+    assert found == twin.find_words(text, _word_table()) == word_pattern().findall(text)
 
 
 def test_compatible_forms_are_one():

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment.links import Links
-from isogloss.corpora.files import PathLike, read_lines, replacing
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, read_lines, replacing
 from isogloss.kernels import link_lines
 
 __all__ = ["Gold", "read_gold", "read_naacl", "read_pharaoh", "write_gold", "write_naacl", "write_pharaoh"]

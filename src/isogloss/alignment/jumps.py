@@ -29,7 +29,13 @@ EVEN = 1e-3
 
 
 def jump_shape(reach: int) -> Array:
-    """The first guess of jump weights from -reach to reach; they sum to one."""
+    """The first guess of jump weights from -reach to reach; they sum to one.
+
+    Examples
+    --------
+    >>> jump_shape(2).round(2)
+    array([0.08, 0.13, 0.22, 0.36, 0.22])
+    """
     distance = np.abs(np.arange(-reach, reach + 1) - 1)
     weights = np.exp(-distance / STEADY) + EVEN
     return np.asarray(weights / weights.sum())

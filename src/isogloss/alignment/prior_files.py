@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from isogloss.alignment.priors import FertilityRow, JumpRow, Priors
-from isogloss.corpora.files import PathLike, read_lines, replacing
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, read_lines, replacing
 
 __all__ = ["read_priors", "write_fertilities", "write_jumps"]
 

@@ -60,6 +60,7 @@ from isogloss.cli.align_progress import AlignProgress
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.corpora import PairReport
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import check_writable
 
 __all__ = ["align_group"]
 
@@ -218,8 +219,8 @@ def _check(method: str, probabilities: bool, *files: Path | None) -> None:
     if probabilities and method != "agreed":
         raise typer.BadParameter("--probabilities: only links of --method agreed have them")
     for path in files:
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise CorpusError(f"{path}: cannot be written; give the path of a file in a folder that exists")
+        if path is not None:
+            check_writable(path)
 
 
 @align_group.command("apply")

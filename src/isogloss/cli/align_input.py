@@ -11,7 +11,7 @@ import typer
 from isogloss.alignment.formats import Gold, read_gold, read_naacl, read_pharaoh
 from isogloss.alignment.links import Links
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ParallelText, TmxPairs, ZipPairs
-from isogloss.corpora.files import read_lines
+from isogloss.io.files import read_lines
 
 __all__ = [
     "Columns",
@@ -94,6 +94,8 @@ def open_text(
         numbers = left.isdigit() and right.isdigit()
         asked = (int(left), int(right)) if numbers else (left, right)
         return ColumnPairs(source, *asked, on_bad=bad, max_tokens=max_tokens)
+    if languages is None:
+        raise typer.BadParameter("say with --languages which two languages of the file are meant, as en,fr")
     reader = TmxPairs if form == "tmx" else ZipPairs
     return reader(source, *_two(languages, "--languages"), on_bad=bad, max_tokens=max_tokens)
 

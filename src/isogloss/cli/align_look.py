@@ -29,7 +29,7 @@ from isogloss.cli.align_input import (
     read_any_gold,
     read_any_links,
 )
-from isogloss.corpora.files import replacing
+from isogloss.io.files import replacing
 
 __all__ = ["fertility", "jumps", "lexicon", "score", "show"]
 
@@ -134,6 +134,7 @@ def show(
     form: Form = "auto",
     columns: Columns = "0,1",
     languages: Languages = None,
+    as_json: Json = False,
 ) -> None:
     """Draw the alignment matrix of one sentence pair, in the terminal or as SVG or HTML."""
     if links is None and model is None and gold is None:
@@ -147,8 +148,17 @@ def show(
         if path is not None:
             with replacing(path) as file:
                 file.write(drawn().encode())
-    if svg is None and html is None:
+    if as_json:
+        typer.echo(json.dumps(_as_dict(picture), ensure_ascii=False))
+    elif svg is None and html is None:
         typer.echo(picture.text())
+
+
+def _as_dict(picture: AlignmentPicture) -> dict[str, Any]:
+    """The words, and the links with their numbers from 0."""
+    pairs = {"links": picture.links, "sure": picture.sure, "possible": picture.possible}
+    words = {"source": picture.source, "target": picture.target}
+    return words | {name: sorted(links) for name, links in pairs.items()}
 
 
 def _picture(

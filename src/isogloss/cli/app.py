@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NoReturn
 
 import typer
 from rich.console import Console
@@ -14,6 +14,8 @@ from isogloss.cli.lazy import LazyGroup, Place
 from isogloss.exceptions import IsoglossError
 
 __all__ = ["main"]
+
+INTERRUPTED = 130
 
 
 class _Commands(LazyGroup):
@@ -121,12 +123,19 @@ def _common(
 
 
 def main() -> None:
-    """Run the command line; known errors end with one sentence and code 1."""
+    """Run the command line; errors end with a sentence and code 1, Ctrl-C with a word and code 130."""
     try:
         app()
-    except (IsoglossError, ValueError, OSError, ImportError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("stopped")
-        sys.exit(1)
+    except (IsoglossError, ValueError, OSError, ImportError, ArithmeticError) as error:
+        _fail(str(error))
+    except MemoryError as error:
+        _fail(f"this does not fit into memory ({error or 'no more to be had'})")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # as typer ends at Ctrl-C, without a word
+            Console(stderr=True).print("stopped")
+        raise
+
+
+def _fail(said: str) -> NoReturn:
+    Console(stderr=True).print(f"[bold red]error:[/] {escape(said)}", highlight=False)
+    sys.exit(1)

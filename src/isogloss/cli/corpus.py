@@ -20,6 +20,7 @@ from isogloss.corpora.langlinks import Concepts, LanguageLinks, PageIndex, read_
 from isogloss.corpora.records import AlignedLines, DocumentReader, JsonLines
 from isogloss.corpora.summary import CorpusSummary
 from isogloss.corpora.wikipedia import WikipediaDump
+from isogloss.exceptions import CorpusError
 from isogloss.text import Tokeniser, language
 
 __all__ = ["corpus_group"]
@@ -162,12 +163,15 @@ def split(
             "no common row to learn from.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Divide the rows of a corpus into two corpora."""
     corpus = ComparableCorpus(folder)
-    parts = corpus.split(share, pairs=_pairs(pairs), seed=seed)
+    for place in (train, test):
+        if place.exists():
+            raise CorpusError(f"{place}: is there already; remove it, or give another name")
+    parts = corpus.split(share, pairs=_pairs(pairs), random_state=seed)
     with Console(stderr=True).status("writing"):
         for part, place in zip(parts, (train, test), strict=True):
             save_corpus(part, place)

@@ -9,11 +9,10 @@ from pathlib import Path
 from isogloss import io
 from isogloss.cli.following import make_events, progress_bar
 from isogloss.cli.place import DEFAULT
-from isogloss.corpora.files import replacing
 from isogloss.events.samples import SampleNews
 from isogloss.exceptions import SettingsError
+from isogloss.io.files import replacing
 from isogloss.service.logs import log_to_stderr
-from isogloss.service.making import StreamMaker
 from isogloss.service.settings import ModelSettings, Settings, StoreSettings
 from isogloss.similarity.base import DocumentModel
 from isogloss.store import Store
@@ -52,9 +51,9 @@ def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> N
     with Store(folder / settings.store.place) as store:
         store.add(news.articles)
         with progress_bar() as progress:
-            make_events(store, StreamMaker(settings.stream, model), progress)
+            make_events(store, settings, progress)
         log_to_stderr()
-        run_service(settings, store, model)
+        run_service(settings, store)
 
 
 def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
@@ -72,4 +71,4 @@ def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
     io.save(model, folder / MODEL)
     with replacing(folder / DEFAULT) as file:
         file.write(settings.as_toml().encode())
-    return settings
+    return dataclasses.replace(settings, models=ModelSettings(similarity=str(folder / MODEL)))

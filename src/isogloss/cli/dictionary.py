@@ -14,6 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss import io
+from isogloss.exceptions import DictionaryError, ModelFileError
+from isogloss.io.files import check_writable
 from isogloss.lexicon import (
     BilingualDictionary,
     CheckedSpace,
@@ -102,6 +104,9 @@ def build(
     A part of the seed is held out first. If its words cannot be translated better than by chance, nothing
     is written.
     """
+    check_writable(output, DictionaryError)
+    if save_model is not None:
+        check_writable(save_model, ModelFileError)
     console = Console(stderr=True)
     vectors = _read_all([src, tgt, *(also or [])], words, strict, console)
     source, target = list(vectors)[:2]
@@ -209,13 +214,14 @@ def plot(
     words: Words = WORDS,
     strict: Strict = False,
     jobs: Threads = -1,
+    as_json: Json = False,
 ) -> None:
     """Draw the neighbourhood of a word in several languages."""
     from isogloss.plotting.lexicon import plot_neighbourhood, save_picture
 
     around = _around(word, language, model, vectors, k, words, strict, jobs)
     save_picture(plot_neighbourhood(around), output)
-    Console().print(escape(f"The picture is in {output}"))
+    typer.echo(json.dumps({"output": str(output)}) if as_json else f"The picture is in {output}")
 
 
 def _around(

@@ -13,9 +13,10 @@ from rich.table import Table
 
 from isogloss import io
 from isogloss.cli.evaluate_news import clusters, links
+from isogloss.cli.similar_texts import named_texts
 from isogloss.corpora.comparable import ComparableCorpus
-from isogloss.corpora.records import JsonLines
-from isogloss.similarity import DocumentModel, RetrievalReport, compare, evaluate
+from isogloss.similarity import RetrievalReport, compare, evaluate
+from isogloss.similarity.base import TextModel
 from isogloss.similarity.drift import find_drift
 from isogloss.similarity.encoder import EncoderSimilarity, UniversalEncoder
 
@@ -43,7 +44,7 @@ def retrieval(
     """Mate retrieval: how far up each document finds its versions in other languages."""
     only = languages.split(",") if languages else None
     with Console(stderr=True).status("looking for mates"):
-        fitted = io.load(model, expected=DocumentModel)
+        fitted = io.load(model, expected=TextModel)
         report = evaluate(fitted, ComparableCorpus(corpus), csls=csls, languages=only)
     _show(report, as_json)
 
@@ -63,7 +64,7 @@ def encoder(
 ) -> None:
     """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
     model = EncoderSimilarity(UniversalEncoder(n_jobs=jobs), piece=piece or None)
-    texts = {code: _texts(code, path) for code, path in map(_named, files)}
+    texts = named_texts(files)
     ids = sorted(set().union(*texts.values()))
     with Console(stderr=True).status("reading and looking for mates"):
         presence = np.array([[one in column for column in texts.values()] for one in ids], dtype=bool)
@@ -102,18 +103,6 @@ evaluate_group.command("links")(links)
 
 def _share(value: float) -> str:
     return f"{value:.3f}"
-
-
-def _named(text: str) -> tuple[str, Path]:
-    code, equals, path = text.partition("=")
-    if not equals:
-        raise typer.BadParameter(f"{text}: expected LANGUAGE=FILE, as en={text}")
-    return code, Path(path)
-
-
-def _texts(code: str, path: Path) -> dict[str, str]:
-    """Title and text of each document by its id."""
-    return {one.id: f"{one.title}\n{one.text}".strip() for one in JsonLines(path, lang=code)}
 
 
 def _show(report: RetrievalReport, as_json: bool) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -18,7 +19,6 @@ from rich.table import Table
 from isogloss import io
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.cli.stored import list_events
-from isogloss.corpora.files import replacing
 from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
 from isogloss.events.concepts import ConceptDictionary
@@ -31,6 +31,7 @@ from isogloss.events.quarantine import Quarantine
 from isogloss.events.reading import ArticleReader
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import ArticleError
+from isogloss.io.files import replacing
 from isogloss.similarity.base import DocumentModel
 
 __all__ = ["batches", "event_table", "events_group", "events_json", "largest_first"]
@@ -54,6 +55,12 @@ LinkerFile = Annotated[
     Path | None, typer.Option("--linker", help="A file that 'link train' made; the shipped one by default.")
 ]
 Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary that 'concepts build' made.")]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", help="Processes that look at the words of articles; -1 for one per core, 1 for none."
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write all events to this file, a JSON object a line.")
 ]
@@ -80,12 +87,13 @@ def find(
     model: Model = None,
     linker: LinkerFile = None,
     concepts: Concepts = None,
+    jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
     """Find the events in news of many languages."""
     moment = now.astimezone() if now is not None else None
     reader = ArticleReader(*sources, quarantine=Quarantine(quarantine), now=moment)
-    history = _history(model, linker, concepts)
+    history = _history(model, linker, concepts, jobs)
     articles: Iterable[Article] = reader
     if journal is not None:
         articles = _kept(reader, journal)
@@ -104,10 +112,11 @@ def replay(
     model: Model = None,
     linker: LinkerFile = None,
     concepts: Concepts = None,
+    jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
     """Tell again what a journal of articles came to."""
-    history = _history(model, linker, concepts)
+    history = _history(model, linker, concepts, jobs)
     _run(history, read_journal(journal))
     _need_articles(history, f"{journal} has no whole line")
     _tell(history, limit, output, as_json, {})
@@ -116,11 +125,12 @@ def replay(
 events_group.command("list")(list_events)
 
 
-def _history(model: Path | None, linker: Path | None, concepts: Path | None) -> History:
+def _history(model: Path | None, linker: Path | None, concepts: Path | None, jobs: int) -> History:
     stream = EventStream(
         annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
         linker=io.load(linker, expected=Linker) if linker else None,
         model=io.load(model, expected=DocumentModel) if model else None,
+        n_jobs=jobs,
     )
     return History(stream)
 
@@ -149,12 +159,20 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 def _run(history: History, articles: Iterable[Article]) -> None:
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("articles", total=None)
-        for batch in batches(articles):
-            history.add(batch)
-            progress.advance(task, len(batch))
-        history.run(())
+    with (
+        Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+        history.stream,
+        closing(_shown(articles, progress)) as shown,
+    ):
+        history.run(shown)
+
+
+def _shown(articles: Iterable[Article], progress: Progress) -> Generator[Article, None, None]:
+    """Articles, which are counted as they are taken."""
+    task = progress.add_task("articles", total=None)
+    for batch in batches(articles):
+        yield from batch
+        progress.advance(task, len(batch))
 
 
 def _need_articles(history: History, why: str) -> None:

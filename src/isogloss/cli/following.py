@@ -7,6 +7,8 @@ from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedC
 
 from isogloss.service.leases import Lease
 from isogloss.service.making import StreamMaker
+from isogloss.service.settings import Settings
+from isogloss.service.similarity import Similarity, agreed_model
 from isogloss.service.worker import Follower
 from isogloss.store import Store
 
@@ -22,17 +24,26 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def make_events(store: Store, make: StreamMaker, progress: Progress, *, anew: bool = False) -> bool:
+def make_events(
+    store: Store,
+    settings: Settings,
+    progress: Progress,
+    *,
+    similarity: Similarity | None = None,
+    anew: bool = False,
+) -> bool:
     """Make events of all articles that wait, and save the state.
 
     Parameters
     ----------
     store : Store
         The store.
-    make : StreamMaker
-        Makes the stream.
+    settings : Settings
+        How events are made, and with which model.
     progress : Progress
         Where the progress is shown.
+    similarity : Similarity, optional
+        The model, where it is loaded already.
     anew : bool
         Forget the events there are, and make all of them again.
 
@@ -46,7 +57,8 @@ def make_events(store: Store, make: StreamMaker, progress: Progress, *, anew: bo
             return False
         if anew:
             store.clear()
-        follower = Follower(store, make)
+        model = agreed_model(store, similarity or Similarity.load(settings.models, store))
+        follower = Follower(store, StreamMaker(settings.stream, model))
         task = progress.add_task("events", total=None)
         while done := follower.follow(PART):
             progress.advance(task, done)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any, ClassVar, NamedTuple
 
 import typer
@@ -29,10 +30,18 @@ class Place(NamedTuple):
         if isinstance(found, typer.Typer):
             command: Any = typer.main.get_group(found)
             command.name = name
-            return command
-        alone = typer.Typer(add_completion=False)
-        alone.command(name)(found)
-        return typer.main.get_command(alone)
+        else:
+            alone = typer.Typer(add_completion=False)
+            alone.command(name)(found)
+            command = typer.main.get_command(alone)
+        for one in (command, *getattr(command, "commands", {}).values()):
+            one.help = _paragraphs(one.help or "")
+        return command
+
+
+def _paragraphs(text: str) -> str:
+    """Paragraphs that the terminal may break where it likes; those of a docstring are broken already."""
+    return "\n\n".join(" ".join(part.split()) for part in cleandoc(text).split("\n\n"))
 
 
 class LazyGroup(TyperGroup):

@@ -25,7 +25,7 @@ def _group() -> None:
 @model_group.command("info")
 def info(
     path: Annotated[Path, typer.Argument(help="A model file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Say what a model file holds, without loading its arrays."""
     described = describe(path)

@@ -19,7 +19,6 @@ from isogloss.cli.network_input import (
     open_network,
     write_page,
 )
-from isogloss.corpora.files import replacing
 from isogloss.graphical import (
     BayesianNetwork,
     Inference,
@@ -33,6 +32,7 @@ from isogloss.graphical import (
 )
 from isogloss.graphical import explain as explained
 from isogloss.graphical import sample as sample_rows
+from isogloss.io.files import replacing
 
 __all__ = ["convert", "explain", "query", "sample", "show_network"]
 
@@ -178,16 +178,17 @@ def convert(
     output: Annotated[
         Path, typer.Argument(metavar="OUT", help="The file to write; its name says which format.")
     ],
+    as_json: AsJson = False,
 ) -> None:
     """Write a network in another format."""
     write_network(open_network(file), output)
-    typer.echo(f"{output}: written")
+    typer.echo(json.dumps({"output": str(output)}) if as_json else f"{output}: written")
 
 
 def sample(
     file: File,
     number: Annotated[int, typer.Option("--number", "-n", help="How many rows.", min=0)] = 10,
-    seed: Annotated[int | None, typer.Option(help="The same seed draws the same rows.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed draws the same rows.", min=0)] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; without it, rows are printed.")
     ] = None,

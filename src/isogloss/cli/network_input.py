@@ -8,8 +8,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from isogloss.corpora.files import replacing
 from isogloss.graphical import BayesianNetwork, NetworkPicture, Table, asia, read_network, student
+from isogloss.io.files import replacing
 
 __all__ = ["AsJson", "Evidence", "File", "Html", "as_evidence", "open_network", "write_page"]
 
@@ -23,7 +23,7 @@ Evidence: TypeAlias = Annotated[
     list[str] | None, typer.Option("--given", "-g", help="What was observed, as G=g3; may be repeated.")
 ]
 Html: TypeAlias = Annotated[Path | None, typer.Option(help="Write a page with the picture and tables.")]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def open_network(file: Path) -> BayesianNetwork:

@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 from isogloss.cli.network_input import AsJson, File, Html, open_network, write_page
 from isogloss.cli.progress import EMProgress
+from isogloss.exceptions import NetworkFileError
 from isogloss.graphical import (
     NetworkLearner,
     NetworkPicture,
@@ -22,6 +23,7 @@ from isogloss.graphical import (
     write_network,
 )
 from isogloss.graphical.network_files import check_ending
+from isogloss.io.files import check_writable
 
 __all__ = ["compare", "learn", "tree"]
 
@@ -36,6 +38,7 @@ RowsFile: TypeAlias = Annotated[
 def _checked(output: Path) -> Path:
     """The name of a file that can be written, which is known before anything is learned."""
     check_ending(output)
+    check_writable(output, NetworkFileError)
     return output
 
 
@@ -62,7 +65,7 @@ def learn(
     starts: Annotated[int, typer.Option(help="Starts of EM; the best is kept.", min=1)] = 1,
     max_iter: Annotated[int, typer.Option(help="Most steps of EM.", min=1)] = 1000,
     tol: Annotated[float, typer.Option(help="Gain of the bound per row worth another step.", min=0.0)] = 1e-6,
-    seed: Annotated[int, typer.Option(help="For the starts.")] = 0,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.", min=0)] = 0,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import signal
 import threading
 from contextlib import suppress
@@ -14,15 +15,18 @@ import typer
 from isogloss.cli.following import make_events, progress_bar
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreError
+from isogloss.service.apart import ApartWorker
 from isogloss.service.leases import Lease, TakingTurns
 from isogloss.service.logs import Logged, log_to_stderr
 from isogloss.service.making import StreamMaker
+from isogloss.service.retention import Retention, WithRetention
 from isogloss.service.settings import Settings
+from isogloss.service.similarity import Similarity, agreed_model
 from isogloss.service.tokens import list_tokens, make_token, revoke_token
-from isogloss.service.worker import StreamWorker
-from isogloss.similarity.base import DocumentModel
 from isogloss.store import Store, from_micros
 from isogloss.text import identify
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["LogJson", "Port", "run_service", "serve", "token_group", "work"]
 
@@ -56,9 +60,7 @@ def serve(
         run_service(settings, opened, worker=worker)
 
 
-def run_service(
-    settings: Settings, store: Store, similarity: DocumentModel | None = None, *, worker: bool = True
-) -> None:
+def run_service(settings: Settings, store: Store, *, worker: bool = True) -> None:
     """Serve a store, and say where.
 
     Parameters
@@ -67,8 +69,6 @@ def run_service(
         Where, and with which models.
     store : Store
         The store.
-    similarity : DocumentModel, optional
-        Compares texts, for answers and for events, instead of a model of the settings.
     worker : bool
         Whether events are made here.
     """
@@ -78,10 +78,14 @@ def run_service(
         from isogloss.service.server import listen
         from isogloss.service.server import serve as serve_app
     except ImportError as error:
+        if (error.name or "").startswith("isogloss"):
+            raise
         raise ImportError(
             f"the service needs {error.name}; pip install 'isogloss[service]' brings it"
         ) from error
-    models = Models(similarity, name="demo") if similarity else Models.load(settings.models, store)
+    _warn(store)
+    models = Models.load(settings.models, store)
+    similarity = Similarity(models.similarity, digest=models.digest)
     app = create_app(
         settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
@@ -93,16 +97,23 @@ def run_service(
         serve_app(app, settings, place)
 
 
+def _warn(store: Store) -> None:
+    """Say what is known to be wrong with the database."""
+    if warning := store.database.describe().get("warning"):
+        logger.warning("%s", warning)
+
+
 def _read_language_data() -> None:
     """Have data in memory that the first article would wait for, and all requests with it."""
     with suppress(ImportError):
         identify("Every article is in some language.")
 
 
-def _worker(settings: Settings, store: Store, model: DocumentModel | None = None) -> TakingTurns:
-    make = StreamMaker(settings.stream, model)
-    worker = StreamWorker(store, make, snapshot_every=settings.stream.snapshot_every)
-    return TakingTurns(worker, Lease(store))
+def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
+    """What makes events and forgets old ones, while nobody else does."""
+    make = StreamMaker(settings.stream, agreed_model(store, similarity))
+    worker = ApartWorker(store, make, snapshot_every=settings.stream.snapshot_every)
+    return TakingTurns(WithRetention(worker, Retention(store, settings)), Lease(store))
 
 
 def work(
@@ -120,10 +131,11 @@ def work(
     with open_store(settings) as opened:
         if once:
             with progress_bar() as progress:
-                if not make_events(opened, StreamMaker(settings.stream), progress):
+                if not make_events(opened, settings, progress):
                     raise StoreError("another worker follows this store; there is nothing to do here")
             return
-        _work_until_told(_worker(settings, opened))
+        _warn(opened)
+        _work_until_told(_worker(settings, opened, Similarity.load(settings.models, opened)))
 
 
 def _work_until_told(worker: TakingTurns) -> None:

@@ -13,8 +13,9 @@ from rich.table import Table
 
 from isogloss import io
 from isogloss.cli.lazy import DefaultGroup
+from isogloss.cli.similar_texts import named_texts
 from isogloss.corpora.comparable import ComparableCorpus
-from isogloss.corpora.files import replacing
+from isogloss.io.files import replacing
 from isogloss.plotting.documents import (
     DocumentMap,
     documents_html,
@@ -24,22 +25,27 @@ from isogloss.plotting.documents import (
 )
 from isogloss.plotting.lexicon import save_picture
 from isogloss.similarity import (
-    DocumentModel,
+    EncodedHub,
+    EncoderSimilarity,
     HubSimilarity,
     KMeansSimilarity,
     LSISimilarity,
+    UniversalEncoder,
     find_similar,
     find_topics,
+    rerank_found,
     topics_html,
     topics_json,
     topics_table,
 )
+from isogloss.similarity.base import TextModel
 
 __all__ = ["similar_group"]
 
 MODELS: dict[str, Any] = {"hub": HubSimilarity, "lsi": LSISimilarity, "kmeans": KMeansSimilarity}
 PICTURES = (".html", ".svg", ".png", ".pdf")
-
+# Candidates that an encoder looks at for each document that is shown.
+CANDIDATES = 5
 
 similar_group = typer.Typer(
     cls=DefaultGroup,
@@ -50,6 +56,13 @@ similar_group = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Model = Annotated[Path, typer.Option("--model", "-m", help="A file that 'similar fit' made.")]
 Corpus = Annotated[Path, typer.Option("--corpus", "-c", help="A folder that 'corpus build' made.")]
+Texts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--texts", metavar="LANGUAGE=FILE", help="What --encoder reads: JSON lines, for each language."
+    ),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads of the encoder; -1 for all cores.")]
 
 
 @similar_group.command("find")
@@ -60,13 +73,22 @@ def find(
     lang: Annotated[str, typer.Option(help="Language of the text.")],
     k: Annotated[int, typer.Option("-k", help="Documents of each language.", min=1)] = 3,
     languages: Annotated[str | None, typer.Option(help="Only these languages, as de,fr.")] = None,
+    encoder: Annotated[
+        bool, typer.Option("--encoder", help="Let a sentence encoder put the best candidates into order.")
+    ] = False,
+    texts: Texts = None,
+    weight: Annotated[float, typer.Option(help="Share of the encoder in the order.", min=0, max=1)] = 0.5,
+    jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
     """The nearest documents in each language, with the topics that they share with the text."""
-    only = languages.split(",") if languages else None
+    only, read = languages.split(",") if languages else None, _check_texts(encoder, texts)
     with Console(stderr=True).status("looking"):
-        fitted = io.load(model, expected=DocumentModel)
-        found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=k, languages=only)
+        fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
+        found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only)
+        if encoder:
+            judge = EncoderSimilarity(UniversalEncoder(n_jobs=jobs))
+            found = rerank_found(judge, text, lang, found, named_texts(read), k=k, weight=weight)
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in found], ensure_ascii=False))
         return
@@ -88,20 +110,56 @@ def fit(
     min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
     max_features: Annotated[int | None, typer.Option(help="Most words of a language.", min=1)] = None,
     batch_rows: Annotated[int | None, typer.Option(help="Rows read at a time, or all.", min=1)] = None,
+    directions: Annotated[
+        int | None, typer.Option(help="Of each language that hub CCA chooses from; 500 or more.", min=1)
+    ] = None,
+    encoder: Annotated[
+        bool, typer.Option("--encoder", help="With a sentence encoder as one more view (--kind hub).")
+    ] = False,
+    texts: Texts = None,
+    share: Annotated[float, typer.Option(help="Weight of the encoder in texts.", min=0, max=1)] = 0.5,
+    jobs: Jobs = 1,
     seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
 ) -> None:
     """Fit a model to a comparable corpus and write it to a file that can read raw text."""
     if kind not in MODELS:
         raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
-    model = MODELS[kind](dimensions, min_df=min_df, max_features=max_features, random_state=seed)
-    if batch_rows is not None:
-        if "batch_rows" not in model.get_params():
-            raise typer.BadParameter(f"--batch-rows with --kind {kind}: expected hub or lsi")
-        model.set_params(batch_rows=batch_rows)
+    read = _check_texts(encoder, texts)
+    if encoder and (kind != "hub" or batch_rows is not None):
+        raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
+    settings = {"min_df": min_df, "max_features": max_features, "random_state": seed}
+    model = _with_settings(kind, MODELS[kind](dimensions, **settings), batch_rows, directions)
     with Console(stderr=True).status("fitting"):
-        model.fit(ComparableCorpus(corpus))
+        told = ComparableCorpus(corpus)
+        if encoder:
+            tables = named_texts(read)
+            columns = {code: [table.get(one) for one in told.ids] for code, table in tables.items()}
+            model = EncodedHub(model, UniversalEncoder(n_jobs=jobs), share=share).fit(told, texts=columns)
+        else:
+            model.fit(told)
         io.save(model, output)
     typer.echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+
+
+def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: int | None) -> Any:
+    """The model with what only some kinds have."""
+    for option, name, value in (
+        ("--batch-rows", "batch_rows", batch_rows),
+        ("--directions", "n_directions", directions),
+    ):
+        if value is not None:
+            if name not in model.get_params():
+                known = [other for other, cls in MODELS.items() if name in cls().get_params()]
+                raise typer.BadParameter(f"{option} with --kind {kind}: expected {' or '.join(known)}")
+            model.set_params(**{name: value})
+    return model
+
+
+def _check_texts(encoder: bool, texts: list[str] | None) -> list[str]:
+    """Files for the encoder, which come with it and not alone."""
+    if encoder != bool(texts):
+        raise typer.BadParameter("--encoder and --texts: expected both, as --encoder --texts en=en.jsonl")
+    return texts or []
 
 
 @similar_group.command("map")
@@ -125,7 +183,7 @@ def draw_map(
         raise typer.BadParameter(f"--output {output}: expected a name that ends in {', '.join(PICTURES)}")
     only = languages.split(",") if languages else None
     with Console(stderr=True).status("drawing"):
-        fitted, read = io.load(model, expected=DocumentModel), ComparableCorpus(corpus)
+        fitted, read = io.load(model, expected=TextModel), ComparableCorpus(corpus)
         names = [code for code in read.languages if code in fitted.languages and (not only or code in only)]
         projected = {code: fitted.project_corpus(read, code) for code in names}
         found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
@@ -152,7 +210,7 @@ def show_topics(
     as_json: Json = False,
 ) -> None:
     """The strongest words of each component, in every language side by side."""
-    found = find_topics(io.load(model, expected=DocumentModel), components=components, words=words)
+    found = find_topics(io.load(model, expected=TextModel).words, components=components, words=words)
     if html is not None:
         html.write_text(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n', encoding="utf-8")
         typer.echo(f"written: {html}")

@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,18 +18,22 @@ from rich.progress import Progress
 from isogloss.cli.events import batches
 from isogloss.cli.following import make_events, progress_bar
 from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, open_store
-from isogloss.corpora.files import replacing
 from isogloss.events.article import Article, article_from
 from isogloss.events.quarantine import Quarantine
 from isogloss.events.reading import ArticleReader
 from isogloss.exceptions import ArticleError, SettingsError, StoreError
 from isogloss.feeds import FeedState, Fetcher, FetchLimits, Visit, Watcher
-from isogloss.service.making import StreamMaker
+from isogloss.io.files import replacing
+from isogloss.service.retention import Retention
 from isogloss.service.settings import Settings
-from isogloss.store import Store, back_up, forget_before, look_over
+from isogloss.store import Store, back_up, look_over
 from isogloss.store import restore as restore_copy
 
 __all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
+
+BATCH = 500
+"""Refused records that are in memory at most."""
+_SHOWN = 5
 
 
 def init(
@@ -66,11 +70,13 @@ def ingest(
     as_json: JsonOutput = False,
 ) -> None:
     """Put articles into the store, each once; what is no article goes to the quarantine."""
-    reader = ArticleReader(*sources, quarantine=Quarantine(keep=1000), now=now.astimezone() if now else None)
     settings = load_settings(config, store)
     with open_store(settings, new=True) as opened, progress_bar() as progress:
+        refused = _Refused(opened)
+        reader = ArticleReader(*sources, quarantine=refused, now=now.astimezone() if now else None)
         statuses = _add_all(opened, reader, progress)
-        made = events and make_events(opened, StreamMaker(settings.stream), progress)
+        refused.flush()
+        made = events and make_events(opened, settings, progress)
         counts = opened.counts()
     left_out = dict(reader.quarantine.reasons)
     if left_out and not statuses:
@@ -93,8 +99,30 @@ def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> Counter
     for batch in batches(reader):
         statuses.update(receipt.status for receipt in store.add(batch))
         progress.advance(task, len(batch))
-    store.add([], refused=[(one.reason, one.what, one.record) for one in reader.quarantine.kept])
     return statuses
+
+
+class _Refused(Quarantine):
+    """Records that are no articles, on their way to the quarantine of a store, some hundred at a time."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(keep=BATCH)
+        self.store, self._stored = store, 0
+
+    def add(self, reason: str, what: str, file: str, line: int, record: bytes | str | None = None) -> None:
+        """Count a record; when there are many, have the store keep them."""
+        super().add(reason, what, file, line, record)
+        if len(self.kept) >= self.keep:
+            self.flush()
+
+    def flush(self) -> None:
+        """Have the store keep what it does not yet; the first few stay here, to be shown."""
+        new = self.kept[self._stored :]
+        if new:
+            rows = [(one.reason, f"{one.file}:{one.line}: {one.what}", one.record) for one in new]
+            self.store.add([], refused=rows)
+        del self.kept[_SHOWN:]
+        self._stored = len(self.kept)
 
 
 def watch(
@@ -198,7 +226,7 @@ def doctor(
     config: Config = None,
     store: StorePlace = None,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Also delete articles older than the settings say.")
+        bool, typer.Option("--forget", help="Also forget stories older than the settings say.")
     ] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Also make all events anew, with the settings of now.")
@@ -210,7 +238,7 @@ def doctor(
     with open_store(settings) as opened:
         if rebuild:
             _rebuild(opened, settings)
-        gone = _forget_old(opened, settings) if forget else 0
+        gone = Retention(opened, settings).run() if forget else 0
         told = {
             "database": opened.database.describe(),
             "counts": opened.counts(),
@@ -229,13 +257,8 @@ def doctor(
 
 def _rebuild(store: Store, settings: Settings) -> None:
     with progress_bar() as progress:
-        if not make_events(store, StreamMaker(settings.stream), progress, anew=True):
+        if not make_events(store, settings, progress, anew=True):
             raise StoreError("another worker follows this store; stop it, then rebuild")
-
-
-def _forget_old(store: Store, settings: Settings) -> int:
-    days = settings.store.keep_days
-    return forget_before(store, datetime.now(UTC) - timedelta(days=days)) if days else 0
 
 
 def _told(told: dict[str, Any]) -> Iterator[str]:

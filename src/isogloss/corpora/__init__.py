@@ -9,7 +9,6 @@
 ``building``    from documents to a comparable corpus on disk
 ``comparable``  comparable corpora in memory and on disk
 ``checking``    what makes a pair bad, and an account of the bad ones
-``files``       opening packed files, and writing files whole or not at all
 ==============  ===================================================================
 
 A name is imported when it is first asked for: readers of files need nothing of what makes corpora.

@@ -90,16 +90,18 @@ class Corpus(abc.ABC):
         here = self.presence.astype(np.float64)
         return np.rint(here.T @ here).astype(np.int64)
 
-    def info(self, *, hub: str | None = None, max_rows: int = 1000, seed: int | None = 0) -> CorpusSummary:
+    def info(
+        self, *, hub: str | None = None, max_rows: int = 1000, random_state: int | None = 0
+    ) -> CorpusSummary:
         """Sizes of all pairs of languages, and rank ratios with a hub; see :func:`summarise`."""
-        return summarise(self, hub=hub, max_rows=max_rows, seed=seed)
+        return summarise(self, hub=hub, max_rows=max_rows, random_state=random_state)
 
     def select(self, rows: ArrayLike | None = None, languages: Sequence[str] | None = None) -> Selection:
         """The same corpus with only some of its rows and languages, in the order given; nothing is copied."""
         return Selection(self, rows, languages)
 
     def split(
-        self, test: float | int = 0.1, *, pairs: Iterable[tuple[str, str]] = (), seed: int | None = 0
+        self, test: float | int = 0.1, *, pairs: Iterable[tuple[str, str]] = (), random_state: int | None = 0
     ) -> tuple[Selection, Selection]:
         """Rows to learn from, and rows to test on.
 
@@ -110,7 +112,7 @@ class Corpus(abc.ABC):
         pairs : iterable of (str, str)
             Pairs of languages that shall have no common row to learn from: every row with both languages
             of one of the pairs is a test row, and no other.
-        seed : int or None
+        random_state : int or None
             Where the random numbers begin.
 
         Returns
@@ -119,7 +121,7 @@ class Corpus(abc.ABC):
             In the order of the rows.
         """
         withheld = list(pairs)
-        chosen = self._with_a_pair(withheld) if withheld else self._drawn(test, seed)
+        chosen = self._with_a_pair(withheld) if withheld else self._drawn(test, random_state)
         if not 0 < chosen.sum() < len(self):
             raise ValueError(
                 f"{chosen.sum()} of {len(self)} rows would be for testing; expected some, and some left to "
@@ -133,13 +135,13 @@ class Corpus(abc.ABC):
             chosen[self.rows(pair)] = True
         return chosen
 
-    def _drawn(self, test: float | int, seed: int | None) -> NDArray[np.bool_]:
+    def _drawn(self, test: float | int, random_state: int | None) -> NDArray[np.bool_]:
         share = isinstance(test, float)
         if test <= 0 or (share and test >= 1):
             raise ValueError(f"test={test}; expected a share between 0 and 1, or a number of rows")
         number = round(test * len(self)) if share else int(test)
         chosen = np.zeros(len(self), dtype=bool)
-        chosen[check_random_state(seed).permutation(len(self))[:number]] = True
+        chosen[check_random_state(random_state).permutation(len(self))[:number]] = True
         return chosen
 
     def views(self, weighting: Weighting | None = None, languages: Sequence[str] | None = None) -> Views:

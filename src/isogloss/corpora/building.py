@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from isogloss.corpora import storage
 from isogloss.corpora.comparable import ComparableCorpus, Tokenise, settings_of, tokeniser_for
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.corpora.records import Document, DocumentReader
 from isogloss.corpora.shards import Align, LanguageCounter, read_shards
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, replacing
 
 __all__ = ["build_corpus"]
 
@@ -39,7 +39,7 @@ def build_corpus(
     min_words: int = 20,
     min_df: int = 1,
     min_languages: int = 1,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     shard_size: int = 5000,
     restart: bool = False,
     progress: Callable[[str, int], None] | None = None,
@@ -67,8 +67,8 @@ def build_corpus(
         A word in fewer documents of its language is left out.
     min_languages : int
         A row with fewer languages is left out.
-    n_jobs : int
-        Processes that prepare and tokenise texts; -1 for one per core.
+    n_jobs : int, optional
+        Processes that prepare and tokenise texts; one by default, -1 for one per core.
     shard_size : int
         Documents to read between two points from which an interrupted build can go on.
     restart : bool
@@ -118,7 +118,9 @@ def build_corpus(
     return ComparableCorpus(folder)
 
 
-def _jobs(n_jobs: int) -> int:
+def _jobs(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return 1
     if n_jobs == -1:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs < 1:
@@ -136,8 +138,8 @@ def _described(part: Any) -> Any:
 
 
 def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
-    """A folder for the shards, new or left by a build that wanted the same."""
-    if restart:
+    """A folder for the shards, new or left by a build that wanted the same or had not counted anything."""
+    if restart or not any(partial.rglob("*.npz")):
         shutil.rmtree(partial, ignore_errors=True)
     plan = json.loads(json.dumps(plan, default=str))
     path = partial / "plan.json"
@@ -151,7 +153,8 @@ def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
     if changed:
         raise CorpusError(
             f"{partial}: was left by an interrupted build that differs from this one in "
-            f"{', '.join(changed)}; give the same files and options, or begin again with restart"
+            f"{', '.join(changed)}; give the same files and options, or begin again with "
+            "restart=True (--restart)"
         )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from isogloss.corpora import storage
 from isogloss.corpora.base import Corpus, Settings
 from isogloss.corpora.counting import in_order
-from isogloss.corpora.files import PathLike
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike
 
 __all__ = ["ComparableCorpus", "InMemoryCorpus", "Tokenise", "save_corpus", "settings_of", "tokeniser_for"]
 

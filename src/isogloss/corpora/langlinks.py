@@ -27,10 +27,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from isogloss.corpora.files import PathLike, opened
 from isogloss.corpora.sqldump import read_table
 from isogloss.corpora.wikipedia import WikipediaDump
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, opened
 
 __all__ = ["Concepts", "LanguageLinks", "PageIndex", "normal_title", "read_langlinks"]
 

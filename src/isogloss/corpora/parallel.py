@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from isogloss.corpora.blocks import PairBlock, PlainPairs, parts_of, side_by_side
-from isogloss.corpora.files import PathLike, Spans, line_blocks, read_blocks
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, Spans, line_blocks, read_blocks
 
 __all__ = ["BarPairs", "ColumnPairs", "LinePairs", "ZipPairs"]
 

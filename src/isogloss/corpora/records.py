@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from isogloss.corpora.checking import OnBad, Problems
-from isogloss.corpora.files import PathLike, opened, read_lines
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, opened, read_lines
 
 __all__ = [
     "AlignedLines",

@@ -22,10 +22,10 @@ from scipy.sparse import csr_matrix
 
 from isogloss.corpora.comparable import Tokenise
 from isogloss.corpora.counting import CountedRows, WordCounter
-from isogloss.corpora.files import replacing
 from isogloss.corpora.records import Document, DocumentReader
 from isogloss.corpora.strings import StringTable
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import replacing
 
 __all__ = ["Align", "LanguageCounter", "Shard", "read_shards"]
 
@@ -163,7 +163,9 @@ def read_shards(folder: Path) -> Iterator[Shard]:
             with np.load(path, allow_pickle=False) as arrays:
                 shard = _shard(arrays)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as reason:
-            raise CorpusError(f"{path}: is damaged ({reason}); begin again with restart") from reason
+            raise CorpusError(
+                f"{path}: is damaged ({reason}); begin again with restart=True (--restart)"
+            ) from reason
         yield shard
 
 

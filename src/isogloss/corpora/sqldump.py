@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import IO
 
-from isogloss.corpora.files import PathLike, opened
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, opened
 
 __all__ = ["read_table"]
 

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.corpora.strings import StringTable
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, replacing, sync_folder
 
 __all__ = [
     "HEADER",
@@ -40,7 +40,6 @@ __all__ = [
     "read_counts",
     "read_header",
     "read_strings",
-    "sync_folder",
     "write_array",
     "write_header",
     "write_strings",
@@ -80,16 +79,6 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
         raise CorpusError(f"{folder}: cannot be written: {reason.strerror or reason}") from reason
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Let the names in a folder survive a loss of power, where the system can."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:

@@ -77,7 +77,7 @@ class CorpusSummary:
 
 
 def summarise(
-    corpus: Corpus, *, hub: str | None = None, max_rows: int = 1000, seed: int | None = 0
+    corpus: Corpus, *, hub: str | None = None, max_rows: int = 1000, random_state: int | None = 0
 ) -> CorpusSummary:
     """Sizes of all pairs of languages, and rank ratios with a hub.
 
@@ -90,7 +90,7 @@ def summarise(
     max_rows : int
         Ranks of larger matrices are estimated from so many rows drawn at random, which makes them rather
         too high. 0 leaves them out.
-    seed : int or None
+    random_state : int or None
         Where the random numbers begin.
     """
     sizes = corpus.pair_sizes()
@@ -100,7 +100,7 @@ def summarise(
     ranks: dict[str, RankRatio] = {}
     for other in corpus.languages:
         if other != centre and max_rows:
-            ratio = _compare(corpus, centre, other, max_rows, seed)
+            ratio = _compare(corpus, centre, other, max_rows, random_state)
             ranks |= {} if ratio is None else {other: ratio}
     return CorpusSummary(
         corpus.languages,
@@ -113,12 +113,14 @@ def summarise(
     )
 
 
-def _compare(corpus: Corpus, hub: str, other: str, max_rows: int, seed: int | None) -> RankRatio | None:
+def _compare(
+    corpus: Corpus, hub: str, other: str, max_rows: int, random_state: int | None
+) -> RankRatio | None:
     common = corpus.rows([hub, other])
     if not len(common):
         return None
     if len(common) > max_rows:
-        common = np.sort(check_random_state(seed).permutation(common)[:max_rows])
+        common = np.sort(check_random_state(random_state).permutation(common)[:max_rows])
     pair = corpus.select(common, [hub, other])
     return RankRatio(len(common), rank_ratio(pair.matrix(hub)), rank_ratio(pair.matrix(other)))
 

@@ -1,20 +1,16 @@
-"""Translation memories (TMX): XML of any size, one translation unit at a time.
-
-The parser never loads anything the file points to, and refuses files that declare entities, with which a
-small file can stand for a very large one.
-"""
+"""Translation memories (TMX): XML of any size, one translation unit at a time."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from typing import Any
-from xml.parsers import expat
 
 from isogloss.corpora.checking import ParallelText, RawPair
-from isogloss.corpora.files import MAX_LINE_BYTES, PathLike, opened
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import MAX_LINE_BYTES, PathLike, opened
+from isogloss.io.xml import XmlReader
 
 __all__ = ["TmxPairs"]
 
@@ -83,30 +79,18 @@ def _units(path: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Line and segments by language of every unit."""
     with opened(path) as file:
         reader = _UnitReader(path)
-        try:
-            while chunk := file.read(CHUNK):
-                reader.parser.Parse(chunk, False)
-                yield from reader.take()
-            reader.parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise CorpusError(
-                f"{path}:{error.lineno}: is not well-formed XML ({expat.ErrorString(error.code)}); expected "
-                "a translation memory"
-            ) from error
+        while chunk := file.read(CHUNK):
+            reader.feed(chunk)
+            yield from reader.take()
+        reader.feed(b"", final=True)
         yield from reader.take()
 
 
-class _UnitReader:
-    """Handlers of the parser: they gather one unit, and put it on a list when it ends."""
+class _UnitReader(XmlReader):
+    """Gathers one unit, and puts it on a list when it ends."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.EntityDeclHandler = self._entity
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
+        super().__init__(path, "a translation memory")
         self._units: list[tuple[int, dict[str, str]]] = []
         self._unit: dict[str, str] = {}
         self._line, self._language, self._length = 0, "", 0
@@ -118,15 +102,10 @@ class _UnitReader:
         units, self._units = self._units, []
         return units
 
-    def _entity(self, *declaration: Any) -> None:
-        raise CorpusError(
-            f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {declaration[0]!r}; expected "
-            "a translation memory, which has no need of entities"
-        )
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin a unit, a language or a segment."""
         if name == "tu":
-            self._unit, self._line = {}, self.parser.CurrentLineNumber
+            self._unit, self._line = {}, self.line
         elif name == "tuv":
             self._language = attributes.get("xml:lang", attributes.get("lang", ""))
         elif name == "seg":
@@ -134,7 +113,8 @@ class _UnitReader:
         elif name in _CODES:
             self._codes += 1
 
-    def _end(self, name: str) -> None:
+    def end(self, name: str) -> None:
+        """Keep a segment or a unit."""
         if name == "tu":
             self._units.append((self._line, self._unit))
         elif name == "seg":
@@ -143,12 +123,12 @@ class _UnitReader:
         elif name in _CODES:
             self._codes -= 1
 
-    def _text(self, text: str) -> None:
+    def text(self, text: str) -> None:
+        """Keep what is language inside a segment."""
         if self._inside and not self._codes:
             self._length += len(text)
             if self._length > MAX_LINE_BYTES:
-                raise CorpusError(
-                    f"{self.path}:{self.parser.CurrentLineNumber}: a segment is longer than "
-                    f"{MAX_LINE_BYTES:,} letters; expected a sentence"
+                raise self.refused(
+                    f"a segment is longer than {MAX_LINE_BYTES:,} letters; expected a sentence"
                 )
             self._parts.append(text)

@@ -1,7 +1,6 @@
 """Articles of Wikipedia from its XML dumps (``LANGwiki-DATE-pages-articles.xml.bz2``), one page at a time.
 
-The dump is read as it is unpacked, multistream dumps too, and never held in memory. The parser loads nothing
-that the file points to, and refuses files that declare entities.
+The dump is read as it is unpacked, multistream dumps too, and never held in memory.
 """
 
 from __future__ import annotations
@@ -11,14 +10,13 @@ import io
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import IO, Any, cast
-from xml.parsers import expat
+from typing import IO, cast
 
 from isogloss.corpora.checking import OnBad
-from isogloss.corpora.files import PathLike, opened
 from isogloss.corpora.markup import WikiMarkup
 from isogloss.corpora.records import BadRecordError, Document, DocumentReader, ReadReport
-from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, opened
+from isogloss.io.xml import XmlReader
 
 __all__ = ["Page", "WikipediaDump"]
 
@@ -149,19 +147,13 @@ def _read(file: IO[bytes]) -> bytes:
         raise BadRecordError("cut short", f"the dump is cut short or damaged ({reason})") from reason
 
 
-class _PageParser:
-    """Handlers of the XML parser: they gather one page, and put it on a list when it ends."""
+class _PageParser(XmlReader):
+    """Gathers one page, and puts it on a list when it ends."""
 
     def __init__(self, path: str) -> None:
+        super().__init__(path, "a dump of MediaWiki")
         self.site: dict[str, str] = {}
         self.began = False
-        self._path = path
-        self._parser = expat.ParserCreate()
-        self._parser.buffer_text = True
-        self._parser.EntityDeclHandler = self._entity
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
         self._pages: list[Page] = []
         self._page: Page | None = None
         self._open: list[str] = []
@@ -169,31 +161,18 @@ class _PageParser:
         self._parts: list[str] = []
         self._length = 0
 
-    @property
-    def line(self) -> int:
-        """How far the parser is."""
-        return self._parser.CurrentLineNumber
-
-    def feed(self, chunk: bytes, *, final: bool = False) -> None:
-        """Parse some more of the file."""
-        try:
-            self._parser.Parse(chunk, final)
-        except expat.ExpatError as error:
-            what = f"the XML is cut short or damaged ({expat.ErrorString(error.code)})"
-            raise BadRecordError("cut short", f"{what}; expected a dump of MediaWiki") from error
+    def malformed(self, reason: str) -> Exception:
+        """A dump that ends too early is a bad record, since what comes before can be used."""
+        what = f"the XML is cut short or damaged ({reason}); expected {self.expected}"
+        return BadRecordError("cut short", what)
 
     def take(self) -> list[Page]:
         """Pages that have ended since the last call."""
         pages, self._pages = self._pages, []
         return pages
 
-    def _entity(self, *declaration: Any) -> None:
-        raise CorpusError(
-            f"{self._path}:{self.line}: declares the entity {declaration[0]!r}; expected a dump of "
-            "MediaWiki, which has no need of entities"
-        )
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin a page, or something in it."""
         self._open.append(name)
         self._parts, self._length = [], 0
         if name == "page":
@@ -203,7 +182,8 @@ class _PageParser:
         elif name == "namespace":
             self._key = attributes.get("key", "")
 
-    def _end(self, name: str) -> None:
+    def end(self, name: str) -> None:
+        """Put what an element held where it belongs."""
         self._open.pop()
         text = "".join(self._parts)
         self._parts = []
@@ -226,10 +206,9 @@ class _PageParser:
         elif name in ("text", "model") and "revision" in self._open:
             setattr(page, name, text)
 
-    def _text(self, text: str) -> None:
+    def text(self, text: str) -> None:
+        """Keep the text of the element that is open."""
         self._length += len(text)
         if self._length > MAX_PAGE:
-            raise CorpusError(
-                f"{self._path}:{self.line}: an element is longer than {MAX_PAGE:,} letters; expected pages"
-            )
+            raise self.refused(f"an element is longer than {MAX_PAGE:,} letters; expected pages")
         self._parts.append(text)

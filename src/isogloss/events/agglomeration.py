@@ -26,17 +26,16 @@ linked themselves.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from math import sqrt
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-__all__ = ["Rules", "agglomerate"]
+import numpy as np
+
+from isogloss.kernels import join_clusters
+
+__all__ = ["Rules", "agglomerate", "group_linked"]
 
 Pair = tuple[int, int]
-
-_PRIOR = 0.5
-"""Agreement of third clusters that is taken for granted: one weak link more or less does not matter."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +58,6 @@ class Rules:
     impossible: float = 0.01
     same_language: float = 0.25
     doubt: float = 0.5
-
-
-@dataclass
-class _Group:
-    """Clusters, their weights by language, and sums of weighted probabilities to other groups."""
-
-    clusters: list[int]
-    weights: dict[str, float]
-    sums: dict[int, float] = field(default_factory=dict)
-    own: dict[int, float] = field(default_factory=dict)
-    apart: set[int] = field(default_factory=set)
-
-    @property
-    def weight(self) -> float:
-        return sum(self.weights.values())
 
 
 def agglomerate(
@@ -109,88 +93,37 @@ def agglomerate(
     >>> agglomerate(dict.fromkeys(languages, 4), languages, links)
     [[1, 2, 3], [4, 5, 6]]
     """
-    rules = rules or Rules()
-    groups = {one: _Group([one], {languages[one]: sqrt(sizes[one])}) for one in sorted(sizes)}
-    for (a, b), p in _supported(probabilities, rules.doubt).items():
-        _connect(groups, a, b, p, languages[a] == languages[b])
-    for a, b in (pair for pair, p in probabilities.items() if p < rules.impossible):
-        groups[a].apart.add(b)
-        groups[b].apart.add(a)
-    heap = [entry for one in groups for entry in _offers(groups, one, rules) if entry[1] == one]
-    heapq.heapify(heap)
-    while heap:
-        negative, a, b = heapq.heappop(heap)
-        if a in groups and b in groups and _mean(groups[a], groups[b], b) == -negative:
-            _join(groups, a, b)
-            for entry in _offers(groups, a, rules):
-                heapq.heappush(heap, entry)
-    return sorted(sorted(group.clusters) for group in groups.values())
+    linked: dict[int, dict[int, float]] = {one: {} for one in sizes}
+    for (a, b), p in probabilities.items():
+        linked[a][b] = linked[b][a] = p
+    return group_linked(sizes, languages, linked, rules or Rules())
 
 
-def _supported(probabilities: Mapping[Pair, float], doubt: float) -> dict[Pair, float]:
-    """Probabilities in the light of third clusters, in the order of the pairs."""
-    linked: dict[int, dict[int, float]] = {}
-    for (a, b), p in sorted(probabilities.items()):
-        linked.setdefault(a, {})[b] = p
-        linked.setdefault(b, {})[a] = p
-    return {
-        (a, b): p * (1 - doubt + doubt * _support(linked[a], linked[b], a, b))
-        for (a, b), p in sorted(probabilities.items())
-    }
+def group_linked(
+    sizes: Mapping[int, int],
+    languages: Mapping[int, str],
+    linked: Mapping[int, dict[int, float]],
+    rules: Rules,
+) -> list[list[int]]:
+    """The same, with the probabilities of the links of each cluster, every link both ways.
 
-
-def _support(one: Mapping[int, float], other: Mapping[int, float], a: int, b: int) -> float:
-    """How much third clusters agree that they belong to both or to neither; 1 if there are none."""
-    agreed = sum(min(p, other[c]) for c, p in one.items() if c in other)
-    total = sum(p for c, p in one.items() if c != b) + sum(p for c, p in other.items() if c != a)
-    return (_PRIOR + agreed) / (_PRIOR + total - agreed)
-
-
-def _connect(groups: dict[int, _Group], a: int, b: int, p: float, same: bool) -> None:
-    one, other = groups[a], groups[b]
-    one.sums[b] = other.sums[a] = p * one.weight * other.weight
-    if same:
-        one.own[b] = other.own[a] = one.sums[b]
-
-
-def _offers(groups: dict[int, _Group], a: int, rules: Rules) -> Iterable[tuple[float, int, int]]:
-    """Groups that may join a group, with their mean probability, the smaller id first."""
-    for b in sorted(groups[a].sums):
-        mean = _mean(groups[a], groups[b], b)
-        if mean >= rules.threshold and _allowed(groups[a], groups[b], b, rules):
-            yield -mean, min(a, b), max(a, b)
-
-
-def _mean(one: _Group, other: _Group, b: int) -> float:
-    return one.sums.get(b, 0.0) / (one.weight * other.weight)
-
-
-def _allowed(one: _Group, other: _Group, b: int, rules: Rules) -> bool:
-    if b in one.apart:
-        return False
-    common = sum(
-        weight * other.weights[lang] for lang, weight in one.weights.items() if lang in other.weights
+    Links to clusters that are not in ``sizes`` are left out.
+    """
+    ids = sorted(sizes)
+    codes = {lang: code for code, lang in enumerate(dict.fromkeys(languages.values()))}
+    first = np.empty(len(ids), dtype=np.int32)
+    join_clusters(
+        np.array(ids, dtype=np.int64),
+        np.sqrt([sizes[one] for one in ids], dtype=np.float64),
+        np.array([codes[languages[one]] for one in ids], dtype=np.int32),
+        [linked[one] for one in ids],
+        rules.threshold,
+        rules.impossible,
+        rules.same_language,
+        rules.doubt,
+        first,
     )
-    return not common or one.own.get(b, 0.0) >= rules.same_language * common
-
-
-def _join(groups: dict[int, _Group], a: int, b: int) -> None:
-    """Let group ``b`` go into group ``a``."""
-    one, other = groups[a], groups.pop(b)
-    one.clusters += other.clusters
-    for lang, weight in other.weights.items():
-        one.weights[lang] = one.weights.get(lang, 0.0) + weight
-    for name in ("sums", "own"):
-        mine, theirs = getattr(one, name), getattr(other, name)
-        mine.pop(b, None)
-        theirs.pop(a, None)
-        for c, value in theirs.items():
-            mine[c] = mine.get(c, 0.0) + value
-            third = getattr(groups[c], name)
-            third[a] = mine[c]
-            del third[b]
-    for c in other.apart | one.apart:
-        if c in groups and c != a:
-            groups[c].apart.discard(b)
-            groups[c].apart.add(a)
-    one.apart = (one.apart | other.apart) - {a, b}
+    groups: dict[int, list[int]] = {}
+    for place, one in zip(first.tolist(), ids, strict=True):
+        groups.setdefault(place, []).append(one)
+    return list(groups.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -15,6 +15,7 @@ from isogloss.events.article import Article
 from isogloss.events.dates import calendar_words, find_dates
 from isogloss.events.keywords import find_keywords, find_numbers
 from isogloss.events.names import count_names
+from isogloss.events.peoples import named_peoples
 from isogloss.events.words import Words
 from isogloss.events.world import abbreviations, world_names
 from isogloss.text.extras import has_extra
@@ -34,7 +35,7 @@ _SURE = 0.5
 class ConceptFinder(Protocol):
     """Finds concepts in running words, as :class:`~isogloss.events.concepts.ConceptDictionary` does."""
 
-    def find(self, words: list[str], lang: str) -> Iterable[tuple[str, bool, float]]:
+    def find(self, words: Sequence[str], lang: str) -> Iterable[tuple[str, bool, float]]:
         """Concepts, whether each is an entity, and how sure that is."""
 
 
@@ -117,31 +118,31 @@ class Annotator:
         lang, short = article.lang, article.body[:LONGEST]
         title, body = Words.of(article.title, lang), Words.of(short, lang)
         words = title + body
-        lower = list(map(str.lower, words.bare))
-        mentions = self._mentions(f"{article.title}\n{short}", lang)
-        world = _world(words, lower, lang)
+        mentions = self._mentions(f"{article.title}\n{short}", words.lower, lang)
+        world = _world(words, lang)
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
         entities = _weights(mentions.weights | _without_money(world) | names)
         keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_money(world))
-        for concept, is_entity, weight in self.concepts.find(lower, lang) if self.concepts else ():
+        for concept, is_entity, weight in self.concepts.find(words.lower, lang) if self.concepts else ():
             (entities if is_entity else keywords)[f"concept:{concept}"] = weight
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
-    def _mentions(self, text: str, lang: str) -> _Mentions:
-        """The places that a text names, and the words that it names them by."""
+    def _mentions(self, text: str, lower: Sequence[str], lang: str) -> _Mentions:
+        """The places that a text names, countries by their people too, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
-        found = finder.find(text, lang) if finder else []
+        if finder is None:
+            return _Mentions((), {}, frozenset())
+        found = finder.find(text, lang)
+        peoples = [(_countries(finder)[code], count) for code, count in named_peoples(lower, lang).items()]
         weights: dict[str, float] = {}
-        for mention in found:
-            key = f"geo:{mention.place.id}"
-            weights[key] = weights.get(key, 0.0) + mention.weight
+        for place, weight in [(one.place, one.weight) for one in found] + peoples:
+            weights[f"geo:{place.id}"] = weights.get(f"geo:{place.id}", 0.0) + weight
         surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _SURE)
         words = frozenset(word for surface in surfaces for word in surface.split())
-        by_weight = sorted(
-            {one.place.id: one.place for one in found}.values(), key=lambda place: -weights[f"geo:{place.id}"]
-        )
+        places = {place.id: place for place in [one.place for one in found] + [place for place, _ in peoples]}
+        by_weight = sorted(places.values(), key=lambda place: -weights[f"geo:{place.id}"])
         return _Mentions(tuple(by_weight), weights, words)
 
 
@@ -151,9 +152,9 @@ class _Mentions(NamedTuple):
     words: frozenset[str]
 
 
-def _world(words: Words, lower: list[str], lang: str) -> dict[str, float]:
+def _world(words: Words, lang: str) -> dict[str, float]:
     """Organisations, continents and currencies, by their names and by what they are called for short."""
-    counts = Counter(one for _, _, one in world_names(lang).find(lower))
+    counts = Counter(one for _, _, one in world_names(lang).find(words.lower))
     shorts = abbreviations(lang)
     counts.update(shorts[words.bare[i]] for i in words.capitals if words.bare[i] in shorts)
     return dict(counts)
@@ -169,6 +170,12 @@ def _without_money(world: Mapping[str, float]) -> dict[str, float]:
 
 def _weights(counts: Mapping[str, float]) -> dict[str, float]:
     return {key: 1 + log(count) if count > 1 else float(count) for key, count in counts.items()}
+
+
+@cache
+def _countries(gazetteer: Gazetteer) -> dict[str, Place]:
+    """Countries by their codes."""
+    return {place.country: place for place in gazetteer.places if place.kind == "country"}
 
 
 @cache

@@ -3,9 +3,9 @@
 Each language has an inverted index of bounded size: a term has room for the numbers of a few articles, and
 the one written longest ago makes way. An article looks up its strongest terms, the articles found most often
 are compared with it exactly, and the ten most similar of each language are its neighbours. With latent
-vectors (:mod:`isogloss.similarity`) the ten nearest in the latent space are neighbours too, however little
-their texts have in common: the similarity that is told is that of the texts, whichever way an article was
-found. The cost of an article does not depend on how many there were before, the latent search aside.
+vectors (:mod:`isogloss.similarity`) the ten nearest of the latest articles in the latent space are neighbours
+too, however little their texts have in common: the similarity that is told is that of the texts, whichever
+way an article was found. The cost of an article does not depend on how many there were before.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.events.latest import LatestPoints
+from isogloss.events.shelf import Shelf
 from isogloss.events.signature import Signature
-from isogloss.events.vectors import Vector, product, products
-from isogloss.kernels import find_clusters, list_cluster
-from isogloss.similarity.index import Index
+from isogloss.events.terms import Ids
+from isogloss.events.vectors import Vector, product
+from isogloss.kernels import find_nearest, list_cluster
 
 __all__ = ["LEAST", "Neighbour", "Neighbours"]
 
@@ -67,6 +69,8 @@ class Neighbours:
         Terms of an article that are looked up: the strongest.
     compared : int
         Articles of a language that are compared exactly.
+    reach : int
+        Articles, counted back from the last of any language, that are searched in the latent space.
 
     Examples
     --------
@@ -90,6 +94,7 @@ class Neighbours:
         room: int = 32,
         max_terms: int = 32,
         compared: int = 32,
+        reach: int = 16_384,
     ) -> None:
         self.k = k
         self.least = least
@@ -97,11 +102,13 @@ class Neighbours:
         self.room = room
         self.max_terms = max_terms
         self.compared = compared
+        self.reach = reach
         self.numbers: dict[str, int] = {}
         self.articles: dict[int, Signature] = {}
         self.last = 0
+        self._shelf = Shelf()
         self._lists: dict[str, _Lists] = {}
-        self._latent: dict[str, Index] = {}
+        self._latent: LatestPoints | None = None
 
     def add(
         self, signature: Signature, skip: Callable[[str], bool] = lambda article: False
@@ -118,9 +125,10 @@ class Neighbours:
         if signature.id in self.numbers:
             raise ValueError(f"the article {signature.id!r} was added before; expected a new one")
         found: dict[str, float] = {}
+        folded = signature.vector.ids % _ROWS
         for lang in sorted(self._lists):
-            for near in self._nearest(signature, lang, skip):
-                found[near.article] = near.similarity
+            found.update(self._nearest(signature, folded, lang, skip))
+        found.update(self._nearest_latent(signature, skip))
         self._enter(signature)
         return [Neighbour(article, similarity) for article, similarity in sorted(found.items())]
 
@@ -128,9 +136,10 @@ class Neighbours:
         """Take an article out; one that is not there is no error."""
         number = self.numbers.pop(article, None)
         if number is not None:
-            signature = self.articles.pop(number)
-            if signature.latent is not None:
-                self._latent[signature.lang].remove([number])
+            del self.articles[number]
+            self._shelf.take(number)
+            if self._latent is not None:
+                self._latent.remove(number)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """The lists of all languages as named arrays."""
@@ -145,9 +154,7 @@ class Neighbours:
     ) -> None:
         """Go on from a state: numbered articles, ascending, and the arrays of :meth:`state_dict`."""
         for number, signature in articles:
-            self.numbers[signature.id] = number
-            self.articles[number] = signature
-            self._enter_latent(number, signature)
+            self._know(number, signature)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
             self._lists[lang] = _Lists(self.room, self.max_terms)
             self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
@@ -155,38 +162,57 @@ class Neighbours:
 
     def _enter(self, signature: Signature) -> None:
         self.last += 1
-        self.numbers[signature.id] = self.last
-        self.articles[self.last] = signature
+        self._know(self.last, signature)
         if signature.lang not in self._lists:
             self._lists[signature.lang] = _Lists(self.room, self.max_terms)
         self._lists[signature.lang].add(self.last, signature.vector)
-        self._enter_latent(self.last, signature)
 
-    def _enter_latent(self, number: int, signature: Signature) -> None:
+    def _know(self, number: int, signature: Signature) -> None:
+        self.numbers[signature.id] = number
+        self.articles[number] = signature
+        self._shelf.put(number, signature.vector)
         if signature.latent is not None:
-            index = self._latent.setdefault(signature.lang, Index(len(signature.latent)))
-            index.add([number], signature.latent[None], times=[signature.time])
+            if self._latent is None:
+                self._latent = LatestPoints(len(signature.latent), self.reach)
+            self._latent.add(number, signature.lang, signature.latent)
 
-    def _nearest(self, signature: Signature, lang: str, skip: Callable[[str], bool]) -> Iterator[Neighbour]:
-        numbers = self._lists[lang].find(signature.vector, self.compared)
-        listed = [self.articles[number] for number in numbers if number in self.articles]
-        others = [one for one in listed if not skip(one.id)]
-        scores = products(signature.vector, [one.vector for one in others])
-        scored = [(score, one.id) for score, one in zip(scores, others, strict=True) if score >= self.least]
-        for score, article in sorted(scored, reverse=True)[: self.k]:
-            yield Neighbour(article, score)
-        yield from self._nearest_latent(signature, lang, skip)
+    def _nearest(
+        self, signature: Signature, folded: Ids, lang: str, skip: Callable[[str], bool]
+    ) -> list[tuple[str, float]]:
+        numbers, products = np.empty(self.compared, dtype=np.int32), np.empty(self.compared)
+        n = find_nearest(
+            self._lists[lang].lists,
+            folded,
+            *signature.vector,
+            self.max_terms,
+            self._shelf.table,
+            self._shelf.owners,
+            self._shelf.ids,
+            self._shelf.weights,
+            self._shelf.lengths,
+            self.least,
+            numbers,
+            products,
+        )
+        articles = self.articles
+        scored = [
+            (score, one)
+            for score, number in zip(products[:n].tolist(), numbers[:n].tolist(), strict=True)
+            if not skip(one := articles[number].id)
+        ]
+        scored.sort(reverse=True)
+        return [(article, score) for score, article in scored[: self.k]]
 
     def _nearest_latent(
-        self, signature: Signature, lang: str, skip: Callable[[str], bool]
-    ) -> Iterator[Neighbour]:
-        if signature.latent is None or lang not in self._latent:
+        self, signature: Signature, skip: Callable[[str], bool]
+    ) -> Iterator[tuple[str, float]]:
+        if signature.latent is None or self._latent is None:
             return
-        scores, numbers = self._latent[lang].search(signature.latent[None], self.k)
-        for number, score in zip(numbers[0].tolist(), scores[0].tolist(), strict=True):
-            if number >= 0 and score >= self.least_latent and not skip(self.articles[number].id):
-                near = self.articles[number]
-                yield Neighbour(near.id, product(signature.vector, near.vector))
+        self._latent.last = self.last
+        for number in self._latent.nearest(signature.latent, self.k, least=self.least_latent):
+            near = self.articles[number]
+            if not skip(near.id):
+                yield near.id, product(signature.vector, near.vector)
 
 
 class _Lists:
@@ -194,26 +220,16 @@ class _Lists:
 
     def __init__(self, room: int, max_terms: int) -> None:
         self.max_terms = max_terms
-        self._lists = np.zeros((_ROWS, room), dtype=np.int32)
+        self.lists = np.zeros((_ROWS, room), dtype=np.int32)
         self._next = np.zeros(_ROWS, dtype=np.uint8)
 
     def add(self, number: int, vector: Vector) -> None:
-        list_cluster(self._lists, self._next, *_folded(vector), self.max_terms, number)
-
-    def find(self, vector: Vector, most: int) -> list[int]:
-        numbers = np.empty(most, dtype=np.int32)
-        n = find_clusters(self._lists, *_folded(vector), self.max_terms, numbers)
-        found: list[int] = numbers[:n].tolist()
-        return found
+        list_cluster(self.lists, self._next, vector.ids % _ROWS, vector.weights, self.max_terms, number)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        rows = np.flatnonzero(self._lists.any(axis=1)).astype(np.int32)
-        return {"rows": rows, "lists": self._lists[rows], "next": self._next[rows]}
+        rows = np.flatnonzero(self.lists.any(axis=1)).astype(np.int32)
+        return {"rows": rows, "lists": self.lists[rows], "next": self._next[rows]}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._lists[arrays["rows"]] = arrays["lists"]
+        self.lists[arrays["rows"]] = arrays["lists"]
         self._next[arrays["rows"]] = arrays["next"]
-
-
-def _folded(vector: Vector) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    return vector.ids % _ROWS, vector.weights

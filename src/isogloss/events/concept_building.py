@@ -21,13 +21,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from isogloss.corpora.files import PathLike
 from isogloss.corpora.langlinks import PageIndex, normal_title
 from isogloss.corpora.wikipedia import Page, WikipediaDump
 from isogloss.events.concepts import MAX_WORDS, Phrase, phrase_words, write_concepts
 from isogloss.events.names import capitalises_nouns
 from isogloss.events.words import little_words
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike
 from isogloss.text import language
 
 __all__ = ["LinkCounts", "build_concepts"]

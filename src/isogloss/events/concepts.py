@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.corpora.storage import (
     check_language,
     new_folder,
@@ -38,6 +37,7 @@ from isogloss.corpora.storage import (
 )
 from isogloss.events.words import Words
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import PathLike, replacing
 from isogloss.text import language
 
 __all__ = ["MAX_WORDS", "ConceptDictionary", "Phrase", "phrase_words", "write_concepts"]
@@ -102,6 +102,10 @@ class ConceptDictionary:
         self._names = read_strings(self.folder, "names", count)
         self._entities = read_array(self.folder / "entities.npy", (count,), np.bool_)
         self._tables = {code: _Table.read(self.folder / code, said) for code, said in self._languages.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process maps the same folder."""
+        return type(self), (self.folder.absolute(),)
 
     @property
     def _languages(self) -> dict[str, dict[str, int]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache, cached_property
@@ -154,10 +154,11 @@ class _Calendar:
 
 
 def _in_words(words: Words, calendar: _Calendar, day: date) -> Iterator[date]:
-    lower, known = list(map(str.lower, words.bare)), calendar.words
+    lower: Sequence[str] = words.lower
     if calendar.stems:
         lower = [_without_ending(word, calendar) if word[:3] in calendar.heads else word for word in lower]
-    for place in [place for place, word in enumerate(lower) if word in known]:
+    known = calendar.words.intersection(lower)
+    for place in [place for place, word in enumerate(lower) if word in known] if known else ():
         word, is_capital = lower[place], words.bare[place][0].isupper()
         if word in calendar.months:
             if is_capital or not calendar.has_capitals:
@@ -176,7 +177,7 @@ def _without_ending(word: str, calendar: _Calendar) -> str:
     return next(forms, word)
 
 
-def _beside(words: list[str], place: int, month: int, day: date) -> Iterator[date]:
+def _beside(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
     """The date of which a word is the month, if there is a day before or after it."""
     for step in (-1, 1):
         beside = _next(words, place, step)
@@ -190,7 +191,7 @@ def _beside(words: list[str], place: int, month: int, day: date) -> Iterator[dat
             return
 
 
-def _next(words: list[str], place: int, step: int) -> int:
+def _next(words: Sequence[str], place: int, step: int) -> int:
     """The place beside a word, over at most two small words."""
     place += step
     for _ in range(2):

@@ -16,17 +16,16 @@ from __future__ import annotations
 import unicodedata
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.article import Article
+from isogloss.kernels import min_hashes
 from isogloss.linalg import check_count
 
 __all__ = ["Duplicates", "fingerprint"]
-
-Words: TypeAlias = NDArray[np.uint64]
 
 _LONGEST = 20_000
 """Characters that are looked at."""
@@ -178,39 +177,17 @@ class Duplicates:
 def fingerprint(text: str) -> NDArray[np.uint32]:
     """The signature of a text: numbers of which similar texts share many; none for a text without words.
 
+    Words are not made: a number for each is a sum over the pairs of neighbouring letters in it. Characters of
+    scripts without blanks are words.
+
     Examples
     --------
     >>> one, other = fingerprint("a storm on Monday night"), fingerprint("A storm, on Monday night!")
     >>> len(one), bool((one == other).all()), len(fingerprint("..."))
     (60, True, 0)
     """
-    words = _word_codes(text)
-    return _signature(words) if len(words) else np.empty(0, np.uint32)
-
-
-def _word_codes(text: str) -> Words:
-    """A number for each word of a text, and for each character of scripts without blanks.
-
-    Words are not made: a number is a sum over the pairs of neighbouring letters in a word.
-    """
     letters = np.frombuffer(text[:_LONGEST].lower().encode("utf-16-le", "surrogatepass"), np.uint16)
-    kinds, numbers = _letters()
-    kind, number = kinds[letters], numbers[letters]
-    before = np.zeros_like(kind)
-    before[1:] = kind[:-1]
-    starts = np.flatnonzero((kind == _ALONE) | ((kind == _IN_WORD) & (before != _IN_WORD)))
-    number[1:] += number[:-1] * _STEPS[2] * (before[1:] == _IN_WORD)
-    number[kind == 0] = 0
-    number ^= number >> np.uint64(29)
-    return np.add.reduceat(number, starts) if len(starts) else starts.astype(np.uint64)
-
-
-def _signature(words: Words) -> NDArray[np.uint32]:
-    """The first sequence of three words in each of the random orders."""
-    sequences = words if len(words) < 3 else words[:-2] * _STEPS[0] + words[1:-1] * _STEPS[1] + words[2:]
-    sequences ^= sequences >> np.uint64(31)
-    orders = _FACTORS * sequences
-    return np.asarray(orders.min(axis=1) >> np.uint64(32), np.uint32)
+    return min_hashes(letters, *_letters(), _STEPS, _FACTORS)
 
 
 def _bands(signature: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -236,5 +213,5 @@ def _seconds(time: datetime) -> int:
 
 _RANDOM = np.random.default_rng(20310305)
 _STEPS = _RANDOM.integers(1 << 62, 1 << 63, 3, dtype=np.uint64) | np.uint64(1)
-_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, (_ORDERS, 1), dtype=np.uint64) | np.uint64(1)
+_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _ORDERS, dtype=np.uint64) | np.uint64(1)
 _ROW_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _ROWS, dtype=np.uint64) | np.uint64(1)

@@ -29,16 +29,21 @@ cannot be said is NaN: entities where one of the clusters has none, for example.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from math import nan, sqrt
+from collections.abc import Sequence
+from math import nan
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isogloss.events.candidates import LEAST
-from isogloss.events.profile import Profile
-from isogloss.events.vectors import product
+from isogloss.events.profile import PARTS, Measures, Profile
+from isogloss.kernels import overlap_pairs
 
-__all__ = ["FEATURES", "THESIS_FEATURES", "pair_features"]
+__all__ = ["FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
+
+Array = NDArray[np.float64]
+Ids = NDArray[np.int32]
 
 THESIS_FEATURES = (
     "linkCount",
@@ -62,6 +67,7 @@ FEATURES = (
     "timeGap",
     "linkRatio",
     "sameLanguage",
+    "titlesAlone",
 )
 """All features, in the order in which they are shown."""
 
@@ -91,66 +97,96 @@ def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -
     >>> features["linkCount"], features["timeDiff"], features["hasSameLocation"], features["entityCosSim"]
     (1.0, 2.0, 1.0, nan)
     """
-    alike = [similarity for similarity in similarities if similarity >= LEAST]
-    links = len(alike)
-    return {
-        "linkCount": float(links),
-        "avgSimScore": sum(alike) / links if links else 0.0,
-        "entityCosSim": _cosine(one, other, "entities"),
-        "keywordCosSim": _cosine(one, other, "keywords"),
-        "entityJaccardSim": _jaccard(one.entities.keys(), other.entities.keys()),
-        "keywordJaccardSim": _jaccard(one.keywords.keys(), other.keywords.keys()),
-        "hasSameLocation": _same_location(one.places, other.places),
-        "timeDiff": abs(one.mean_time - other.mean_time) / _HOUR,
-        "sharedDates": _jaccard(one.dates.keys(), other.dates.keys()),
-        "textCosSim": _text_cosine(one, other),
-        "latentCosSim": _latent_cosine(one, other),
-        "sharedNumbers": _overlap(one.numbers.keys(), other.numbers.keys()),
-        "sharedPlaces": _overlap(one.places.keys(), other.places.keys()),
-        "timeGap": max(0.0, max(one.first, other.first) - min(one.last, other.last)) / _HOUR,
-        "linkRatio": links / (_NEAREST * (len(one.articles) + len(other.articles))),
-        "sameLanguage": float(one.lang == other.lang),
+    row = feature_rows([one, other], [(0, 1)], [similarities])[0]
+    return dict(zip(FEATURES, row.tolist(), strict=True))
+
+
+def feature_rows(
+    profiles: Sequence[Profile], pairs: Sequence[tuple[int, int]], similarities: Sequence[Sequence[float]]
+) -> Array:
+    """Features of many pairs of clusters at once.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        The clusters.
+    pairs : sequence of (int, int)
+        Places of two of them in ``profiles``.
+    similarities : sequence of sequences of float
+        As in :func:`pair_features`, for each pair.
+
+    Returns
+    -------
+    array (pairs x features)
+        Columns are in the order of :data:`FEATURES`.
+    """
+    first, second = np.array(pairs, dtype=np.int32).reshape(-1, 2).T.copy()
+    measures = np.array([profile.measures for profile in profiles], dtype=np.float64)
+    one, other = (dict(zip(Measures._fields, measures[rows].T, strict=True)) for rows in (first, second))
+    alike = [[similarity for similarity in known if similarity >= LEAST] for known in similarities]
+    links = np.array(list(map(len, alike)), dtype=np.float64)
+    inner, shared = _overlaps(profiles, first, second)
+    columns = {
+        "linkCount": links,
+        "avgSimScore": np.array(list(map(sum, alike))) / np.maximum(links, 1.0),
+        "entityCosSim": _ratio(inner["entities"], np.sqrt(one["entity_squares"] * other["entity_squares"])),
+        "keywordCosSim": _ratio(
+            inner["keywords"], np.sqrt(one["keyword_squares"] * other["keyword_squares"])
+        ),
+        "entityJaccardSim": _jaccard(shared["entities"], one["entities"], other["entities"]),
+        "keywordJaccardSim": _jaccard(shared["keywords"], one["keywords"], other["keywords"]),
+        "hasSameLocation": _same_location(profiles, pairs),
+        "timeDiff": np.abs(one["mean_time"] - other["mean_time"]) / _HOUR,
+        "sharedDates": _jaccard(shared["dates"], one["dates"], other["dates"]),
+        "textCosSim": _ratio(inner["vector"], one["norm"] * other["norm"]),
+        "latentCosSim": _latent_cosine(profiles, pairs),
+        "sharedNumbers": _ratio(shared["numbers"], np.minimum(one["numbers"], other["numbers"])),
+        "sharedPlaces": _ratio(shared["places"], np.minimum(one["places"], other["places"])),
+        "timeGap": np.maximum(
+            0.0, np.maximum(one["first"], other["first"]) - np.minimum(one["last"], other["last"])
+        )
+        / _HOUR,
+        "linkRatio": links / (_NEAREST * (one["articles"] + other["articles"])),
+        "sameLanguage": np.array([float(profiles[a].lang == profiles[b].lang) for a, b in pairs]),
+        "titlesAlone": (one["bare"] + other["bare"]) / (one["articles"] + other["articles"]),
     }
+    return np.column_stack([columns[name] for name in FEATURES])
 
 
-def _cosine(one: Profile, other: Profile, name: str) -> float:
-    if len(getattr(other, name)) < len(getattr(one, name)):
-        one, other = other, one
-    few, many = getattr(one, name), getattr(other, name)
-    if not few:
+def _overlaps(
+    profiles: Sequence[Profile], first: Ids, second: Ids
+) -> tuple[dict[str, Array], dict[str, Ids]]:
+    """For each part of pairs of profiles the inner product, and how many keys both have."""
+    shape = len(first), len(PARTS)
+    inner, shared = np.empty(shape), np.empty(shape, dtype=np.int32)
+    overlap_pairs([profile.parts for profile in profiles], first, second, inner, shared)
+    return dict(zip(PARTS, inner.T, strict=True)), dict(zip(PARTS, shared.T, strict=True))
+
+
+def _ratio(part: NDArray[Any], whole: Array) -> Array:
+    """A share; NaN where there is nothing to share."""
+    out = np.full(len(whole), nan)
+    np.divide(part, whole, out=out, where=whole > 0)
+    return out
+
+
+def _jaccard(shared: Ids, one: Array, other: Array) -> Array:
+    return np.where(np.minimum(one, other) > 0, _ratio(shared, one + other - shared), nan)
+
+
+def _same_location(profiles: Sequence[Profile], pairs: Sequence[tuple[int, int]]) -> Array:
+    named = [profile.most_named for profile in profiles]
+    known = ((named[a], named[b]) for a, b in pairs)
+    return np.array([nan if a is None or b is None else float(a == b) for a, b in known])
+
+
+def _latent_cosine(profiles: Sequence[Profile], pairs: Sequence[tuple[int, int]]) -> Array:
+    latents = [profile.latent for profile in profiles]
+    return np.array([_cosine(latents[a], latents[b]) for a, b in pairs])
+
+
+def _cosine(one: Array | None, other: Array | None) -> float:
+    if one is None or other is None:
         return nan
-    inner = sum(weight * many[key] for key, weight in few.items() if key in many)
-    return float(inner / sqrt(one.squares(name) * other.squares(name)))
-
-
-def _jaccard(one: Set[object], other: Set[object]) -> float:
-    if not one or not other:
-        return nan
-    both = len(one & other)
-    return both / (len(one) + len(other) - both)
-
-
-def _overlap(one: Set[object], other: Set[object]) -> float:
-    return len(one & other) / min(len(one), len(other)) if one and other else nan
-
-
-def _same_location(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    if not one or not other:
-        return nan
-    return float(_most_named(one) == _most_named(other))
-
-
-def _most_named(places: Mapping[str, int]) -> str:
-    return min(places, key=lambda place: (-places[place], place))
-
-
-def _text_cosine(one: Profile, other: Profile) -> float:
-    lengths = one.norm * other.norm
-    return product(one.vector, other.vector) / lengths if lengths else nan
-
-
-def _latent_cosine(one: Profile, other: Profile) -> float:
-    if one.latent is None or other.latent is None:
-        return nan
-    lengths = np.linalg.norm(one.latent) * np.linalg.norm(other.latent)
-    return float(one.latent @ other.latent / lengths) if lengths else nan
+    lengths = np.linalg.norm(one) * np.linalg.norm(other)
+    return float(one @ other / lengths) if lengths else nan

@@ -60,9 +60,12 @@ class EventIds:
         for group in groups:
             for one in group:
                 self.remove(one)
+        holds: dict[int, list[int]] = {}
+        for event, place in sorted(claims.items()):
+            holds.setdefault(place, []).append(event)
         out = []
         for place, group in enumerate(groups):
-            held = sorted(event for event, winner in claims.items() if winner == place)
+            held = holds.get(place, [])
             event = held[0] if held else self._new()
             for old in held[1:]:
                 self.alias(old, event)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
-from heapq import nlargest
+from functools import cache, lru_cache, partial
+from itertools import chain
 from math import log
 from operator import itemgetter
 
 from isogloss.events.names import capitalises_nouns, name_key
+from isogloss.events.remembering import Remembered
 from isogloss.events.words import Words, is_unspaced, little_words
 
 __all__ = ["find_keywords", "find_numbers"]
@@ -17,6 +18,9 @@ __all__ = ["find_keywords", "find_numbers"]
 _LETTERS = 8
 _TITLE = 3
 """How much more a word of the title counts."""
+
+_MOST = 1 << 16
+"""Words of a language whose keys are remembered."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
@@ -35,18 +39,10 @@ def find_keywords(title: Words, body: Words, lang: str, most: int) -> dict[str, 
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """
-    wanted = title.lower | body.lower
-    if is_unspaced(lang) or capitalises_nouns(lang):
-        wanted = wanted.union(title.bare, body.bare)
-    wanted -= little_words(lang)
-    key_of = _itself if is_unspaced(lang) else _key
-    found: dict[str, int] = {}
-    for words, times in ((title, _TITLE), (body, 1)):
-        for word, count in Counter(filter(wanted.__contains__, words.bare)).items():
-            key = key_of(word)
-            found[key] = found.get(key, 0) + times * count
-    found.pop("", None)
-    strongest = nlargest(most, found.items(), key=itemgetter(1))
+    keys = _keys(lang).__getitem__
+    found = Counter(chain(_TITLE * list(map(keys, title.bare)), map(keys, body.bare)))
+    del found[""]
+    strongest = sorted(found.items(), key=itemgetter(1), reverse=True)[:most]
     return {f"word:{word}": 1 + log(count) for word, count in strongest}
 
 
@@ -75,13 +71,19 @@ def _goes_on(words: Words, place: int) -> bool:
     return grouped and len(before) <= 3
 
 
-@lru_cache(maxsize=1 << 16)
-def _key(word: str) -> str:
-    return name_key(word, _LETTERS) if len(word) > 3 and word.isalpha() else ""
+@cache
+def _keys(lang: str) -> Remembered[str]:
+    return Remembered(partial(_key, lang), _MOST)
 
 
-def _itself(word: str) -> str:
-    return word if len(word) > 1 and word.isalpha() else ""
+def _key(lang: str, word: str) -> str:
+    """The key of a word, empty for one that is no keyword."""
+    if word in little_words(lang) or not word.isalpha():
+        return ""
+    if is_unspaced(lang):
+        return word if len(word) > 1 else ""
+    wanted = len(word) > 3 and (word.islower() or capitalises_nouns(lang))
+    return name_key(word, _LETTERS) if wanted else ""
 
 
 @lru_cache(maxsize=1 << 14)

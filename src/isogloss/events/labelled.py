@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from isogloss.corpora.files import opened
 from isogloss.events.article import Article, article_from
 from isogloss.events.samples import sample_news
 from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.io.files import opened
 
 __all__ = ["Labelled", "labelled_news", "read_labelled"]
 

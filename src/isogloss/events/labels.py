@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from isogloss.events.newswords import meanings
+from isogloss.events.newswords import NEWS_WORDS
 from isogloss.text.extras import has_extra
 from isogloss.text.gazetteer import Gazetteer, Place
 
@@ -39,7 +39,7 @@ def concept_label(concept: str) -> str | None:
         return rest.partition(":")[2] or rest
     if kind in ("org", "currency", "region"):
         return rest
-    return rest if kind == "word" and rest in meanings() else None
+    return rest if kind == "word" and rest in NEWS_WORDS.meanings else None
 
 
 def concept_labels(concepts: Iterable[str], most: int = 6) -> list[str]:

@@ -9,7 +9,8 @@ counts as its mean, so it speaks neither for nor against. With :math:`z` the sta
     f = b + \sum_k w_k z_k, \qquad P(\text{same story}) = \frac{1}{1 + \exp(-\alpha f - \beta)},
 
 where :math:`\alpha, \beta` are fitted to values of f for pairs that f was not fitted to (Platt). The share of
-a feature in a decision is :math:`\alpha w_k z_k`, and the shares and a constant add up to the log odds.
+a feature in a decision is :math:`\alpha w_k z_k`, and the shares and a constant add up to the log odds. A
+feature whose weight is given teaches nothing: it adds this weight times its value to the log odds.
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ class Linker(BaseEstimator, ClassifierMixin):
         Names of the features, in the order of the columns.
     log_features : sequence of str
         Those of them that the logarithm (of one more) is taken of.
+    given : sequence of (str, float)
+        Features whose weight is given, as log odds for each unit. Clusters without bodies are to be linked
+        more reluctantly: among titles nearly all candidates are wrong, which the pairs that one labels do not
+        tell.
     C : float or None
         Weight of errors against the width of the margin; None for the best of some values by
         cross-validation on the training pairs.
@@ -91,11 +96,13 @@ class Linker(BaseEstimator, ClassifierMixin):
         features: Sequence[str] = FEATURES,
         *,
         log_features: Sequence[str] = ("linkCount", "timeDiff", "timeGap"),
+        given: Sequence[tuple[str, float]] = (("titlesAlone", -0.8),),
         C: float | None = None,
         random_state: int = 0,
     ) -> None:
         self.features = features
         self.log_features = log_features
+        self.given = given
         self.C = C
         self.random_state = random_state
 
@@ -134,8 +141,9 @@ class Linker(BaseEstimator, ClassifierMixin):
     def decision_function(self, X: ArrayLike) -> Array:
         """Log odds that pairs are one story."""
         check_is_fitted(self)
-        inner = self._scaled(self._checked(X)) @ self.weights_ + self.offset_
-        return np.asarray(self.slope_ * inner + self.shift_)
+        raw = self._checked(X)
+        inner = self._scaled(raw) @ self.weights_ + self.offset_
+        return np.asarray(self.slope_ * inner + self.shift_ + self._from_given(raw))
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Probabilities that pairs are different stories, and one."""
@@ -145,8 +153,10 @@ class Linker(BaseEstimator, ClassifierMixin):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """1 for pairs that are one story, as the machine decides, and 0 for others."""
         check_is_fitted(self)
-        inner = self._scaled(self._checked(X)) @ self.weights_ + self.offset_
-        return np.asarray(inner > 0).astype(np.int64)
+        raw = self._checked(X)
+        inner = self._scaled(raw) @ self.weights_ + self.offset_
+        given = self._from_given(raw) / max(abs(self.slope_), 1e-12)
+        return np.asarray(inner + given > 0).astype(np.int64)
 
     def probability(self, features: Mapping[str, float]) -> float:
         """Probability that a pair with these features is one story."""
@@ -159,8 +169,10 @@ class Linker(BaseEstimator, ClassifierMixin):
     def contributions(self, features: Mapping[str, float]) -> dict[str, float]:
         """What each feature adds to the log odds; ``(constant)`` is the rest."""
         check_is_fitted(self)
-        scaled = self._scaled(self._checked([self.row(features)]))[0]
-        shares = (self.slope_ * self.weights_ * scaled).tolist()
+        raw = self._checked([self.row(features)])
+        shares = (
+            self.slope_ * self.weights_ * self._scaled(raw)[0] + np.nan_to_num(raw[0]) * self._given()
+        ).tolist()
         constant = self.slope_ * self.offset_ + self.shift_
         return {**dict(zip(self.features, shares, strict=True)), "(constant)": constant}
 
@@ -191,8 +203,16 @@ class Linker(BaseEstimator, ClassifierMixin):
         deviations = np.sqrt((spread**2).sum(axis=0) / counts)
         self.scales_ = np.where(deviations > 1e-12, deviations, 1.0)
 
+    def _given(self) -> Array:
+        """Weights that are given, for each feature; 0 for those that are learned."""
+        weights = dict(self.given)
+        return np.array([weights.get(name, 0.0) for name in self.features])
+
+    def _from_given(self, raw: Array) -> Array:
+        return np.asarray(np.nan_to_num(raw) @ self._given())
+
     def _scaled(self, raw: Array) -> Array:
-        scaled = (self._logged(raw) - self.means_) / self.scales_
+        scaled = np.where(self._given() == 0, self._logged(raw) - self.means_, 0.0) / self.scales_
         return np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_FARTHEST, _FARTHEST)
 
     def _folds(self, labels: NDArray[np.int64]) -> StratifiedKFold:

@@ -7,14 +7,15 @@ finds, and a profile of every cluster, and tells the features of any pair of lin
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from itertools import chain
 
+from isogloss.events.bonds import Bonds
 from isogloss.events.candidates import Neighbours
 from isogloss.events.clustering import Decision
-from isogloss.events.features import pair_features
+from isogloss.events.features import FEATURES, feature_rows, pair_features
 from isogloss.events.linker import Linker
 from isogloss.events.profile import Profile
 from isogloss.events.signature import Signature
@@ -85,18 +86,21 @@ class LinkState:
         self.near: dict[str, dict[str, float]] = {}
         self.changed: set[int] = set()
         self.gone: set[int] = set()
+        self._bonds: Bonds | None = None
 
     def add(self, signature: Signature, cluster: int) -> None:
         """An article came into a cluster; one that is known is moved to it."""
         if signature.id in self.signatures:
             self.move(signature.id, cluster)
             return
+        bonds = self.bonds
         self.signatures[signature.id] = signature
         self.cluster_of[signature.id] = cluster
         own = self.near[signature.id] = {}
         found = self.neighbours.add(signature, lambda other: self.cluster_of[other] == cluster)
         for other, similarity in found:
             own[other] = self.near[other][signature.id] = similarity
+            bonds.add(cluster, self.cluster_of[other], similarity)
         if cluster not in self.profiles:
             self.profiles[cluster] = Profile(cluster, signature.lang)
         self.profiles[cluster].add(signature)
@@ -142,14 +146,8 @@ class LinkState:
 
     def links_of(self, cluster: int) -> dict[int, list[float]]:
         """For each cluster that is linked to this one the similarities of the links; the strongest."""
-        found: defaultdict[int, list[float]] = defaultdict(list)
-        near, cluster_of = self.near, self.cluster_of
-        for article in self._articles(cluster):
-            for other, similarity in near[article].items():
-                found[cluster_of[other]].append(similarity)
-        found.pop(cluster, None)
-        strongest = nlargest(self.max_links, found.items(), key=lambda item: (sum(item[1]), -item[0]))
-        return dict(sorted(strongest))
+        found = self.bonds.of(cluster)
+        return {other: found[other] for other in self.bonds.strongest(cluster, self.max_links)}
 
     def features(self, one: int, other: int, similarities: Sequence[float]) -> dict[str, float]:
         """Features of two clusters whose links have these similarities; the smaller id is the first."""
@@ -158,16 +156,22 @@ class LinkState:
 
     def probabilities(self, clusters: Iterable[int]) -> dict[tuple[int, int], float]:
         """Probabilities of the links of some clusters, the smaller id first."""
-        rows: dict[tuple[int, int], list[float]] = {}
+        linked: dict[tuple[int, int], list[float]] = {}
         for one in sorted(clusters):
             for other, similarities in self.links_of(one).items():
-                pair = (min(one, other), max(one, other))
-                if pair not in rows:
-                    rows[pair] = self.linker.row(self.features(*pair, similarities))
-        if not rows:
+                linked.setdefault((one, other) if one < other else (other, one), similarities)
+        if not linked:
             return {}
-        chances = self.linker.predict_proba(list(rows.values()))[:, 1].tolist()
-        return dict(zip(rows, chances, strict=True))
+        concerned = list(dict.fromkeys(chain.from_iterable(linked)))
+        place = {cluster: number for number, cluster in enumerate(concerned)}
+        rows = feature_rows(
+            [self.profiles[one] for one in concerned],
+            [(place[a], place[b]) for a, b in linked],
+            list(linked.values()),
+        )
+        wanted = [FEATURES.index(name) for name in self.linker.features]
+        chances = self.linker.predict_proba(rows[:, wanted])[:, 1].tolist()
+        return dict(zip(linked, chances, strict=True))
 
     def link(self, one: int, other: int) -> Link:
         """Everything about the link of two clusters."""
@@ -182,11 +186,36 @@ class LinkState:
         best = nlargest(_SHOWN, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
         return Link(a, b, self.linker.probability(features), features, tuple(best))
 
+    @property
+    def bonds(self) -> Bonds:
+        """Similarities of articles by pairs of clusters; told by the articles the first time."""
+        if self._bonds is None:
+            self._bonds = Bonds()
+            self._bind(self._bonds, self.near)
+        return self._bonds
+
+    def _bind(self, bonds: Bonds, articles: Iterable[str]) -> None:
+        """Bind the clusters of articles by all of their pairs, in the order in which these were found."""
+        numbers, cluster_of = self.neighbours.numbers, self.cluster_of
+        pairs = {
+            (numbers[one], other) if numbers[one] > numbers[other] else (numbers[other], one): (
+                one,
+                other,
+                value,
+            )
+            for one in articles
+            for other, value in self.near[one].items()
+        }
+        for key in sorted(pairs):
+            one, other, similarity = pairs[key]
+            bonds.add(cluster_of[one], cluster_of[other], similarity)
+
     def _articles(self, cluster: int) -> list[str]:
         return self.profiles[cluster].articles if cluster in self.profiles else []
 
     def _drop(self, cluster: int) -> None:
         self.profiles.pop(cluster, None)
+        self.bonds.forget(cluster)
         self.changed.discard(cluster)
         self.gone.add(cluster)
 
@@ -197,4 +226,6 @@ class LinkState:
             return
         signatures = [self.signatures[article] for article in articles]
         self.profiles[cluster] = Profile(cluster, signatures[0].lang, signatures)
+        self.bonds.forget(cluster)
+        self._bind(self.bonds, articles)
         self.changed.add(cluster)

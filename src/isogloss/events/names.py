@@ -25,6 +25,7 @@ from functools import lru_cache
 from anyascii import anyascii
 
 from isogloss.events.words import Words, little_words
+from isogloss.kernels import sound_key
 from isogloss.text import language
 
 __all__ = ["capitalises_nouns", "count_names", "name_key"]
@@ -32,27 +33,7 @@ __all__ = ["capitalises_nouns", "count_names", "name_key"]
 _LETTERS = 6
 _SHORTEST = 3
 
-_SOUNDS = tuple(
-    (re.compile(pattern), sound)
-    for pattern, sound in (
-        (r"[^a-z]+", ""),
-        (r"shch|sch|sh|tz|ts|z", "s"),
-        (r"dzh|zh|j", "g"),
-        (r"tch|ch", "k"),
-        (r"ph", "f"),
-        (r"qu", "kv"),
-        (r"x", "ks"),
-        (r"c(?=[eiy])", "s"),
-        (r"[cq]", "k"),
-        (r"w", "v"),
-        (r"h", ""),
-        (r"(.)\1+", r"\1"),
-        (r"[aeiouy]+", "a"),
-    )
-)
-"""What is replaced, one after the other."""
-
-_GENITIVE = re.compile("['\u2019]s$")
+_GENITIVES = ("'s", "\u2019s")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 _WITHOUT_CASE = frozenset(
     {"Arab", "Hebr", "Deva", "Hans", "Kore", "Thai", "Khmr", "Laoo", "Mymr", "Beng", "Taml", "Telu"}
@@ -103,10 +84,8 @@ def name_key(word: str, letters: int = _LETTERS) -> str:
     >>> name_key("Washington"), name_key("Вашингтон"), name_key("Li")
     ('vasang', 'vasang', '')
     """
-    key = anyascii(_GENITIVE.sub("", word)).lower()
-    for pattern, sound in _SOUNDS:
-        key = pattern.sub(sound, key)
-    key = key[:letters].rstrip("a")
+    bare = word[:-2] if word.endswith(_GENITIVES) else word
+    key = sound_key((bare if bare.isascii() else anyascii(bare)).lower(), letters)
     return sys.intern(key) if len(key) >= _SHORTEST else ""
 
 
@@ -141,7 +120,7 @@ def count_names(title: Words, body: Words, lang: str, unwanted: Set[str] = froze
     if script in _WITHOUT_CASE:
         return Counter()
     counts: Counter[str] = Counter()
-    common = body.lower | title.lower | unwanted
+    common = body.small | title.small | unwanted
     known: set[str] = set()
     _count(body, _names(body, common, lang, known), counts)
     if body.bare and _is_all_capitals(title):
@@ -162,22 +141,21 @@ def capitalises_nouns(lang: str) -> bool:
     return lang in _NOUNS_TOO
 
 
-def _names(words: Words, common: set[str], lang: str, known: set[str]) -> set[int]:
+def _names(words: Words, common: Set[str], lang: str, known: set[str]) -> set[int]:
     """Where names are; those that are names whatever their place are added to the known ones."""
-    bare, little = words.bare, little_words(lang)
+    bare, lower, little = words.bare, words.lower, little_words(lang)
     if capitalises_nouns(lang):
         common = common | _nouns(words)
-    places = [i for i in words.capitals if (low := bare[i].lower()) not in common and low not in little]
+    places = [i for i in words.capitals if lower[i] not in common and lower[i] not in little]
     known.update(bare[i] for i in places if not words.begins(i))
     return {i for i in places if bare[i] in known}
 
 
 def _nouns(words: Words) -> set[str]:
     """German words with a capital letter that are no names, in lower case."""
-    bare = words.bare
-    found = {bare[i].lower() for i in words.capitals if bare[i].endswith(_NOUN_ENDINGS)}
-    before = ((bare[i], bare[i - 1]) for i in words.capitals if i and words.follows(i))
-    found.update(word.lower() for word, other in before if _makes_nouns(other))
+    bare, lower = words.bare, words.lower
+    found = {lower[i] for i in words.capitals if bare[i].endswith(_NOUN_ENDINGS)}
+    found.update(lower[i] for i in words.capitals if words.follows(i) and _makes_nouns(bare[i - 1]))
     return found
 
 

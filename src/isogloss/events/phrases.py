@@ -41,6 +41,8 @@ class PhraseBook:
     def find(self, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         """Where phrases begin and end, and what they mean; they do not overlap."""
         lengths, free = self._lengths, 0
+        if lengths.keys().isdisjoint(words):
+            return
         for place in [place for place, word in enumerate(words) if word in lengths]:
             if place < free:
                 continue

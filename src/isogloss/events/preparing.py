@@ -1,8 +1,8 @@
-"""What can be said of articles without knowing what came before, in other processes if there are many.
+"""Articles prepared ahead of the fold that takes them in one by one, in other processes if there are many.
 
 Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its
-point in a common space. All of that depends on the article alone. So it is found in batches, ahead of the
-fold that takes articles in one by one; what comes out is the same in one process or in many.
+point in a common space. All of that depends on the article alone. So it is found in batches; what comes out
+is the same in one process or in many. Until processes are up, articles are prepared here.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from functools import cached_property
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
-from isogloss.events.duplicates import fingerprint
-from isogloss.events.signature import Draft, draft_signature
-from isogloss.events.terms import Terms, article_terms
-from isogloss.linalg.threads import count_threads, one_thread
+from isogloss.events.prepared import Parcel, Prepared, pack, unpack
+from isogloss.events.workers import Workers
+from isogloss.linalg.threads import count_threads
 from isogloss.similarity.base import DocumentModel
 
 __all__ = ["Prepared", "Preparer"]
@@ -32,61 +33,17 @@ logger = logging.getLogger(__name__)
 
 Batch = list[Article]
 
-_BATCH = 64
+_BATCH = 96
 """Articles of a task."""
 
 _WORTH = 512
 """Articles after which processes are worth their start."""
 
-_AHEAD = 2
+_AHEAD = 3
 """Tasks of a process that are begun or wait."""
 
-
-class Prepared:
-    """What an article alone tells; found when it is asked for.
-
-    Parameters
-    ----------
-    article : Article
-        The article.
-    annotator : Annotator
-        Finds names, places, dates and keywords.
-    latent : array or None
-        Its point in a common space of documents.
-    """
-
-    def __init__(self, article: Article, annotator: Annotator, latent: NDArray[np.float32] | None) -> None:
-        self._origin: tuple[Article, Annotator] | None = (article, annotator)
-        self.latent = latent
-
-    @cached_property
-    def fingerprint(self) -> NDArray[np.uint32]:
-        """By which near-duplicates are found."""
-        return fingerprint(self._article.text)
-
-    @cached_property
-    def terms(self) -> Terms:
-        """The terms by which it is clustered."""
-        return article_terms(self._article)
-
-    @cached_property
-    def draft(self) -> Draft:
-        """What linking knows of it, without weights."""
-        return draft_signature(self._article, self._given()[1].annotate(self._article))
-
-    def complete(self) -> Self:
-        """Find all of it, and forget the article."""
-        _ = self.fingerprint, self.terms, self.draft
-        self._origin = None
-        return self
-
-    @property
-    def _article(self) -> Article:
-        return self._given()[0]
-
-    def _given(self) -> tuple[Article, Annotator]:
-        assert self._origin is not None
-        return self._origin
+_TRIES = 3
+"""Deaths of processes in a row after which none is started any more."""
 
 
 class Preparer:
@@ -104,6 +61,12 @@ class Preparer:
     n_jobs : int, optional
         Processes beside this one; None or 1 is none, -1 one per core.
 
+    Notes
+    -----
+    A script that has ``n_jobs`` begins its work under ``if __name__ == "__main__":``, because processes
+    import it. Each process takes about 150 MB for names of places and the like; the arrays of a model are
+    shared.
+
     Examples
     --------
     >>> from isogloss.events.samples import sample_news
@@ -119,12 +82,19 @@ class Preparer:
         self.model = model
         self.jobs = count_threads(n_jobs)
         self.count = 0
-        self._pool: ProcessPoolExecutor | None = None
+        self._deaths = 0
+        self._languages: set[str] = set()
+        self._workers: Workers[Batch, Parcel] | None = None
 
     @property
     def started(self) -> bool:
         """Whether there are processes."""
-        return self._pool is not None
+        return self._workers is not None
+
+    def start(self) -> None:
+        """Start the processes now, and wait until they are up."""
+        if self.jobs > 1:
+            self._started().wait()
 
     def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
         """Articles, each with what is known of it.
@@ -133,7 +103,7 @@ class Preparer:
         before are given first.
         """
         batches = _batches(articles)
-        while (self.jobs == 1 or self.count < _WORTH) and (batch := next(batches, None)):
+        while self._alone and (batch := next(batches, None)):
             yield from self._here(batch)
         first = list(islice(batches, 2))
         if len(first) == 2:
@@ -143,9 +113,9 @@ class Preparer:
 
     def close(self) -> None:
         """End the processes; they are started again when they are needed."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
 
     def __enter__(self) -> Self:
         return self
@@ -153,49 +123,93 @@ class Preparer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def _alone(self) -> bool:
+        return self.jobs == 1 or not (self.started or self.count >= _WORTH)
+
+    def _started(self) -> Workers[Batch, Parcel]:
+        if self._workers is None:
+            tool = _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
+            self._workers = Workers(tool, self.jobs)
+        return self._workers
+
     def _here(self, batch: Batch) -> Iterator[tuple[Article, Prepared]]:
         self.count += len(batch)
+        self._languages.update(article.lang for article in batch)
         return zip(batch, _prepared(batch, self.annotator, self.model), strict=True)
 
     def _ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, Prepared]]:
         """Let processes prepare the next batches while one is taken."""
-        waiting: deque[tuple[Batch, Future[list[Prepared]]]] = deque()
+        waiting: deque[_Task] = deque()
         failures: list[Exception] = []
         try:
             for batch in _until_failure(batches, failures):
-                waiting.append((batch, self._submit(batch)))
-                if len(waiting) > _AHEAD * self.jobs:
-                    yield from self._taken(*waiting.popleft())
+                workers = self._started() if self.jobs > 1 else None
+                if workers is not None and workers.ready:
+                    waiting.append(_Task(batch, workers, workers.submit(batch)))
+                    batch = []
+                while len(waiting) > (0 if batch else _AHEAD * self.jobs):
+                    yield from self._taken(waiting.popleft())
+                yield from self._here(batch)
             while waiting:
-                yield from self._taken(*waiting.popleft())
+                yield from self._taken(waiting.popleft())
         finally:
-            for _, future in waiting:
-                future.cancel()
+            for task in waiting:
+                task.future.cancel()
         if failures:
             raise failures[0]
 
-    def _submit(self, batch: Batch) -> Future[list[Prepared]]:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self.jobs, initializer=_begin, initargs=(self.annotator, self.model)
-            )
-        try:
-            return self._pool.submit(_complete, batch)
-        except BrokenExecutor as error:
-            failed: Future[list[Prepared]] = Future()
-            failed.set_exception(error)
-            return failed
-
-    def _taken(self, batch: Batch, future: Future[list[Prepared]]) -> Iterator[tuple[Article, Prepared]]:
+    def _taken(self, task: _Task) -> Iterator[tuple[Article, Prepared]]:
         """What a process found; what it failed at is tried here, and fails at the article it is about."""
         try:
-            return zip(batch, future.result(), strict=True)
+            found = unpack(task.future.result())
+            self._deaths = 0
+            return zip(task.batch, found, strict=True)
         except BrokenExecutor:
-            logger.warning("a process that prepares articles died; %d are prepared here", len(batch))
-            self.close()
+            logger.warning("a process that prepares articles died; %d are prepared here", len(task.batch))
+            if task.workers is self._workers:
+                self._note_death()
         except Exception:
-            logger.warning("a process could not prepare %d articles; they are prepared here", len(batch))
-        return self._here(batch)
+            logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
+        return self._here(task.batch)
+
+    def _note_death(self) -> None:
+        """End processes one of which died; others are started, unless that happens all the time."""
+        self.close()
+        self._deaths += 1
+        if self._deaths == _TRIES:
+            logger.warning(
+                "processes died %d times in a row; articles are prepared here from now on; a script that "
+                "wants processes does its work under if __name__ == '__main__':",
+                _TRIES,
+            )
+            self.jobs = 1
+
+
+class _Task(NamedTuple):
+    """Articles that processes were given, and what becomes of them."""
+
+    batch: Batch
+    workers: Workers[Batch, Parcel]
+    future: Future[Parcel]
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """What processes prepare articles with, and the languages that these are likely in."""
+
+    annotator: Annotator
+    model: DocumentModel | None
+    languages: tuple[str, ...]
+
+    def warm_up(self) -> None:
+        """Read the tables of the languages."""
+        for lang in self.languages:
+            with suppress(Exception):
+                self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
+
+    def __call__(self, batch: Batch) -> Parcel:
+        return pack(_prepared(batch, self.annotator, self.model))
 
 
 def _batches(articles: Iterable[Article]) -> Iterator[Batch]:
@@ -227,16 +241,3 @@ def _latents(articles: Sequence[Article], model: DocumentModel | None) -> list[N
             for place, point in zip(places, points, strict=True):
                 found[place] = point if point.any() else None
     return found
-
-
-_tools: list[tuple[Annotator, DocumentModel | None]] = []
-"""What a process prepares articles with."""
-
-
-def _begin(annotator: Annotator, model: DocumentModel | None) -> None:
-    one_thread()
-    _tools[:] = [(annotator, model)]
-
-
-def _complete(batch: Batch) -> list[Prepared]:
-    return [one.complete() for one in _prepared(batch, *_tools[0])]

@@ -5,16 +5,44 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.signature import Signature
 from isogloss.events.vectors import Vector, add_vectors
+from isogloss.kernels import pack_profile
 
-__all__ = ["Profile"]
+__all__ = ["PARTS", "Measures", "Profile"]
 
 _MAX_TERMS = 512
+
+Packed = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]
+
+PARTS = ("entities", "keywords", "places", "numbers", "dates", "vector")
+"""What profiles are compared by."""
+
+_CACHED = ("parts", "measures", "most_named")
+
+
+class Measures(NamedTuple):
+    """What comparing two profiles needs of each: how many it has of everything, lengths, and times."""
+
+    articles: float
+    bare: float
+    entities: float
+    keywords: float
+    places: float
+    numbers: float
+    dates: float
+    entity_squares: float
+    keyword_squares: float
+    norm: float
+    mean_time: float
+    first: float
+    last: float
 
 
 class Profile:
@@ -30,6 +58,8 @@ class Profile:
         Ids, in the order in which they came.
     first, last : float
         Times of the earliest and the latest article, in seconds since 1970.
+    bare : int
+        Articles without a body.
     vector : Vector
         Sum of the vectors of its articles.
     entities, keywords : Counter of str
@@ -46,6 +76,7 @@ class Profile:
         self.id = cluster
         self.lang = lang
         self.articles: list[str] = []
+        self.bare = 0
         self.first, self.last, self.seconds = np.inf, -np.inf, 0.0
         self.vector = Vector(np.empty(0, dtype=np.int32), np.empty(0))
         self.entities: Counter[str] = Counter()
@@ -54,7 +85,6 @@ class Profile:
         self.numbers: Counter[str] = Counter()
         self.dates: Counter[date] = Counter()
         self.latent: NDArray[np.float64] | None = None
-        self._squares: dict[str, float] = {}
         for signature in signatures:
             self.add(signature)
 
@@ -66,23 +96,45 @@ class Profile:
         """Mean time of the articles, in seconds since 1970."""
         return self.seconds / len(self.articles)
 
-    def squares(self, name: str) -> float:
-        """The sum of squared weights of ``entities`` or ``keywords``."""
-        if name not in self._squares:
-            self._squares[name] = sum(weight * weight for weight in getattr(self, name).values())
-        return self._squares[name]
+    @cached_property
+    def parts(self) -> Packed:
+        """Its parts, as :data:`PARTS` has them, in a row: ascending numbers, weights, bounds."""
+        dates = {day.isoformat(): n for day, n in self.dates.items()}
+        named: list[dict[str, Any]] = [self.entities, self.keywords, self.places, self.numbers, dates]
+        return pack_profile(named, *self.vector)
 
-    @property
-    def norm(self) -> float:
-        """The length of its vector."""
-        if "vector" not in self._squares:
-            self._squares["vector"] = self.vector.norm
-        return self._squares["vector"]
+    @cached_property
+    def measures(self) -> Measures:
+        """How many it has of everything, lengths, and times."""
+        _, weights, bounds = self.parts
+        entities, keywords = np.split(weights[: bounds[2]], bounds[1:2])
+        return Measures(
+            articles=len(self.articles),
+            bare=self.bare,
+            entities=len(self.entities),
+            keywords=len(self.keywords),
+            places=len(self.places),
+            numbers=len(self.numbers),
+            dates=len(self.dates),
+            entity_squares=float(entities @ entities),
+            keyword_squares=float(keywords @ keywords),
+            norm=self.vector.norm,
+            mean_time=self.mean_time,
+            first=self.first,
+            last=self.last,
+        )
+
+    @cached_property
+    def most_named(self) -> str | None:
+        """The place that most articles name."""
+        return min(self.places, key=lambda place: (-self.places[place], place), default=None)
 
     def add(self, signature: Signature) -> None:
         """Take an article in."""
-        self._squares.clear()
+        for name in _CACHED:
+            self.__dict__.pop(name, None)
         self.articles.append(signature.id)
+        self.bare += not signature.sentence
         self.first, self.last = min(self.first, signature.time), max(self.last, signature.time)
         self.seconds += signature.time
         self.vector = add_vectors(self.vector, signature.vector, max_terms=_MAX_TERMS)

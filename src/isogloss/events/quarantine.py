@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 
-from isogloss.corpora.files import PathLike
 from isogloss.exceptions import ArticleError
+from isogloss.io.files import PathLike
 
 __all__ = ["Quarantine", "Quarantined"]
 

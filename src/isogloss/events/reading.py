@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from isogloss.corpora.files import PathLike, opened
 from isogloss.corpora.records import BadRecordError, numbered_lines, parsed_object
 from isogloss.events.article import MAX_TEXT, Article, article_from
 from isogloss.events.quarantine import Quarantine
 from isogloss.events.warc import is_warc, record_of_page, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.io.files import PathLike, opened
 
 __all__ = ["ArticleReader", "ArticleReport"]
 

@@ -71,8 +71,11 @@ def restore_stream(
     annotator: Annotator | None = None,
     linker: Linker | None = None,
     model: DocumentModel | None = None,
+    n_jobs: int | None = None,
 ) -> EventStream:
     """The stream whose state was saved, with the annotator, the linker and the model that it had.
+
+    Parameters are those of :class:`~isogloss.events.stream.EventStream`.
 
     Raises
     ------
@@ -90,7 +93,9 @@ def restore_stream(
         raise ModelFileError(
             f"the saved state has format {header.get('format')!r}, expected {_FORMAT}; replay the journal"
         )
-    stream = EventStream(_settings(header["settings"]), annotator=annotator, linker=linker, model=model)
+    stream = EventStream(
+        _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
+    )
     stream.clusters = from_state(header["clusters"], _part(arrays, "clusters"))
     stream.duplicates = Duplicates.from_state(header["duplicates"] | _part(arrays, "duplicates"))
     _load_windows(stream.signatures, header["windows"], arrays)

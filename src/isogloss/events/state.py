@@ -10,7 +10,7 @@ import numpy as np
 
 from isogloss.events.clusters import Cluster, Member
 from isogloss.events.postings import Postings
-from isogloss.events.vectors import TermWindow, Vector, product
+from isogloss.events.vectors import TermWindow, product, products
 
 __all__ = ["ClusterSettings", "ClusterState"]
 
@@ -52,7 +52,7 @@ class ClusterSettings:
     """
 
     threshold: float = 0.25
-    body_threshold: float = 0.26
+    body_threshold: float = 0.38
     body_terms: int = 30
     merge_threshold: float = 0.4
     half_life: float = 2.0
@@ -145,17 +145,22 @@ class ClusterState:
     def ranked(self, member: Member, lang: str) -> list[tuple[float, Cluster]]:
         """The clusters that an article may join, with their resemblance to it, the best first."""
         found = (self.clusters.get(i) for i in self.postings.find(member.vector, self.settings.candidates))
-        near = [cluster for cluster in found if cluster is not None and cluster.lang == lang and len(cluster)]
-        scored = ((self._resemblance(member.vector, member.time, cluster), cluster) for cluster in near)
-        fitting = [pair for pair in scored if pair[0] >= member.threshold]
+        near = [one for one in found if one is not None and one.lang == lang and one.article_ids]
+        inner = products(member.vector, [cluster.total for cluster in near])
+        fitting = [
+            (resemblance, cluster)
+            for cluster, dot in zip(near, inner, strict=True)
+            if (cosine := dot / (cluster.norm or 1.0)) >= member.threshold
+            and (resemblance := cosine * self._nearness(member.time, cluster)) >= member.threshold
+        ]
         return sorted(fitting, key=lambda pair: (-pair[0], pair[1].id))
 
-    def _resemblance(self, vector: Vector, time: float, cluster: Cluster) -> float:
+    def _nearness(self, time: float, cluster: Cluster) -> float:
+        """What is left of the resemblance of an article and a cluster by the time between them."""
         gap = max(0.0, time - cluster.latest, cluster.earliest - time)
-        distance = abs(time - cluster.seconds / len(cluster))
+        distance = abs(time - cluster.seconds / len(cluster.article_ids))
         share = self.settings.mean_share
-        cosine = product(vector, cluster.total) / (cluster.norm or 1.0)
-        return cosine * self.fading((1 - share) * gap + share * distance)
+        return self.fading((1 - share) * gap + share * distance)
 
     def likeness(self, one: Cluster, other: Cluster) -> float:
         """The cosine of two centroids, less with the time between them."""

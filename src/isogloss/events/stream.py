@@ -227,6 +227,7 @@ class EventStream:
         found = {
             article: event
             for cluster, event in self.tracker.ids.event_of.items()
+            if cluster in self.links.profiles
             for article in self.links.profiles[cluster].articles
         }
         return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from isogloss.events.agglomeration import Rules, agglomerate
+from isogloss.events.agglomeration import Rules, group_linked
 from isogloss.events.event import Event, describe_event
 from isogloss.events.identity import EventIds
 from isogloss.events.linking import LinkState
@@ -53,8 +53,7 @@ class EventTracker:
         concerned = sorted(self._concerned(changed))
         sizes = {one: len(profiles[one]) for one in concerned}
         languages = {one: profiles[one].lang for one in concerned}
-        known = {(a, b): p for a in concerned for b, p in self.probabilities[a].items() if a < b in sizes}
-        groups = agglomerate(sizes, languages, known, self.rules)
+        groups = group_linked(sizes, languages, self.probabilities, self.rules)
         found = sorted(self.ids.settle(groups, sizes))
         self.shaken = shaken.union(found)
         return found

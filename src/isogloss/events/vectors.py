@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.terms import N_TERMS, Ids, Terms, Weights
-from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_terms
+from isogloss.kernels import add_sparse, count_article, dot_each, dot_sparse, weigh_terms
 
 __all__ = ["NOTHING", "TermWindow", "Vector", "add_vectors", "product", "products"]
 
@@ -105,9 +105,10 @@ class TermWindow:
         An article of an earlier day than the latest counts as one of the latest.
         """
         self._advance(day.toordinal())
-        ids = add_vectors(Vector(*terms.title), Vector(*terms.body), max_terms=N_TERMS).ids
-        self.frequencies[ids] += 1
-        self._open.append(ids)
+        title, body = terms.title[0], terms.body[0]
+        ids = np.empty(len(title) + len(body), dtype=np.int32)
+        n = count_article(title, body, self.frequencies, ids)
+        self._open.append(ids[:n].copy())
         self.articles[lang] = self.articles.get(lang, 0) + 1
         self._open_articles[lang] = self._open_articles.get(lang, 0) + 1
         return self._vector(terms, lang)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from isogloss.corpora.files import PathLike
 from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.io.files import PathLike
 
 __all__ = ["WebPage", "is_warc", "record_of_page", "web_pages"]
 

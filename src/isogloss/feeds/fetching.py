@@ -15,6 +15,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from email.utils import parsedate_to_datetime
 
 from isogloss.exceptions import FeedError
 from isogloss.feeds.addresses import is_public
@@ -26,6 +27,7 @@ __all__ = ["FetchLimits", "Fetcher", "Page"]
 logger = logging.getLogger(__name__)
 CHUNK = 1 << 16
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_WAITING = frozenset({429, 503})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Fetcher:
         """One request to one address."""
         with _Connection(self._connect(target, until), until) as connection:
             try:
-                page = self._ask(connection.socket, target, headers)
+                page = self._ask(connection, target, headers)
             except FeedError as error:
                 raise FeedError(f"{target.url}: {connection.late() or error}") from error
             except (OSError, http.client.HTTPException) as error:
@@ -136,12 +138,12 @@ class Fetcher:
                 raise FeedError(f"{target.url}: {connection.late()}")
             return page
 
-    def _ask(self, connected: socket.socket, target: Target, headers: dict[str, str]) -> Page:
+    def _ask(self, connection: _Connection, target: Target, headers: dict[str, str]) -> Page:
         """Send the request, and read the answer."""
         if target.scheme == "https":
-            connected = self._tls.wrap_socket(connected, server_hostname=target.host)
+            connection.secure(self._tls, target.host)
         client = http.client.HTTPConnection(target.host, target.port)
-        client.sock = connected
+        client.sock = connection.socket
         sent = {"Host": target.authority, "User-Agent": self.user_agent, "Accept-Encoding": "gzip, deflate"}
         client.request("GET", target.path, headers=sent | {"Connection": "close"} | headers)
         response = client.getresponse()
@@ -185,6 +187,12 @@ class _Connection:
         self._timer.cancel()
         self.socket.close()
 
+    def secure(self, tls: ssl.SSLContext, host: str) -> None:
+        """Go on with TLS; the timer cuts the new socket, from its first packet on."""
+        wrapped = tls.wrap_socket(self.socket, server_hostname=host, do_handshake_on_connect=False)
+        self.socket = wrapped
+        wrapped.do_handshake()
+
     def late(self) -> str:
         """The sentence to say if it was cut."""
         return "took longer than the deadline of the fetch" if self._late.is_set() else ""
@@ -192,7 +200,7 @@ class _Connection:
     def _cut(self) -> None:
         self._late.set()
         try:
-            self.socket.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(self.socket, socket.SHUT_RDWR)  # whatever TLS is at
         except OSError:
             logger.debug("the peer had closed the connection already")
 
@@ -243,5 +251,22 @@ def _chunks(response: http.client.HTTPResponse, max_bytes: int) -> Iterator[byte
 
 def _checked(page: Page) -> Page:
     if page.status not in (200, 304):
-        raise FeedError(f"{page.url}: the server answered {page.status}; expected 200")
+        wait = _seconds(page.headers.get("retry-after", "")) if page.status in _WAITING else 0.0
+        raise FeedError(f"{page.url}: the server answered {page.status}; expected 200", wait=wait)
     return page
+
+
+def _seconds(text: str) -> float:
+    """What ``Retry-After`` says, as seconds from now; 0 where it says nothing that can be read.
+
+    Examples
+    --------
+    >>> _seconds("120"), _seconds("soon"), _seconds("Mon, 03 Mar 2003 08:00:00 GMT")
+    (120.0, 0.0, 0.0)
+    """
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except (ValueError, OverflowError):
+        return 0.0

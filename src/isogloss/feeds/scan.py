@@ -1,6 +1,7 @@
 """Look over XML before a parser sees it: entities and depth.
 
-The scan reads tags as a lenient parser would, so that it also holds for files that are not well formed.
+The scan reads tags as a lenient parser would, so that it also holds for files that are not well formed, and
+refuses encodings in which they would hide from it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ __all__ = ["scan_xml"]
 MAX_DEPTH = 100
 _TAG = re.compile(rb"<(?:(!--.*?--)|(!\[CDATA\[.*?\]\])|(/)?[A-Za-z_][^<>]*?(/)?)>", re.DOTALL)
 _ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
+_DECLARED = re.compile(rb"""encoding\s*=\s*['"]([^'"]{1,40})['"]""", re.IGNORECASE)
+_HEAD = 1024
+_EBCDIC = b"\x4c\x6f\xa7\x94"
+"""``<?xm`` in EBCDIC."""
+_WIDE = ("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32", "ucs-2", "iso-10646")
+_PROBE = rb"<!ENTITY a='&;'>+ADw-\x3c\u003c]]>"
 
 
 def scan_xml(body: bytes) -> None:
@@ -22,7 +29,8 @@ def scan_xml(body: bytes) -> None:
     Parameters
     ----------
     body : bytes
-        The file, in any encoding whose letters of ASCII are those of ASCII, or UTF-16 or UTF-32.
+        The file, in any encoding whose letters of ASCII are those of ASCII, or UTF-16 or UTF-32; others are
+        refused.
 
     Examples
     --------
@@ -36,6 +44,7 @@ def scan_xml(body: bytes) -> None:
         ...
     isogloss.exceptions.FeedError: the XML is nested deeper than 100 elements; expected a feed or a sitemap
     """
+    _check_encoding(body)
     plain = body.replace(b"\0", b"") if b"\0" in body[:256] else body
     if _ENTITY.search(plain):
         raise FeedError("the XML declares an entity; a feed has no need of one")
@@ -49,3 +58,32 @@ def scan_xml(body: bytes) -> None:
             raise FeedError(
                 f"the XML is nested deeper than {MAX_DEPTH} elements; expected a feed or a sitemap"
             )
+
+
+def _check_encoding(body: bytes) -> None:
+    """Refuse encodings in which a tag does not look like one, such as UTF-7 and EBCDIC."""
+    head = body[:_HEAD].replace(b"\0", b"")
+    declared = {found.decode("ascii", "replace").lower() for found in _DECLARED.findall(head)}
+    odd = {name for name in declared if not name.startswith(_WIDE) and not _keeps_ascii(name)}
+    if body.startswith(_EBCDIC) or odd:
+        said = ", ".join(sorted(odd)) or "EBCDIC"
+        raise FeedError(
+            f"the XML says that its encoding is {said!r}; expected UTF-8 or another that has ASCII"
+        )
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Whether letters of ASCII are those of ASCII in an encoding; one that nobody knows changes nothing.
+
+    Examples
+    --------
+    >>> names = ("utf-8", "koi8-r", "shift_jis", "utf-7", "unicode_escape", "cp037")
+    >>> [name for name in names if _keeps_ascii(name)]
+    ['utf-8', 'koi8-r', 'shift_jis']
+    """
+    try:
+        return _PROBE.decode(encoding) == _PROBE.decode("ascii")
+    except LookupError:
+        return True
+    except ValueError:
+        return False

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 MAX_SEEN = 5_000
 MAX_PAGES = 50
 LONGEST_WAIT = 24 * 3600.0
+_DOUBLINGS = 20
 
 
 @dataclasses.dataclass(slots=True)
@@ -36,7 +37,7 @@ class FeedState:
     seen : list of str
         Ids of entries already handed out, the newest last; the oldest are forgotten.
     failures : int
-        Visits in a row that failed: the pause doubles with each.
+        Visits in a row that failed: the pause doubles with each, and is as long as the server asks for.
     due : float
         Seconds since 1970 of the next visit.
     """
@@ -99,7 +100,8 @@ class Watcher:
                 records = self._new(feed)
             except FeedError as error:
                 feed.failures += 1
-                feed.due = now + min(self.interval * 2**feed.failures, LONGEST_WAIT)
+                pause = self.interval * 2 ** min(feed.failures, _DOUBLINGS)
+                feed.due = now + min(max(pause, error.wait), LONGEST_WAIT)
                 yield Visit(feed.url, [], str(error))
             else:
                 feed.failures, feed.due = 0, now + self.interval
@@ -116,7 +118,7 @@ class Watcher:
         try:
             records = self._read(page)
         except FeedError as error:
-            raise FeedError(f"{feed.url}: {error}") from error
+            raise FeedError(f"{feed.url}: {error}", wait=error.wait) from error
         feed.etag, feed.modified = page.headers.get("etag", ""), page.headers.get("last-modified", "")
         known = set(feed.seen)
         new = [record for record in records if (record.get("id") or record.get("url")) not in known]

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, lines_of, opened, replacing
 from isogloss.exceptions import CorpusError, ModelFileError
 from isogloss.graphical.backoff import BEGIN, END, UNKNOWN, BackoffModel, Level
+from isogloss.io.files import PathLike, lines_of, opened, replacing
 
 __all__ = ["read_arpa", "write_arpa"]
 

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical.cpd import CPD
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.reading import Draft, read_text
 from isogloss.graphical.variables import Variable, listed
+from isogloss.io.files import PathLike, replacing
 
 __all__ = ["read_bif", "write_bif"]
 

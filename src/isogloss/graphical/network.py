@@ -100,6 +100,8 @@ class BayesianNetwork(Graph):
         ... })
         BayesianNetwork(2 variables, 1 edges, 3 parameters)
         """
+        if not isinstance(content, Mapping):
+            raise TypeError(f"a {type(content).__name__}; expected a dict with 'variables' and 'cpds'")
         for key in ("variables", "cpds"):
             if not isinstance(content.get(key), Mapping):
                 raise ValueError(f"the dict has no {key!r}; expected 'variables' and 'cpds', dicts by name")

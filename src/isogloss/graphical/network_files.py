@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical.bif import read_bif, write_bif
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.reading import read_text
 from isogloss.graphical.xmlbif import read_xmlbif, write_xmlbif
+from isogloss.io.files import PathLike, replacing
 
 __all__ = ["check_ending", "read_network", "write_network"]
 
@@ -51,6 +51,8 @@ def _read_json(path: PathLike) -> BayesianNetwork:
         return BayesianNetwork.from_dict(json.loads(read_text(path)))
     except json.JSONDecodeError as error:
         raise NetworkFileError(f"{path}:{error.lineno}: is not JSON ({error.msg})") from error
+    except RecursionError as error:
+        raise NetworkFileError(f"{path}: is nested too deeply; expected a network") from error
     except (ValueError, TypeError, AttributeError) as error:
         raise NetworkFileError(f"{path}: {error}") from error
 

@@ -10,11 +10,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, opened
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical.cpd import CPD
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.variables import Variable
+from isogloss.io.files import PathLike, opened
 
 __all__ = ["Draft", "read_text"]
 

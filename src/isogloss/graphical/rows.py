@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, opened, replacing
 from isogloss.exceptions import CorpusError
 from isogloss.graphical.structure import Graph, Structure
 from isogloss.graphical.variables import Variable, listed
+from isogloss.io.files import PathLike, opened, replacing
 
 __all__ = ["Codes", "Observations", "code_type", "decode", "encode", "read_rows", "write_rows"]
 
@@ -170,7 +170,9 @@ def _read_cells(path: PathLike) -> tuple[list[str], list[list[str]]]:
                 cells.append(row)
         except (UnicodeDecodeError, csv.Error) as error:
             raise CorpusError(f"{path}: is not separated text in UTF-8 ({error})") from error
-    if not heads or len(set(heads)) < len(heads) or not all(heads):
+    if not heads:
+        raise CorpusError(f"{path}: is empty or begins with an empty line; expected the names of variables")
+    if len(set(heads)) < len(heads) or not all(heads):
         raise CorpusError(f"{path}:1: the columns {listed(heads)}; expected a different name for each")
     return heads, cells
 

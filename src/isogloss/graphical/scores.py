@@ -50,7 +50,7 @@ def bic(graph: Graph, rows: Any) -> float:
     True
     """
     counts = _counts(graph, rows)
-    price = graph.n_parameters / 2 * np.log(max(counts.rows, 1))
+    price = graph.n_parameters / 2 * np.log(counts.rows)
     return log_likelihood(graph, counts) - float(price)
 
 
@@ -106,7 +106,10 @@ def compare_structures(
 
 def _counts(graph: Graph, rows: Any) -> FamilyCounts:
     counts = FamilyCounts(graph)
-    return counts.merge(rows) if isinstance(rows, FamilyCounts) else counts.update(encode(graph, rows))
+    counts = counts.merge(rows) if isinstance(rows, FamilyCounts) else counts.update(encode(graph, rows))
+    if not counts.rows:
+        raise ValueError("there are no rows; expected at least one")
+    return counts
 
 
 def _tables(counts: FamilyCounts) -> list[Array]:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import dataclasses
 import html
 from collections.abc import Iterator
-from typing import Any
-from xml.parsers import expat
 
 import numpy as np
 
-from isogloss.corpora.files import PathLike, opened, replacing
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical.cpd import CPD
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.reading import Draft
+from isogloss.io.files import PathLike, opened, replacing
+from isogloss.io.xml import XmlReader
 
 __all__ = ["read_xmlbif", "write_xmlbif"]
 
@@ -51,7 +50,7 @@ def read_xmlbif(path: PathLike, *, tolerance: float = 1e-3) -> BayesianNetwork:
     draft = Draft(path, tolerance)
     reader = _Reader(draft)
     with opened(path, NetworkFileError) as file:
-        reader.read(file.read())
+        reader.feed(file.read(), final=True)
     for block in reader.definitions:
         _define(draft, block)
     return draft.network(reader.name)
@@ -78,48 +77,34 @@ class _Block:
         return [text for name, text in self.texts if name in names]
 
 
-class _Reader:
-    """Handlers of the parser: variables join the draft, definitions wait until all variables are known."""
+class _Reader(XmlReader):
+    """Variables join the draft, definitions wait until all variables are known."""
 
     def __init__(self, draft: Draft) -> None:
+        super().__init__(draft.path, "a network in XMLBIF", NetworkFileError)
         self.draft = draft
         self.name = ""
         self.definitions: list[_Block] = []
         self._blocks: list[_Block] = []
         self._parts: list[str] | None = None
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.EntityDeclHandler = self._entity
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
 
-    def read(self, data: bytes) -> None:
-        """Parse a whole file."""
-        try:
-            self.parser.Parse(data, True)
-        except expat.ExpatError as error:
-            said = f"is not well-formed XML ({expat.ErrorString(error.code)}); expected XMLBIF"
-            raise self.draft.error(error.lineno, said) from error
-
-    def _entity(self, *declaration: Any) -> None:
-        said = f"declares the entity {declaration[0]!r}; expected a network, which has no need of entities"
-        raise self.draft.error(self.parser.CurrentLineNumber, said)
-
-    def _start(self, name: str, _: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin a block or a text."""
         if name in _BLOCKS:
-            self._blocks.append(_Block(self.parser.CurrentLineNumber))
+            self._blocks.append(_Block(self.line))
         elif name in _TEXTS:
             self._parts = []
 
-    def _text(self, text: str) -> None:
+    def text(self, text: str) -> None:
+        """Keep what stands inside an element that is known."""
         if self._parts is not None:
             self._parts.append(text)
 
-    def _end(self, name: str) -> None:
+    def end(self, name: str) -> None:
+        """Put a text into its block, and a block where it belongs."""
         if name in _TEXTS and self._parts is not None:
             if not self._blocks:
-                raise self.draft.error(self.parser.CurrentLineNumber, f"{name} outside of NETWORK")
+                raise self.refused(f"{name} outside of NETWORK")
             self._blocks[-1].texts.append((name, "".join(self._parts).strip()))
             self._parts = None
         elif name in _BLOCKS:

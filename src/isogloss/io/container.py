@@ -12,8 +12,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import pathlib
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from isogloss.exceptions import ModelFileError
+from isogloss.io.files import whole
 
 __all__ = ["FORMAT", "MAX_HEADER_BYTES", "Header", "blaming", "read", "read_header", "write"]
 
@@ -82,7 +81,8 @@ def write(
             f"cannot hold a description of {length} bytes, the limit is {MAX_HEADER_BYTES}; keep long "
             "lists and dicts of the model as arrays"
         )
-    _replace(pathlib.Path(os.path.realpath(path)), data)
+    with whole(path) as file:
+        file.write(data)
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
@@ -189,33 +189,3 @@ def _tensors_digest(tensors: Mapping[str, NDArray[Any]]) -> str:
         digest.update(json.dumps([name, array.dtype.name, array.shape]).encode())
         digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
-
-
-def _replace(target: pathlib.Path, data: bytes) -> None:
-    """Put ``data`` at ``target`` at once and for good, or leave everything as it was."""
-    if target.exists() and not target.is_file():
-        raise ModelFileError("is not a regular file; give the path of a file to write")
-    temporary = target.with_name(f".isogloss-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            if target.exists():
-                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
-
-
-def _sync_directory(directory: pathlib.Path) -> None:
-    """Make a rename survive a power cut."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -97,7 +97,7 @@ def load(path: Path, *, expected: type | None = None) -> Any:
         found = resolve(content["class"], kind)
         if expected is not None and not issubclass(found, expected):
             raise ModelFileError(
-                f"holds a {found.__name__}; expected a {expected.__name__}: give the path of another file"
+                f"holds {found.__name__}; expected {expected.__name__}: give the path of another file"
             )
         decoder = Decoder(tensors)
         model = decoder.decode({kind: content})

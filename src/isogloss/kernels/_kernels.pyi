@@ -209,6 +209,7 @@ def weigh_terms(
     ids: _Indices,
     weights: _Float,
 ) -> int: ...
+def count_article(title_ids: _Indices, body_ids: _Indices, frequencies: _Indices, ids: _Indices) -> int: ...
 def add_sparse(
     a_ids: _Indices,
     a_weights: _Float,
@@ -227,6 +228,42 @@ def list_cluster(
     lists: _Indices, next: NDArray[np.uint8], ids: _Indices, weights: _Float, most: int, cluster: int
 ) -> None: ...
 def find_clusters(lists: _Indices, ids: _Indices, weights: _Float, most: int, clusters: _Indices) -> int: ...
+def find_nearest(
+    lists: _Indices,
+    folded: _Indices,
+    ids: _Indices,
+    weights: _Float,
+    most: int,
+    table: _Indices,
+    owners: _Indices,
+    shelf_ids: _Indices,
+    shelf_weights: _Float,
+    lengths: _Indices,
+    least: float,
+    numbers: _Indices,
+    products: _Float,
+) -> int: ...
+def pack_profile(
+    named: list[dict[str, Any]], ids: _Indices, weights: _Float
+) -> tuple[_Offsets, _Float, _Indices]: ...
+def overlap_pairs(
+    profiles: list[tuple[_Offsets, _Float, _Indices]],
+    first: _Indices,
+    second: _Indices,
+    inner: _Float,
+    shared: _Indices,
+) -> None: ...
+def join_clusters(
+    ids: _Offsets,
+    weights: _Float,
+    languages: _Indices,
+    linked: list[dict[int, float]],
+    threshold: float,
+    impossible: float,
+    same_language: float,
+    doubt: float,
+    group: _Indices,
+) -> None: ...
 def number_pairs(
     source: _Bytes,
     source_starts: _Offsets,
@@ -246,3 +283,14 @@ def part_spans(
     parts: int,
 ) -> tuple[_Offsets, _Offsets, _Offsets, _Offsets]: ...
 def link_lines(offsets: _Offsets, source: _Indices, target: _Indices, first: int) -> _Bytes: ...
+def cut_parts(text: str, kinds: _Bytes) -> tuple[list[str], list[str], set[str], bytes]: ...
+def sound_key(word: str, letters: int) -> str: ...
+def letter_kinds(text: str, kinds: _Bytes) -> int: ...
+def find_words(text: str, is_letter: _Bytes) -> list[str]: ...
+def min_hashes(
+    letters: NDArray[np.uint16],
+    kinds: _Bytes,
+    numbers: NDArray[np.uint64],
+    steps: NDArray[np.uint64],
+    factors: NDArray[np.uint64],
+) -> NDArray[np.uint32]: ...

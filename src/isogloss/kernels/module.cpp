@@ -8,11 +8,14 @@ void bind_exchange(nb::module_ &m);
 void bind_fertility(nb::module_ &m);
 void bind_hmm(nb::module_ &m);
 void bind_lexicon(nb::module_ &m);
+void bind_letters(nb::module_ &m);
+void bind_linking(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_postings(nb::module_ &m);
 void bind_rounded(nb::module_ &m);
 void bind_topk(nb::module_ &m);
+void bind_terms(nb::module_ &m);
 void bind_words(nb::module_ &m);
 
 NB_MODULE(_kernels, m) {
@@ -22,10 +25,13 @@ NB_MODULE(_kernels, m) {
     bind_fertility(m);
     bind_hmm(m);
     bind_lexicon(m);
+    bind_letters(m);
+    bind_linking(m);
     bind_mixture(m);
     bind_pairs(m);
     bind_postings(m);
     bind_rounded(m);
     bind_topk(m);
+    bind_terms(m);
     bind_words(m);
 }

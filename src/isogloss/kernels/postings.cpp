@@ -1,14 +1,13 @@
 // Sparse vectors of hashed terms, and an inverted index of them with bounded lists.
-//
-// A call takes microseconds, so the GIL is kept: another thread that got it in between would keep it for longer.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -19,79 +18,41 @@ using namespace isogloss;
 using u8 = std::uint8_t;
 using u64 = std::uint64_t;
 
-constexpr u64 kOffset = 0xcbf29ce484222325ULL, kPrime = 0x100000001b3ULL;
-
-// FNV-1a, its high bits folded into the low ones that remain.
-i32 hash_term(std::string_view bytes, u64 seed, u64 mask) {
-    u64 h = kOffset ^ (seed * kPrime);
-    for (const char byte : bytes) h = (h ^ static_cast<u8>(byte)) * kPrime;
-    return static_cast<i32>((h ^ (h >> 32)) & mask);
-}
-
-bool starts_letter(char byte) { return (static_cast<u8>(byte) & 0xC0) != 0x80; }
-
-// The first letters of a word.
-std::string_view cut(std::string_view word, std::size_t letters) {
-    std::size_t seen = 0;
-    for (std::size_t i = 0; i < word.size(); ++i)
-        if (starts_letter(word[i]) && seen++ == letters) return word.substr(0, i);
-    return word;
-}
-
-// All sequences of letters of a word that has a blank at either end; the whole of a short one.
-void hash_grams(std::string_view padded, std::size_t letters, u64 seed, u64 mask, std::vector<i32> &found) {
-    std::vector<std::size_t> starts;
-    for (std::size_t i = 0; i < padded.size(); ++i)
-        if (starts_letter(padded[i])) starts.push_back(i);
-    const std::size_t n = starts.size();
-    starts.push_back(padded.size());
-    for (std::size_t i = 0; i == 0 || i + letters <= n; ++i) {
-        const std::size_t end = starts[std::min(n, i + letters)];
-        found.push_back(hash_term(padded.substr(starts[i], end - starts[i]), seed, mask));
-    }
-}
-
-// The numbers of the terms of words with one blank before, between and after them, and how often each occurs.
-std::size_t count_terms(nb::bytes text, u64 seed, std::size_t stem, std::size_t gram, i32 size, Out<i32> ids,
-                        Out<double> counts) {
-    if (size < 1 || (size & (size - 1))) throw std::invalid_argument("size is not a power of two");
-    const std::string_view words(text.c_str(), text.size());
-    const u64 mask = static_cast<u64>(size) - 1;
-    std::vector<i32> found;
-    for (std::size_t start = 0; start + 1 < words.size();) {
-        const std::size_t end = std::min(words.find(' ', start + 1), words.size());
-        if (end > start + 1) found.push_back(hash_term(cut(words.substr(start + 1, end - start - 1), stem), seed, mask));
-        if (end > start + 1 && gram)
-            hash_grams(words.substr(start, end + 1 - start), gram, seed + 1, mask, found);
-        start = end;
-    }
-    if (found.size() > ids.shape(0) || ids.shape(0) != counts.shape(0))
-        throw std::invalid_argument("no room for all terms");
-    std::sort(found.begin(), found.end());
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < found.size(); ++n) {
-        std::size_t next = i;
-        while (next < found.size() && found[next] == found[i]) ++next;
-        ids.data()[n] = found[i];
-        counts.data()[n] = static_cast<double>(next - i);
-        i = next;
-    }
-    return n;
-}
+constexpr u64 kPrime = 0x100000001b3ULL;  // spreads numbers over a table
 
 struct Entry {
     i32 id;
     double weight;
 };
 
+// Asks for memory ahead of its use.
+void fetch(const i32 *values, std::size_t n) {
+#if defined(__GNUC__)
+    for (std::size_t i = 0; i < n; i += 16) __builtin_prefetch(values + i);
+#else
+    (void)values, (void)n;
+#endif
+}
+
 bool stronger(const Entry &a, const Entry &b) { return a.weight != b.weight ? a.weight > b.weight : a.id < b.id; }
 
-// Keeps the entries of most weight, in the order of their numbers.
+// Keeps the entries of most weight, in the order that they are in, which is that of their numbers.
 void keep_strongest(std::vector<Entry> &entries, std::size_t most) {
     if (entries.size() <= most) return;
-    std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(most), entries.end(), stronger);
-    entries.resize(most);
-    std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) { return a.id < b.id; });
+    if (!most) return entries.clear();
+    std::vector<double> weights(entries.size());
+    std::transform(entries.begin(), entries.end(), weights.begin(), [](const Entry &entry) { return entry.weight; });
+    const auto last = weights.begin() + static_cast<std::ptrdiff_t>(most) - 1;
+    std::nth_element(weights.begin(), last, weights.end(), std::greater<>());
+    const double least = *last;
+    std::size_t equal = most - static_cast<std::size_t>(std::count_if(
+                                   weights.begin(), last, [least](double weight) { return weight > least; }));
+    entries.erase(std::remove_if(entries.begin(), entries.end(),
+                                 [least, &equal](const Entry &entry) {
+                                     if (entry.weight != least) return entry.weight < least;
+                                     return !equal || !equal--;
+                                 }),
+                  entries.end());
 }
 
 std::vector<Entry> joined(const std::vector<Entry> &a, const std::vector<Entry> &b) {
@@ -166,6 +127,18 @@ std::size_t weigh_terms(In<i32> title_ids, In<double> title_counts, In<i32> body
     return hand_out(all, ids, weights);
 }
 
+// The terms of a title and a body, increasing, each counted once more among the frequencies.
+std::size_t count_article(In<i32> title_ids, In<i32> body_ids, Out<i32> frequencies, Out<i32> ids) {
+    if (title_ids.shape(0) + body_ids.shape(0) > ids.shape(0)) throw std::invalid_argument("no room for all terms");
+    const i32 *end = std::set_union(title_ids.data(), title_ids.data() + title_ids.shape(0), body_ids.data(),
+                                    body_ids.data() + body_ids.shape(0), ids.data());
+    const std::size_t n = static_cast<std::size_t>(end - ids.data());
+    if (n && (ids.data()[0] < 0 || static_cast<std::size_t>(end[-1]) >= frequencies.shape(0)))
+        throw std::invalid_argument("a term has no frequency");
+    for (std::size_t i = 0; i < n; ++i) ++frequencies.data()[ids.data()[i]];
+    return n;
+}
+
 // a + factor b without what is not positive, of the strongest terms; ids are increasing.
 std::size_t add_sparse(In<i32> a_ids, In<double> a_weights, In<i32> b_ids, In<double> b_weights, double factor,
                        std::size_t most, Out<i32> ids, Out<double> weights) {
@@ -190,17 +163,72 @@ double dot_sparse(In<i32> a_ids, In<double> a_weights, In<i32> b_ids, In<double>
     return sum;
 }
 
+// A vector that many are multiplied with: its terms in a table, and bits that tell most of the others at once.
+class Probe {
+  public:
+    Probe(const i32 *ids, const double *weights, std::size_t n) {
+        while (table_.size() < 2 * n) table_.resize(2 * table_.size(), {-1, 0.0});
+        for (std::size_t i = 0; i < n; ++i) {
+            bits_[(ids[i] & kMask) >> 6] |= u64{1} << (ids[i] & 63);
+            table_[place(ids[i])] = {ids[i], weights[i]};
+        }
+    }
+
+    // The inner product with a vector, added up in the order of its terms.
+    double dot(const i32 *ids, const double *weights, std::size_t n) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (!(bits_[(ids[i] & kMask) >> 6] >> (ids[i] & 63) & 1)) continue;
+            const Entry &entry = table_[place(ids[i])];
+            if (entry.id == ids[i]) sum += entry.weight * weights[i];
+        }
+        return sum;
+    }
+
+  private:
+    static constexpr i32 kMask = (1 << 13) - 1;
+
+    // Where a term is, or would be.
+    std::size_t place(i32 id) const {
+        std::size_t i = (static_cast<u64>(id) * kPrime >> 8) & (table_.size() - 1);
+        while (table_[i].id >= 0 && table_[i].id != id) i = (i + 1) & (table_.size() - 1);
+        return i;
+    }
+
+    u64 bits_[(kMask + 1) / 64] = {};
+    std::vector<Entry> table_ = std::vector<Entry>(16, Entry{-1, 0.0});
+};
+
+Probe probe_of(In<i32> ids, In<double> weights) {
+    if (ids.shape(0) != weights.shape(0)) throw std::invalid_argument("lengths differ");
+    if (std::any_of(ids.data(), ids.data() + ids.shape(0), [](i32 id) { return id < 0; }))
+        throw std::invalid_argument("a term is negative");
+    return Probe(ids.data(), weights.data(), ids.shape(0));
+}
+
 // The inner products of a vector and each of several, given as pairs of arrays.
 void dot_each(In<i32> ids, In<double> weights, nb::list vectors, Out<double> products) {
     if (vectors.size() != products.shape(0)) throw std::invalid_argument("lengths differ");
-    for (std::size_t i = 0; i < products.shape(0); ++i) {
-        const nb::tuple pair = nb::cast<nb::tuple>(vectors[i]);
-        products.data()[i] = dot_sparse(ids, weights, nb::cast<In<i32>>(pair[0]), nb::cast<In<double>>(pair[1]));
+    const Probe probe = probe_of(ids, weights);
+    // The list holds the arrays, and the caller the list, while the GIL is released.
+    std::vector<std::pair<const i32 *, const double *>> spans;
+    std::vector<std::size_t> lengths;
+    for (const nb::handle vector : vectors) {
+        const nb::tuple pair = nb::cast<nb::tuple>(vector);
+        const auto own_ids = fixed<In<i32>>(pair[0]);
+        const auto own_weights = fixed<In<double>>(pair[1]);
+        if (own_ids.shape(0) != own_weights.shape(0)) throw std::invalid_argument("lengths differ");
+        spans.emplace_back(own_ids.data(), own_weights.data());
+        lengths.push_back(own_ids.shape(0));
     }
+    const nb::gil_scoped_release released;
+    for (std::size_t i = 0; i < spans.size(); ++i)
+        products.data()[i] = probe.dot(spans[i].first, spans[i].second, lengths[i]);
 }
 
 std::vector<Entry> terms_of(In<i32> ids, In<double> weights, std::size_t most, std::size_t rows) {
     std::vector<Entry> terms = entries_of(ids, weights, 1.0);
+    if (terms.size() > most) std::sort(terms.begin(), terms.end(), [](const Entry &a, const Entry &b) { return a.id < b.id; });
     keep_strongest(terms, most);
     for (const Entry &term : terms)
         if (term.id < 0 || static_cast<std::size_t>(term.id) >= rows) throw std::invalid_argument("a term has no list");
@@ -220,49 +248,105 @@ void list_cluster(Out2<i32> lists, Out<u8> next, In<i32> ids, In<double> weights
     }
 }
 
-// The entry of a cluster in a table whose size is a power of two and which is never full.
-Entry &place_of(std::vector<Entry> &table, i32 cluster) {
-    std::size_t i = (static_cast<u64>(cluster) * kPrime >> 8) & (table.size() - 1);
-    while (table[i].id && table[i].id != cluster) i = (i + 1) & (table.size() - 1);
-    table[i].id = cluster;
-    return table[i];
+// Sums of weights by number, in the order in which numbers came; the table, a power of two, is never full.
+class Tally {
+  public:
+    explicit Tally(std::size_t most) {
+        std::size_t size = 16;
+        while (size < 2 * most) size *= 2;
+        table_.assign(size, 0);
+    }
+
+    void add(i32 id, double weight) {
+        std::size_t i = (static_cast<u64>(id) * kPrime >> 8) & (table_.size() - 1);
+        while (table_[i] && found_[table_[i] - 1].id != id) i = (i + 1) & (table_.size() - 1);
+        if (!table_[i]) {
+            found_.push_back({id, 0.0});
+            table_[i] = static_cast<std::uint32_t>(found_.size());
+        }
+        found_[table_[i] - 1].weight += weight;
+    }
+
+    // The entries of most weight, the strongest first, then those of lower numbers.
+    std::vector<Entry> best(std::size_t wanted) {
+        wanted = std::min(found_.size(), wanted);
+        const auto end = found_.begin() + static_cast<std::ptrdiff_t>(wanted);
+        if (wanted < found_.size()) std::nth_element(found_.begin(), end, found_.end(), stronger);
+        std::sort(found_.begin(), end, stronger);
+        found_.resize(wanted);
+        return std::move(found_);
+    }
+
+  private:
+    std::vector<std::uint32_t> table_;
+    std::vector<Entry> found_;
+};
+
+// What is listed under most of the squared weight of the strongest terms, the best first, then the oldest.
+std::vector<Entry> listed(In2<i32> lists, const std::vector<Entry> &terms, std::size_t wanted) {
+    const std::size_t room = lists.shape(1);
+    const auto list_of = [&](const Entry &term) { return lists.data() + static_cast<std::size_t>(term.id) * room; };
+    for (const Entry &term : terms) fetch(list_of(term), room);
+    Tally tally(terms.size() * room);
+    for (const Entry &term : terms) {
+        const i32 *list = list_of(term);
+        for (std::size_t i = 0; i < room && list[i]; ++i) tally.add(list[i], term.weight * term.weight);
+    }
+    return tally.best(wanted);
 }
 
-// The clusters listed under most of the squared weight of the strongest terms, the best first, then the oldest.
 std::size_t find_clusters(In2<i32> lists, In<i32> ids, In<double> weights, std::size_t most, Out<i32> clusters) {
-    const std::size_t room = lists.shape(1);
-    const std::vector<Entry> terms = terms_of(ids, weights, most, lists.shape(0));
-    std::size_t size = 16;
-    while (size < 2 * terms.size() * room) size *= 2;
-    std::vector<Entry> table(size, Entry{0, 0.0}), found;
-    for (const Entry &term : terms) {
-        const i32 *list = lists.data() + static_cast<std::size_t>(term.id) * room;
-        for (std::size_t i = 0; i < room && list[i]; ++i) place_of(table, list[i]).weight += term.weight * term.weight;
+    const std::vector<Entry> found = listed(lists, terms_of(ids, weights, most, lists.shape(0)), clusters.shape(0));
+    for (std::size_t i = 0; i < found.size(); ++i) clusters.data()[i] = found[i].id;
+    return found.size();
+}
+
+// Of the best that are listed, those on the shelf whose inner product with the vector is not too small. The place
+// of a number is where the table says, one less, if that place is its own.
+std::size_t find_nearest(In2<i32> lists, In<i32> folded, In<i32> ids, In<double> weights, std::size_t most,
+                         In<i32> table, In<i32> owners, In2<i32> shelf_ids, In2<double> shelf_weights,
+                         In<i32> lengths, double least, Out<i32> numbers, Out<double> products) {
+    const std::size_t width = shelf_ids.shape(1), places = owners.shape(0), slots = table.shape(0);
+    if (shelf_weights.shape(1) != width || shelf_ids.shape(0) != places || shelf_weights.shape(0) != places ||
+        lengths.shape(0) != places || numbers.shape(0) != products.shape(0) || !slots || (slots & (slots - 1)))
+        throw std::invalid_argument("shapes differ");
+    const Probe probe = probe_of(ids, weights);
+    std::size_t n = 0;
+    for (const Entry &entry : listed(lists, terms_of(folded, weights, most, lists.shape(0)), numbers.shape(0))) {
+        const i32 place = table.data()[static_cast<std::size_t>(entry.id) & (slots - 1)] - 1;
+        if (place < 0 || static_cast<std::size_t>(place) >= places || owners.data()[place] != entry.id) continue;
+        const std::size_t start = static_cast<std::size_t>(place) * width;
+        const std::size_t length = std::min(width, static_cast<std::size_t>(lengths.data()[place]));
+        const double product = probe.dot(shelf_ids.data() + start, shelf_weights.data() + start, length);
+        if (product < least) continue;
+        numbers.data()[n] = entry.id;
+        products.data()[n++] = product;
     }
-    for (const Entry &entry : table)
-        if (entry.id) found.push_back(entry);
-    const std::size_t wanted = std::min(found.size(), clusters.shape(0));
-    std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(wanted), found.end(), stronger);
-    for (std::size_t i = 0; i < wanted; ++i) clusters.data()[i] = found[i].id;
-    return wanted;
+    return n;
 }
 
 }  // namespace
 
 void bind_postings(nb::module_ &m) {
-    m.def("count_terms", &count_terms, nb::arg("text"), nb::arg("seed"), nb::arg("stem"), nb::arg("gram"),
-          nb::arg("size"), nb::arg("ids").noconvert(), nb::arg("counts").noconvert());
+    using released = nb::call_guard<nb::gil_scoped_release>;
     m.def("weigh_terms", &weigh_terms, nb::arg("title_ids"), nb::arg("title_counts"), nb::arg("body_ids"),
           nb::arg("body_counts"), nb::arg("frequencies"), nb::arg("total"), nb::arg("body_weight"),
           nb::arg("body_power"), nb::arg("most"),
-          nb::arg("ids").noconvert(), nb::arg("weights").noconvert());
+          nb::arg("ids").noconvert(), nb::arg("weights").noconvert(), released());
+    m.def("count_article", &count_article, nb::arg("title_ids"), nb::arg("body_ids"),
+          nb::arg("frequencies").noconvert(), nb::arg("ids").noconvert(), released());
     m.def("add_sparse", &add_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"),
-          nb::arg("factor"), nb::arg("most"), nb::arg("ids").noconvert(), nb::arg("weights").noconvert());
-    m.def("dot_sparse", &dot_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"));
+          nb::arg("factor"), nb::arg("most"), nb::arg("ids").noconvert(), nb::arg("weights").noconvert(), released());
+    m.def("dot_sparse", &dot_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"),
+          released());
     m.def("dot_each", &dot_each, nb::arg("ids"), nb::arg("weights"), nb::arg("vectors"),
           nb::arg("products").noconvert());
     m.def("list_cluster", &list_cluster, nb::arg("lists").noconvert(), nb::arg("next").noconvert(), nb::arg("ids"),
-          nb::arg("weights"), nb::arg("most"), nb::arg("cluster"));
+          nb::arg("weights"), nb::arg("most"), nb::arg("cluster"), released());
     m.def("find_clusters", &find_clusters, nb::arg("lists").noconvert(), nb::arg("ids"), nb::arg("weights"),
-          nb::arg("most"), nb::arg("clusters").noconvert());
+          nb::arg("most"), nb::arg("clusters").noconvert(), released());
+    m.def("find_nearest", &find_nearest, nb::arg("lists").noconvert(), nb::arg("folded"), nb::arg("ids"),
+          nb::arg("weights"), nb::arg("most"), nb::arg("table").noconvert(), nb::arg("owners").noconvert(),
+          nb::arg("shelf_ids").noconvert(), nb::arg("shelf_weights").noconvert(), nb::arg("lengths").noconvert(),
+          nb::arg("least"), nb::arg("numbers").noconvert(), nb::arg("products").noconvert(), released());
 }

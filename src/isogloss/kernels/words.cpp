@@ -1,4 +1,4 @@
-// From bytes to numbers: lines of two languages split at blanks, checked, and their words numbered; and links as text.
+// From text to numbers: lines of two languages split at blanks, checked, and their words numbered; links as text.
 //
 // A span is where a piece of text begins and ends; one that is absent begins at -1. Words of one call are numbered from
 // zero in the order in which they first occur, so that several calls together number them as one call would.
@@ -7,7 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 
@@ -18,6 +22,8 @@ namespace {
 using namespace isogloss;
 
 using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 struct Span {

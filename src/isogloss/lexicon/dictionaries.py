@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, opened, replacing
 from isogloss.exceptions import DictionaryError
+from isogloss.io.files import PathLike, opened, replacing
 from isogloss.lexicon.vectors import WordVectors
 
 __all__ = ["BilingualDictionary", "Coverage", "languages_of", "read_dictionary", "write_dictionary"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isogloss.corpora.files import PathLike, opened, replacing
 from isogloss.exceptions import DictionaryError
+from isogloss.io.files import PathLike, opened, replacing
 from isogloss.lexicon.csls import csls_both
 from isogloss.lexicon.dictionaries import BilingualDictionary, languages_of
 from isogloss.lexicon.retrieval import retrieve

@@ -22,8 +22,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.files import PathLike, opened
 from isogloss.exceptions import VectorFileError
+from isogloss.io.files import PathLike, opened
 from isogloss.lexicon.text_vectors import Collector, ReadReport, first_line, read_text
 from isogloss.lexicon.vectors import WordVectors
 

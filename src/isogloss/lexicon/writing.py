@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import IO
 
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.exceptions import VectorFileError
+from isogloss.io.files import PathLike, replacing
 from isogloss.lexicon.vectors import WordVectors
 
 __all__ = ["write_vectors"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isogloss.corpora.files import PathLike, replacing
 from isogloss.exceptions import IsoglossError
+from isogloss.io.files import PathLike, replacing
 from isogloss.lexicon import Evaluation, Neighbourhood
 from isogloss.plotting.axes import new_axes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 from collections.abc import AsyncIterator
@@ -120,7 +121,7 @@ def create_app(
 
 
 class _Service(FastAPI):
-    """An application whose schema says that it may be possible to ask without a token."""
+    """An application whose schema says that no token may be needed, and that no address has null."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -128,7 +129,18 @@ class _Service(FastAPI):
             for operation in (each for path in told["paths"].values() for each in path.values()):
                 if "security" in operation:
                     operation["security"].append({})
+                for parameter in operation.get("parameters", ()):
+                    parameter["schema"] = _without_null(parameter["schema"])
         return super().openapi()
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a parameter: one that is not given is left out, since texts cannot say null."""
+    kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    only: dict[str, Any] = kinds[0]
+    return only | {name: value for name, value in schema.items() if name != "anyOf"}
 
 
 def names_of(server: ServerSettings) -> set[str]:
@@ -138,7 +150,9 @@ def names_of(server: ServerSettings) -> set[str]:
 
 
 def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
-    neighbours = Neighbours(store, models.similarity, keep_days=settings.store.keep_days)
+    neighbours = Neighbours(
+        store, models.similarity, keep_days=settings.store.keep_days, most=settings.stream.max_articles
+    )
     changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
 
     def gauges() -> dict[str, tuple[str, float]]:
@@ -174,7 +188,7 @@ def _lifespan(parts: Parts) -> Any:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         parts.changes.start()
-        parts.writer = GroupWriter(parts.store)
+        parts.writer, parts.checking = GroupWriter(parts.store), asyncio.Semaphore(1)
         parts.neighbours.start()
         if parts.worker is not None:
             parts.worker.start()

@@ -33,6 +33,11 @@ class Backlog:
         self._lock = threading.Lock()
         self._known: tuple[float, int] | None = None
 
+    def ready(self) -> bool:
+        """Whether the answer is known without the store."""
+        known = self._known
+        return known is not None and self._clock() - known[0] < self.seconds
+
     def waiting(self) -> int:
         """How many wait."""
         with self._lock:

@@ -1,4 +1,7 @@
-"""One shape for everything that goes wrong: a code for programs, a sentence for people."""
+"""One shape for everything that goes wrong: a code for programs, a sentence for people.
+
+Whoever asks for a page, as browsers do, and not for the API, is told in a page.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,16 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
 from isogloss.service.headers import HEADERS
 
-__all__ = ["ErrorAnswer", "ServiceError", "answer", "install"]
+__all__ = ["PAGE", "ErrorAnswer", "ServiceError", "answer", "install"]
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +42,11 @@ CODES = {
     503: "overloaded",
     507: "full",
 }
+PAGE = "isogloss.page"
+"""The mark of requests for pages: their errors are pages, unless the client would rather have JSON."""
+
+_API = "/api/"
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class ServiceError(Exception):
@@ -56,17 +68,76 @@ class ServiceError(Exception):
 
 
 class ErrorAnswer(JSONResponse):
-    """The answer that tells of an error; characters that no text may have are replaced."""
+    """The answer that tells of an error, to people as a page; characters that no text may have are replaced.
+
+    Parameters
+    ----------
+    status : int
+        The status of the answer.
+    message : str
+        The sentence.
+    headers : mapping, optional
+        Further headers.
+    **more
+        Further fields of the shape.
+    """
+
+    def __init__(
+        self, status: int, message: str, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        self.message, self.further = message, dict(headers or {})
+        told = {"code": CODES.get(status, "error"), "message": message} | more
+        super().__init__({"error": told}, status_code=status, headers=self.further)
 
     def render(self, content: Any) -> bytes:
         """The shape as JSON."""
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, in the form that the client understands."""
+        if scope["type"] == "http" and not scope["path"].startswith(_API):
+            self.headers["vary"] = "Accept"
+            if _wants_page(Headers(scope=scope).get("accept", ""), scope.get(PAGE, False)):
+                await self._page(Request(scope))(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+    def _page(self, request: Request) -> Response:
+        from isogloss.service.pages.frame import error_page
+
+        return error_page(request, self.status_code, self.message, self.further | {"vary": "Accept"})
+
 
 def answer(status: int, message: str, headers: Mapping[str, str] | None = None, **more: Any) -> ErrorAnswer:
     """An answer in the one shape: ``{"error": {"code": ..., "message": ...}}``."""
-    told = {"code": CODES.get(status, "error"), "message": message} | more
-    return ErrorAnswer({"error": told}, status_code=status, headers=dict(headers or {}))
+    return ErrorAnswer(status, message, headers, **more)
+
+
+def _wants_page(accept: str, otherwise: bool) -> bool:
+    """Whether a client would rather have a page than JSON; ``otherwise`` if it names neither.
+
+    Examples
+    --------
+    >>> _wants_page("text/html,application/xml;q=0.9,*/*;q=0.8", False)
+    True
+    >>> _wants_page("application/json", True), _wants_page("*/*", True), _wants_page("*/*", False)
+    (False, True, False)
+    """
+    page, data = (_weight(accept, kind) for kind in ("text/html", "application/json"))
+    return page >= data if page or data else otherwise
+
+
+def _weight(accept: str, kind: str) -> float:
+    """How much a client wants a kind of answer; 0 if it does not name it."""
+    for each in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in each.split(";"))
+        if name == kind:
+            weights = [part[2:] for part in parameters if part.startswith("q=")]
+            try:
+                return float(weights[0]) if weights else 1.0
+            except ValueError:
+                return 0.0
+    return 0.0
 
 
 def install(app: FastAPI) -> None:
@@ -83,9 +154,25 @@ async def _service(_: Request, error: Exception) -> ErrorAnswer:
     return answer(error.status, error.message, error.headers)
 
 
-async def _http(_: Request, error: Exception) -> ErrorAnswer:
+async def _http(request: Request, error: Exception) -> ErrorAnswer:
     assert isinstance(error, HTTPException)
+    if error.status_code == 404 and error.detail == "Not Found":
+        return answer(404, "there is nothing at this address; GET /api/v1/openapi.json has those there are")
+    if error.status_code == 405:
+        known = ", ".join(_methods(request))
+        said = f"the method {request.method} is not known at this address; expected {known}"
+        return answer(405, said, {"Allow": known})
     return answer(error.status_code, str(error.detail), error.headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method that the address of a request knows."""
+    routes = request.app.router.routes
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 async def _invalid(_: Request, error: Exception) -> ErrorAnswer:

@@ -31,7 +31,7 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 ALWAYS = frozenset({"/api/v1/health"})
 """Paths that answer even when nothing else does."""
 
-UNCOUNTED = ALWAYS | {"/api/v1/changes"}
+UNCOUNTED = ALWAYS | {"/api/v1/changes", "/changes"}
 """Paths that do not count as requests at the same time; streams have a bound of their own."""
 
 Refusal = tuple[int, str, dict[str, str]]

@@ -29,6 +29,9 @@ class StreamMaker:
         How articles become events.
     model : DocumentModel, optional
         A common space of documents that articles are compared in.
+    n_jobs : int, optional
+        Processes that look at the words of articles, see :class:`~isogloss.events.stream.EventStream`; who
+        made the stream closes it.
 
     Examples
     --------
@@ -38,13 +41,14 @@ class StreamMaker:
 
     settings: StreamSettings = field(default_factory=StreamSettings)
     model: DocumentModel | None = None
+    n_jobs: int | None = None
 
     def __call__(self, saved: bytes | None) -> EventStream:
         """The stream, from the beginning or from a saved state."""
         wanted = self._rules()
         if saved is None:
-            return EventStream(wanted, model=self.model)
-        stream = restore_stream(saved, model=self.model)
+            return EventStream(wanted, model=self.model, n_jobs=self.n_jobs)
+        stream = restore_stream(saved, model=self.model, n_jobs=self.n_jobs)
         if stream.settings != wanted:
             logger.warning(
                 "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild "

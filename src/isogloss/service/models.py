@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,16 +15,14 @@ from isogloss.lexicon import BilingualDictionary, InducedDictionary, read_dictio
 from isogloss.lexicon.dictionaries import languages_of
 from isogloss.lexicon.induction import COLUMNS
 from isogloss.service.errors import ServiceError
-from isogloss.service.lookups import kept_model
 from isogloss.service.settings import ModelSettings
+from isogloss.service.similarity import Similarity
 from isogloss.service.words import Lexicon
-from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
+from isogloss.similarity import DocumentModel, NameChannel
 from isogloss.store import Store
 from isogloss.text import identify, language
 
 __all__ = ["Models", "settle"]
-
-IN_STORE = "store:"
 
 
 @dataclass
@@ -44,6 +41,8 @@ class Models:
         Word aligners by their two languages.
     lexicon : Lexicon
         Dictionaries.
+    digest : str
+        Of the file of the similarity model.
     """
 
     similarity: DocumentModel | None = None
@@ -52,6 +51,7 @@ class Models:
     names: NameChannel = field(default_factory=NameChannel)
     aligners: Mapping[tuple[str, str], Aligner] = field(default_factory=dict)
     lexicon: Lexicon = field(default_factory=Lexicon)
+    digest: str = ""
 
     @classmethod
     def load(cls, settings: ModelSettings, store: Store) -> Models:
@@ -62,18 +62,16 @@ class Models:
         SettingsError
             A file or a name is not there, or holds something else.
         """
-        found, report = _similarity(settings.similarity, store)
-        models = cls(
+        found = Similarity.load(settings, store)
+        return cls(
+            similarity=found.model,
             name=settings.similarity or "similarity",
-            report=_report(settings.report) if settings.report else report,
+            report=_report(settings.report) if settings.report else found.report,
+            names=found.names or NameChannel(),
             aligners={_languages(path): io.load(path, expected=Aligner) for path in settings.aligners},
             lexicon=Lexicon([_dictionary(path) for path in settings.dictionaries]),
+            digest=found.digest,
         )
-        if isinstance(found, CombinedSimilarity):
-            models.similarity, models.names = found.model, found.names_
-        else:
-            models.similarity = found
-        return models
 
     def need_similarity(self) -> DocumentModel:
         """The similarity model, or an error that says how to come by one."""
@@ -119,31 +117,6 @@ def settle(text: str, lang: str | None, among: tuple[str, ...] | None = None) ->
     if among is not None and code not in among:
         raise ServiceError(422, f"the model does not know the language {code!r}; it has {', '.join(among)}")
     return code
-
-
-def _similarity(place: str, store: Store) -> tuple[Any, Mapping[str, Any]]:
-    """The model at a place, a file or a name in the store, and its evaluation if that is known."""
-    if not place:
-        return None, {}
-    if not place.startswith(IN_STORE):
-        return _checked(io.load(place), place), {}
-    kept = kept_model(store, place.removeprefix(IN_STORE))
-    if kept is None:
-        raise SettingsError(f"models.similarity is {place!r}, and the store has no model of that name")
-    data, report = kept
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.isogloss")
-        path.write_bytes(data)
-        return _checked(io.load(path), place), report
-
-
-def _checked(model: Any, place: str) -> Any:
-    if not isinstance(model, DocumentModel | CombinedSimilarity):
-        raise SettingsError(
-            f"models.similarity: {place} holds a {type(model).__name__}; expected a model of documents, "
-            "as 'isogloss similar fit' makes it"
-        )
-    return model
 
 
 def _report(path: str) -> Mapping[str, Any]:

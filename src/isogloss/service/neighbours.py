@@ -1,7 +1,7 @@
 """Articles as points of the common space: an index that follows the journal.
 
-It starts empty, reads the journal from its beginning in a thread of its own, and then whatever comes.
-Nothing of it is kept: the journal has it all.
+It starts empty, reads the end of the journal in a thread of its own, and then whatever comes. Nothing of it
+is kept: the journal has it all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.article import Article
+from isogloss.service.background import Background
+from isogloss.service.lookups import last_line
 from isogloss.similarity import DocumentModel, Index
 from isogloss.store import Store, micros
 
@@ -26,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 PART = 200
 PAUSE = 0.5
+SLACK = 1.05
+"""How far the index grows beyond its bound before the oldest articles go, many at a time."""
 
 
 class Near(NamedTuple):
@@ -36,8 +40,10 @@ class Near(NamedTuple):
     similarity: float
 
 
-class Neighbours:
+class Neighbours(Background):
     """The articles of a store, to be found by meaning.
+
+    Memory: bounded by the number of articles, four bytes for each of their dimensions.
 
     Parameters
     ----------
@@ -47,29 +53,24 @@ class Neighbours:
         What projects them; without one nothing is ever found.
     keep_days : int
         Days after which articles are forgotten; 0 for never.
+    most : int
+        Articles that are held; the ones that came last.
     """
 
-    def __init__(self, store: Store, model: DocumentModel | None, *, keep_days: int = 0) -> None:
-        self.store, self.model, self.keep_days = store, model, keep_days
+    def __init__(
+        self, store: Store, model: DocumentModel | None, *, keep_days: int = 0, most: int = 200_000
+    ) -> None:
+        super().__init__("isogloss-neighbours")
+        self.store, self.model, self.keep_days, self.most = store, model, keep_days, most
         self.line = 0
         self._indexes: dict[str, Index] = {}
         self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Follow the journal in a thread."""
         if self.model is not None:
-            self._stopping.clear()
-            self._thread = threading.Thread(target=self._follow, name="isogloss-neighbours", daemon=True)
-            self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+            self.line = max(self.line, last_line(self.store) - self.most)
+            super().start()
 
     def catch_up(self) -> int:
         """Read the next part of the journal; how many lines there were."""
@@ -108,14 +109,6 @@ class Neighbours:
                 found += [Near(lang, seq, score) for seq, score in pairs if seq >= 0]
         return sorted(found, key=lambda near: (-near.similarity, near.seq))
 
-    def point(self, near: Near) -> NDArray[np.float32] | None:
-        """Where an article is, from its text."""
-        article = self.store.articles([near.seq]).get(near.seq)
-        if article is None or self.model is None:
-            return None
-        found: NDArray[np.float32] = self.model.project([article.text], near.lang)[0]
-        return found
-
     def __len__(self) -> int:
         return sum(map(len, self._indexes.values()))
 
@@ -129,22 +122,30 @@ class Neighbours:
                 index.remove(numbers)
             if points is not None:
                 if lang not in self._indexes:
-                    self._indexes[lang] = Index(points.shape[1], storage="float16")
+                    self._indexes[lang] = Index(points.shape[1])
                 self._indexes[lang].add(numbers, points, times)
 
-    def _follow(self) -> None:
-        while not self._stopping.is_set():
+    def run(self) -> None:
+        """Follow the journal, as long as nothing says to stop."""
+        while not self._stop.is_set():
             try:
-                if self.catch_up():
+                if self.catch_up() == PART:
                     continue
-                self._expire()
+                self._forget()
             except Exception:
                 logger.exception("articles could not be put into the index; trying again")
-            self._stopping.wait(PAUSE)
+            self._stop.wait(PAUSE)
 
-    def _expire(self) -> None:
+    def _forget(self) -> None:
+        """Let go of articles that are too old, or too many."""
         if self.keep_days:
             before = float(micros(datetime.now(UTC) - timedelta(days=self.keep_days)))
             with self._lock:
                 for index in self._indexes.values():
                     index.expire(before)
+        if len(self) > SLACK * self.most:
+            numbers = np.concatenate([index.ids for index in self._indexes.values()])
+            oldest = np.sort(numbers)[: len(numbers) - self.most]
+            with self._lock:
+                for index in self._indexes.values():
+                    index.remove(oldest)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
@@ -53,6 +54,8 @@ class Parts:
     metrics: Metrics
     worker: Worker | None = None
     writer: GroupWriter | None = None
+    checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """Articles of one request are checked at a time: it takes computing and no waiting."""
 
     def need_writer(self) -> GroupWriter:
         """The writer, which is there while the application runs."""

@@ -293,7 +293,7 @@ class EventAnswer(EventSummary):
 class VerdictRequest(Sent):
     """What somebody says about two clusters."""
 
-    same: bool = Field(description="Whether they are about one event.")
+    same: bool = Field(strict=True, description="Whether they are about one event.")
     note: str = Field("", max_length=1000)
 
 

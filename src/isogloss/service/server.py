@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from isogloss.exceptions import SettingsError
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
+
+SWITCH = 0.0005
+"""Seconds that a thread may compute while another waits, such as the one that talks to clients."""
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +73,10 @@ def listen(settings: Settings) -> socket.socket:
     host, port = settings.server.host, settings.server.port
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=512)
+        place = socket.create_server((host, port), family=family, backlog=512)
+        # Connections inherit it; without it the parts of an answer wait for each other, 40 ms each time.
+        place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return place
     except (OSError, OverflowError) as error:
         raise SettingsError(
             f"cannot listen on {host}, port {port} ({error}); choose others with server.host and server.port"
@@ -90,6 +97,7 @@ def serve(app: FastAPI, settings: Settings, place: socket.socket | None = None) 
     """
     with place or listen(settings) as bound, _signals_end_here():
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
+        sys.setswitchinterval(SWITCH)
         Server(app, settings).run(sockets=[bound])
 
 

@@ -49,7 +49,10 @@ class StoreSettings:
     """Where everything is kept, and for how long."""
 
     place: str = _setting("isogloss.db", "a file of SQLite, or postgresql://user@host/name")
-    keep_days: int = _setting(90, "days after which articles are forgotten; 0 for never")
+    keep_days: int = _setting(
+        90, "days after its last article at which a story is forgotten, back from the newest; 0 for never"
+    )
+    forget_hours: float = _setting(24.0, "hours between two looks for what is old; 0 to leave it to doctor")
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,27 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from time import monotonic
+from weakref import WeakKeyDictionary
 
 from isogloss.exceptions import StoreError
-from isogloss.store import Store, micros
+from isogloss.store import Database, Store, micros
 
-__all__ = ["SCOPES", "Holder", "list_tokens", "make_token", "revoke_token", "who_has"]
+__all__ = ["SCOPES", "Holder", "KnownTokens", "list_tokens", "make_token", "revoke_token", "who_has"]
 
 SCOPES = ("read", "write", "admin")
 """What a token may allow; ``admin`` allows everything."""
 
 _PREFIX = "isg"
+_Kept = tuple[str, str, str, int, int]
+"""Of a token in the store: the digest of its secret, scopes, label, when it ends, whether it was revoked."""
+
+_changes: WeakKeyDictionary[Database, int] = WeakKeyDictionary()
+"""How often this process has made or revoked tokens of a database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +84,106 @@ def make_token(
             "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, 0)",
             [*row, micros(moment), micros(moment + timedelta(days=days))],
         )
+    _note_change(store)
     return f"{_PREFIX}_{name}_{secret}"
 
 
 def who_has(store: Store, token: str, now: datetime | None = None) -> Holder | None:
     """The holder of a token; None when it is unknown, changed, expired or revoked."""
-    prefix, _, rest = token.partition("_")
-    name, _, secret = rest.partition("_")
+    return _holder(token, _kept(store, _id_of(token)), now)
+
+
+class KnownTokens:
+    """Tokens as the store had them a moment ago, so that not every request asks it.
+
+    What this process does to tokens holds at once, what others do within ``seconds``.
+
+    Parameters
+    ----------
+    store : Store
+        Where tokens are.
+    seconds : float
+        How long an answer of the store is believed.
+    most : int
+        Tokens that are remembered; the ones that were asked for longest ago are forgotten.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        seconds: float = 1.0,
+        most: int = 1000,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.store, self.seconds, self.most = store, seconds, most
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[float, int, _Kept | None]] = OrderedDict()
+        self._none: tuple[float, int, bool] | None = None
+
+    def ready(self, token: str) -> bool:
+        """Whether a question about a token, or about none, is answered without the store."""
+        return self._holds(self._known.get(_id_of(token)) if token else self._none)
+
+    def who_has(self, token: str, now: datetime | None = None) -> Holder | None:
+        """The holder of a token, see :func:`who_has`."""
+        name = _id_of(token)
+        found = self._known.get(name)
+        if found is None or not self._holds(found):
+            stamp = self._stamp()
+            found = self._known[name] = (*stamp, _kept(self.store, name))
+            while len(self._known) > self.most:
+                self._known.popitem(last=False)
+        return _holder(token, found[2], now)
+
+    def none(self) -> bool:
+        """Whether there has never been a token."""
+        if self._none is None or not self._holds(self._none):
+            stamp = self._stamp()
+            self._none = (*stamp, not list_tokens(self.store))
+        return self._none[2]
+
+    def _stamp(self) -> tuple[float, int]:
+        return self._clock(), _changes.get(self.store.database, 0)
+
+    def _holds(self, known: tuple[float, int, object] | None) -> bool:
+        now, change = self._stamp()
+        return known is not None and known[1] == change and now - known[0] < self.seconds
+
+
+def _id_of(token: str) -> str:
+    return token.partition("_")[2].partition("_")[0]
+
+
+def _kept(store: Store, name: str) -> _Kept | None:
     with store.database.read() as session:
         row = session.one("SELECT secret, scopes, label, expires, revoked FROM token WHERE id = ?", [name])
-    kept = row[0] if row else _digest("")
-    right = hmac.compare_digest(kept, _digest(secret))
-    if row is None or not right or prefix != _PREFIX or row[4]:
+    return None if row is None else (str(row[0]), str(row[1]), str(row[2]), int(row[3]), int(row[4]))
+
+
+def _holder(token: str, kept: _Kept | None, now: datetime | None) -> Holder | None:
+    """Who a token makes of its bearer; it takes as long whether or not its id is known."""
+    prefix, _, rest = token.partition("_")
+    name, _, secret = rest.partition("_")
+    right = hmac.compare_digest(kept[0] if kept else _digest(""), _digest(secret))
+    if kept is None or not right or prefix != _PREFIX or kept[4]:
         return None
-    if micros(now or datetime.now(UTC)) >= row[3]:
+    if micros(now or datetime.now(UTC)) >= kept[3]:
         return None
-    return Holder(name, frozenset(row[1].split()), row[2])
+    return Holder(name, frozenset(kept[1].split()), kept[2])
+
+
+def _note_change(store: Store) -> None:
+    _changes[store.database] = _changes.get(store.database, 0) + 1
 
 
 def revoke_token(store: Store, name: str) -> bool:
     """Take a token back by its id; whether there was one."""
     with store.database.write() as session:
         found = session.run("UPDATE token SET revoked = 1 WHERE id = ? AND revoked = 0 RETURNING id", [name])
+    _note_change(store)
     return bool(found)
 
 

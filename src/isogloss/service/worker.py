@@ -11,24 +11,27 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
 
-from isogloss.events.event import Event
-from isogloss.events.labels import concept_label, find_place
 from isogloss.events.saving import save_stream
-from isogloss.events.stream import Changes, EventStream
+from isogloss.events.stream import EventStream
 from isogloss.exceptions import IsoglossError, ModelFileError
 from isogloss.service.background import Background
 from isogloss.service.making import StreamMaker
-from isogloss.store import ClusterRow, Entry, EventRow, LinkRow, Store, Update, micros
+from isogloss.service.rows import Rows
+from isogloss.store import Entry, Store
 
-__all__ = ["Follower", "StreamWorker"]
+__all__ = ["Follower", "StreamWorker", "keep_up"]
 
 logger = logging.getLogger(__name__)
 
 BATCH = 256
-LEAST = 0.2
-"""Probability from which on a link is kept."""
+FEW = 32
+"""Lines that are too few to look for more at once: a moment later there are more for one transaction."""
+SHARE = 0.02
+"""Part of the time that saving the state may take."""
+
+LONGEST = 4.0
+"""Seconds that saving the state at a stop may take."""
 
 
 class Follower:
@@ -41,7 +44,14 @@ class Follower:
     make : callable
         Makes an empty stream; it is also told a saved state to go on from.
     snapshot_every : int
-        Lines of the journal after which the state is saved.
+        Lines of the journal after which the state is saved, or more if that took long the last time.
+
+    Attributes
+    ----------
+    position, saved : int
+        The lines of the journal that the tables stand at, and that the saved state is of.
+    save_seconds : float
+        How long it took to save the state the last time.
 
     Examples
     --------
@@ -60,10 +70,10 @@ class Follower:
     ) -> None:
         self.store, self.snapshot_every = store, snapshot_every
         self.position = store.position()
-        self.saved = 0
+        self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.stream = self._restored(make)
-        self.stream.observer = self._observe
-        self._rows = _Rows(self.stream)
+        self._rows = Rows(self.stream)
+        self.stream.observer = self._rows.note
 
     def catch_up(self, most: int | None = None) -> int:
         """Go through the lines of the journal that are new, then bring events up to date; how many lines."""
@@ -95,6 +105,11 @@ class Follower:
         if self.position > self.saved:
             self._write(self.position, save=True)
 
+    def close(self) -> None:
+        """Save the state, unless that takes longer than a stop may; the next start reads more lines then."""
+        if self.save_seconds < LONGEST:
+            self.save()
+
     def _restored(self, make: Callable[[bytes | None], EventStream]) -> EventStream:
         """The stream as it was at the line where the tables stand."""
         kept = self.store.snapshot()
@@ -113,16 +128,25 @@ class Follower:
             line = entries[-1].seq
         return stream
 
-    def _observe(self, changes: Changes) -> None:
-        self._rows.note(changes)
-
     def _write(self, after: int, *, save: bool = False) -> None:
-        save = save or after - self.saved >= self.snapshot_every
-        snapshot = save_stream(self.stream) if save else None
+        save = save or self._is_due(after)
+        snapshot = self._snapshot() if save else None
         self.store.apply(self._rows.take(self.position, after, snapshot))
         self.position = after
         if save:
             self.saved = after
+
+    def _is_due(self, after: int) -> bool:
+        """Whether to save the state: after enough lines, and in a small part of the time."""
+        rested = time.monotonic() - self._saved_at >= self.save_seconds / SHARE
+        return rested and after - self.saved >= self.snapshot_every
+
+    def _snapshot(self) -> bytes:
+        began = time.monotonic()
+        data = save_stream(self.stream)
+        self._saved_at = time.monotonic()
+        self.save_seconds = self._saved_at - began
+        return data
 
 
 def _feed(stream: EventStream, entries: list[Entry]) -> None:
@@ -135,133 +159,6 @@ def _feed(stream: EventStream, entries: list[Entry]) -> None:
             stream.add(
                 replace(entry.article, id=str(entry.number)) for entry in lines if entry.article is not None
             )
-
-
-class _Rows:
-    """What changed in a stream since the tables were last written, as rows of theirs."""
-
-    def __init__(self, stream: EventStream) -> None:
-        self.stream = stream
-        self._clear()
-
-    def _clear(self) -> None:
-        self.clusters: dict[int, ClusterRow] = {}
-        self.links: dict[tuple[int, int], LinkRow] = {}
-        self.events: dict[str, EventRow] = {}
-        self.gone_clusters: list[int] = []
-        self.aliases: list[tuple[str, str]] = []
-
-    def note(self, changes: Changes) -> None:
-        """Describe what changed, while the stream knows it."""
-        for old, new in changes.aliases.items():
-            self.aliases.append((_name(old), _name(new)))
-            self.events.pop(_name(old), None)
-        for gone in changes.merged:
-            self.gone_clusters.append(gone)
-            self.clusters.pop(gone, None)
-            self.links = {pair: row for pair, row in self.links.items() if gone not in pair}
-        touched = set(changes.clusters)
-        for number in sorted(changes.events & self.stream.tracker.ids.members.keys()):
-            event = self.stream.event(number)
-            self.events[_name(number)] = self._event(event)
-            touched.update(event.clusters)
-            self._note_links(event)
-        touched.update(self._with_reprints(changes))
-        for cluster in sorted(touched & self.stream.links.profiles.keys()):
-            self.clusters[cluster] = self._cluster(cluster)
-
-    def take(self, before: int, after: int, snapshot: bytes | None) -> Update:
-        """Everything noted since the last time."""
-        update = Update(
-            before,
-            after,
-            clusters=list(self.clusters.values()),
-            links=list(self.links.values()),
-            events=list(self.events.values()),
-            gone_clusters=self.gone_clusters,
-            gone_events=[old for old, _ in self.aliases],
-            aliases=self.aliases,
-            snapshot=snapshot,
-        )
-        self._clear()
-        return update
-
-    def _with_reprints(self, changes: Changes) -> set[int]:
-        owner = self.stream.links.cluster_of
-        return {owner[first] for _, first in changes.reprints if first in owner}
-
-    def _cluster(self, number: int) -> ClusterRow:
-        profile = self.stream.links.profiles[number]
-        reprints = [int(copy) for one in profile.articles for copy in self.stream.reprints(one)]
-        titles = self.stream.event(self.stream.tracker.ids.event_of[number]).titles
-        return ClusterRow(
-            number,
-            profile.lang,
-            _name(self.stream.tracker.ids.event_of[number]),
-            round(profile.first * 1e6),
-            round(profile.last * 1e6),
-            [*map(int, profile.articles), *reprints],
-            {"title": titles.get(profile.lang, ""), "reprints": reprints},
-        )
-
-    def _note_links(self, event: Event) -> None:
-        known = self.stream.tracker.probabilities
-        linker = self.stream.links.linker
-        for a in event.clusters:
-            for b, probability in known.get(a, {}).items():
-                if a < b and b in event.clusters and probability >= LEAST:
-                    link = self.stream.links.link(a, b)
-                    self.links[a, b] = LinkRow(
-                        a,
-                        b,
-                        link.probability,
-                        {
-                            "features": _finite(link.features),
-                            "contributions": _finite(linker.contributions(link.features)),
-                            "pairs": [[int(one), int(other), round(s, 4)] for one, other, s in link.pairs],
-                        },
-                    )
-
-    def _event(self, event: Event) -> EventRow:
-        labels = {one: label for one in event.concepts if (label := concept_label(one)) is not None}
-        terms = {("place", one) for one in event.places} | {("concept", one) for one in labels}
-        data: dict[str, Any] = {
-            "title": dict(event.titles),
-            "summary": dict(event.summaries),
-            "languages": {lang: len(own) for lang, own in event.articles.items()},
-            "timeline": [[day.isoformat(), n] for day, n in event.timeline.items()],
-            "places": [told for one, n in event.places.items() if (told := _place(one, n)) is not None],
-            "concepts": [
-                {"id": one, "label": label, "weight": round(event.concepts[one], 3)}
-                for one, label in labels.items()
-            ],
-            "confidence": round(event.confidence, 4),
-        }
-        first, last = micros(event.first), micros(event.last)
-        return EventRow(_name(event.id), first, last, len(event), event.languages, sorted(terms), data)
-
-
-def _name(event: int) -> str:
-    return f"e{event}"
-
-
-def _place(place_id: str, count: float) -> dict[str, Any] | None:
-    place = find_place(place_id)
-    if place is None:
-        return None
-    return {
-        "id": place_id,
-        "name": place.name,
-        "country": place.country,
-        "latitude": place.latitude,
-        "longitude": place.longitude,
-        "count": int(count),
-    }
-
-
-def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
-    """Values as JSON can hold them: what cannot be said is null."""
-    return {name: round(value, 6) if value == value else None for name, value in values.items()}
 
 
 class StreamWorker(Background):
@@ -298,20 +195,58 @@ class StreamWorker(Background):
 
     def run(self) -> None:
         """Follow the journal; at the end save the state."""
-        follower: Follower | None = None
-        while not self._stop.is_set():
-            try:
-                if follower is None:
-                    follower = Follower(self.store, self.make, snapshot_every=self.snapshot_every)
-                busy = follower.follow(BATCH) or follower.settle()
-                self._position, self._error = follower.position, ""
-                if not busy:
-                    self._stop.wait(self.pause)
-            except IsoglossError as error:
-                logger.warning("events are not brought up to date: %s", error)
-                self._error, follower = str(error), None
-                self._stop.wait(1.0)
-        if follower is not None:
-            began = time.perf_counter()
-            follower.save()
-            logger.info("state saved in %.1f s", time.perf_counter() - began)
+        keep_up(
+            self.store,
+            self.make,
+            snapshot_every=self.snapshot_every,
+            pause=self.pause,
+            wait=self._stop.wait,
+            tell=self._tell,
+        )
+
+    def _tell(self, position: int, error: str) -> None:
+        if error:
+            logger.warning("events are not brought up to date: %s", error)
+        self._position, self._error = position, error
+
+
+def keep_up(
+    store: Store,
+    make: Callable[[bytes | None], EventStream],
+    *,
+    snapshot_every: int,
+    pause: float,
+    wait: Callable[[float], bool],
+    tell: Callable[[int, str], None],
+) -> None:
+    """Follow the journal of a store until it is time to stop; then save the state.
+
+    Parameters
+    ----------
+    store, make, snapshot_every
+        See :class:`Follower`.
+    pause : float
+        Seconds between two looks at a journal without news.
+    wait : callable
+        Waits so many seconds, or until it is time to stop; whether it is.
+    tell : callable
+        Is told the line that the tables stand at, and what went wrong, if anything did.
+    """
+    follower: Follower | None = None
+    while not wait(0.0):
+        try:
+            if follower is None:
+                follower = Follower(store, make, snapshot_every=snapshot_every)
+            done = follower.follow(BATCH)
+            busy = done or follower.settle()
+            tell(follower.position, "")
+            if done < FEW:
+                wait(pause / 2 if busy else pause)
+        except IsoglossError as error:
+            tell(follower.position if follower else 0, str(error))
+            follower = None
+            wait(1.0)
+    if follower is not None:
+        began = time.perf_counter()
+        follower.close()
+        logger.info("state saved in %.1f s", time.perf_counter() - began)

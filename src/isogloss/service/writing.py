@@ -1,8 +1,9 @@
 """Articles of many requests in one commit.
 
 A commit waits for the disk, whatever it holds. Requests therefore queue, and one thread writes all that wait
-in one transaction: while the disk is busy with one group the next one gathers. Each request has a savepoint
-of its own, so that one that fails takes nothing from the others, and has its answer only after the commit.
+in one transaction: while the disk is busy with one group the next one gathers. A request has its answer only
+after the commit, and one that fails takes nothing from the others: those with a key have a savepoint each,
+and when all others together fail each is tried alone.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 from isogloss.events.article import Article
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store import Database, Receipt, Session, Store
+from isogloss.store import Receipt, Session, Store, take_in
 
 __all__ = ["GroupWriter"]
 
@@ -134,46 +135,42 @@ class GroupWriter:
             request.answer.set_exception(error)
 
     def _write(self, group: list[_Request]) -> list[list[Receipt] | StoreError]:
+        """Requests without a key are written together, others each by itself."""
+        plain = [request for request in group if not request.key]
         with self.store.database.write() as session:
-            inside = Store(_Inside(session, self.store.database.types))
-            return [_add(inside, request) for request in group]
+            receipts = iter(_together(session, plain))
+            return [next(receipts) if not one.key else _alone(session, one) for one in group]
 
 
-def _add(store: Store, request: _Request) -> list[Receipt] | StoreError:
+def _together(session: Session, requests: list[_Request]) -> list[list[Receipt]]:
+    """What all of them bring, as one; receipts of each."""
+    if not requests:
+        return []
+    receipts = iter(
+        take_in(
+            session,
+            [article for request in requests for article in request.articles],
+            refused=[record for request in requests for record in request.refused],
+        )
+    )
+    return [list(islice(receipts, len(request.articles))) for request in requests]
+
+
+def _alone(session: Session, request: _Request) -> list[Receipt] | StoreError:
     try:
-        return store.add(request.articles, key=request.key, refused=request.refused)
+        with _savepoint(session):
+            return take_in(session, request.articles, key=request.key, refused=request.refused)
     except StoreError as error:
         return error
 
 
-class _Inside(Database):
-    """A database within one transaction of another: what is written here is committed with the rest."""
-
-    def __init__(self, session: Session, types: dict[str, str]) -> None:
-        self.session, self.types = session, types
-
-    @contextmanager
-    def write(self) -> Iterator[Session]:
-        self.session.run("SAVEPOINT one_request")
-        try:
-            yield self.session
-        except BaseException:
-            self.session.run("ROLLBACK TO SAVEPOINT one_request")
-            raise
-        self.session.run("RELEASE SAVEPOINT one_request")
-
-    @contextmanager
-    def read(self) -> Iterator[Session]:
-        yield self.session
-
-    def backup(self, path: Path) -> None:
-        raise StoreError(f"{path}: a transaction cannot be copied; copy the database")
-
-    def check(self) -> list[str]:
-        return []
-
-    def describe(self) -> dict[str, str]:
-        return {"product": "a transaction"}
-
-    def close(self) -> None:
-        """The transaction is ended by whoever began it."""
+@contextmanager
+def _savepoint(session: Session) -> Iterator[None]:
+    """A part of a transaction that happens whole or not at all, whatever becomes of the rest."""
+    session.run("SAVEPOINT one_request")
+    try:
+        yield
+    except BaseException:
+        session.run("ROLLBACK TO SAVEPOINT one_request")
+        raise
+    session.run("RELEASE SAVEPOINT one_request")

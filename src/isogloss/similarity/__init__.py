@@ -16,7 +16,10 @@
 ``proxy``         the similarity of two languages as a bilinear form
 ``encoder``       sentence encoders as a model and to rank again
 ``encoder_view``  an encoder as one more view of hub CCA
+``extra_views``   vectors beside words as views of hub CCA
+``collection``    what all indexes share
 ``index_graph``   approximate search in large collections
+``graph_links``   the graph of such an index as plain arrays
 ``index``         exact nearest documents in a collection that changes
 ``search``        the nearest documents to a text in every language, and why
 ``topics``        the strongest words of components, in every language
@@ -33,6 +36,7 @@ from isogloss.similarity.combined import ChannelScores, CombinedSimilarity, Near
 from isogloss.similarity.drift import Drift, find_drift
 from isogloss.similarity.encoder import Encoder, EncoderSimilarity, Reranked, UniversalEncoder, rerank
 from isogloss.similarity.encoder_view import EncodedHub
+from isogloss.similarity.extra_views import ExtraView, ViewProjection
 from isogloss.similarity.hub import HubSimilarity
 from isogloss.similarity.index import Index
 from isogloss.similarity.index_graph import GraphIndex
@@ -41,7 +45,7 @@ from isogloss.similarity.lsi import LSISimilarity
 from isogloss.similarity.names import NameChannel, Shared
 from isogloss.similarity.proxy import ProxyMatrix
 from isogloss.similarity.retrieval import PairScores, RetrievalReport, compare, evaluate, mate_ranks
-from isogloss.similarity.search import Found, find_similar, index_corpus
+from isogloss.similarity.search import Found, find_similar, index_corpus, rerank_found
 from isogloss.similarity.spaces import LanguageSpace
 from isogloss.similarity.topics import (
     Topic,
@@ -61,6 +65,7 @@ __all__ = [
     "EncodedHub",
     "Encoder",
     "EncoderSimilarity",
+    "ExtraView",
     "Found",
     "GraphIndex",
     "HubSimilarity",
@@ -77,6 +82,7 @@ __all__ = [
     "Shared",
     "Topic",
     "UniversalEncoder",
+    "ViewProjection",
     "compare",
     "evaluate",
     "find_drift",
@@ -85,6 +91,7 @@ __all__ = [
     "index_corpus",
     "mate_ranks",
     "rerank",
+    "rerank_found",
     "shared_topics",
     "topics_html",
     "topics_json",

@@ -27,7 +27,7 @@ from isogloss.similarity.spaces import LanguageSpace, weighted_views
 from isogloss.text.weighting import Scheme
 from isogloss.views import Matrix
 
-__all__ = ["DocumentModel", "Solution", "component_weights", "unit_rows"]
+__all__ = ["DocumentModel", "Solution", "TextModel", "component_weights", "unit_rows"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -53,7 +53,29 @@ class Solution(NamedTuple):
     strengths: Array
 
 
-class DocumentModel(BaseEstimator):
+class TextModel:
+    """What puts texts of many languages, and the documents of a corpus, into one space."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Codes of the languages of a fitted model."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> DocumentModel:
+        """The model that knows which words components are made of."""
+        raise NotImplementedError
+
+    def project(self, texts: Iterable[str], lang: str) -> Single:
+        """Raw texts as points of the common space, one row for each."""
+        raise NotImplementedError
+
+    def project_corpus(self, corpus: Corpus, lang: str) -> Single:
+        """The documents that a corpus has in a language, one row for each line of its matrix."""
+        raise NotImplementedError
+
+
+class DocumentModel(TextModel, BaseEstimator):
     """A cross-lingual document model; subclasses implement ``_solve``.
 
     Parameters
@@ -109,10 +131,14 @@ class DocumentModel(BaseEstimator):
         y : None
             Not used.
         """
-        self._check_parameters(corpus)
-        self.spaces_ = {language: self._space(corpus, language) for language in corpus.languages}
+        self._learn_words(corpus)
         self._keep(self._solve(self._documents(corpus)))
         return self
+
+    def _learn_words(self, corpus: Corpus) -> None:
+        """Words and weights of every language."""
+        self._check_parameters(corpus)
+        self.spaces_ = {language: self._space(corpus, language) for language in corpus.languages}
 
     def _documents(self, corpus: Corpus) -> Any:
         """The weighted documents of all languages, in the form that ``_solve`` wants."""
@@ -127,6 +153,11 @@ class DocumentModel(BaseEstimator):
         """Codes of the languages of a fitted model."""
         check_is_fitted(self)
         return tuple(self.projectors_)
+
+    @property
+    def words(self) -> DocumentModel:
+        """The model itself."""
+        return self
 
     def project(self, texts: Iterable[str], lang: str) -> Single:
         """Raw texts as points of the common space, one row for each.
@@ -186,9 +217,12 @@ class DocumentModel(BaseEstimator):
             self._keep_language(language, solution.directions.pop(language), solution.means[language])
 
     def _keep_language(self, language: str, directions: Array, mean: Array) -> None:
+        self.projectors_[language], self.offsets_[language] = self._projection(directions, mean)
+
+    def _projection(self, directions: Array, mean: Array) -> tuple[Single, Single]:
+        """``W D`` of the formula above, and where it takes the mean."""
         projector = (directions * component_weights(self.strengths_, self.power))[:, self.drop_first :]
-        self.projectors_[language] = projector.astype(np.float32)
-        self.offsets_[language] = (mean @ projector).astype(np.float32)
+        return projector.astype(np.float32), (mean @ projector).astype(np.float32)
 
     def _check_parameters(self, corpus: Corpus) -> None:
         k = check_count(self.n_components, "n_components", 1, 10**6, "dimensions of the common space")

@@ -142,7 +142,7 @@ class CombinedSimilarity(BaseEstimator):
         latent, names = self._project(targets, lang_b)
         for start in range(0, max(len(queries), 1), block):
             some_latent, some_names = self._project(queries[start : start + block], lang_a)
-            yield self._together(*_cosines(some_latent, some_names, latent, names))
+            yield self.combine(*_cosines(some_latent, some_names, latent, names))
 
     def nearest(
         self, queries: Sequence[str], lang_a: str, targets: Sequence[str], lang_b: str, k: int = 10
@@ -155,7 +155,15 @@ class CombinedSimilarity(BaseEstimator):
     def _project(self, texts: Sequence[str], lang: str) -> tuple[Any, Any]:
         return self.model.project(texts, lang), self.names_.project(texts, lang)
 
-    def _together(self, latent: Array, names: Array) -> ChannelScores:
+    def combine(self, latent: Array, names: Array) -> ChannelScores:
+        """The channels and their weighted sum, from tables of cosines that were computed before.
+
+        Parameters
+        ----------
+        latent, names : array (queries x candidates)
+            Cosines of each channel, with all candidates of a query.
+        """
+        check_is_fitted(self)
         w = self.weights_
         return ChannelScores(latent, names, w[0] * _standardised(latent) + w[1] * _standardised(names))
 

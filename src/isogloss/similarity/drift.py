@@ -50,7 +50,7 @@ def find_drift(
     *,
     hub: str | None = None,
     max_rows: int = 1000,
-    seed: int | None = 0,
+    random_state: int | None = 0,
 ) -> dict[tuple[str, str], Drift]:
     """Ranks and numbers of distinct documents of pairs of languages.
 
@@ -64,7 +64,7 @@ def find_drift(
         The language with most documents by default.
     max_rows : int
         Ranks of more rows are estimated from so many of them, which makes them rather too high.
-    seed : int or None
+    random_state : int or None
         Where the random numbers begin.
 
     Returns
@@ -85,7 +85,7 @@ def find_drift(
     for a, b in _hub_pairs(corpus, hub) if pairs is None else pairs:
         pair = corpus.select(corpus.rows([a, b]), [a, b])
         if len(pair):
-            ratio = pair.info(hub=a, max_rows=max_rows, seed=seed).ranks[b]
+            ratio = pair.info(hub=a, max_rows=max_rows, random_state=random_state).ranks[b]
             distinct = (_distinct(pair.matrix(a)), _distinct(pair.matrix(b)))
             out[a, b] = Drift(len(pair), (ratio.hub, ratio.language), distinct)
     return out

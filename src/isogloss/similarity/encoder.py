@@ -25,12 +25,21 @@ from isogloss.similarity.base import unit_rows
 from isogloss.text.languages import language
 from isogloss.text.tokens import check_text
 
-__all__ = ["Encoder", "EncoderSimilarity", "Reranked", "UniversalEncoder", "encode_documents", "rerank"]
+__all__ = [
+    "PIECE",
+    "Encoder",
+    "EncoderSimilarity",
+    "Reranked",
+    "UniversalEncoder",
+    "encode_documents",
+    "rerank",
+]
 
 Single = NDArray[np.float32]
 
-# Characters of a piece: some sentences. More of them blur what a document is about.
-_PIECE = 300
+PIECE = 300
+"""Characters of a piece: some sentences. More of them blur what a document is about."""
+
 # Pieces that are encoded together.
 _TOGETHER = 4096
 _SENTENCE_END = re.compile(r"(?<=[.!?\n])\s+|(?<=[\u3002\uff01\uff1f])")
@@ -108,7 +117,7 @@ class EncoderSimilarity(BaseEstimator):
     [1]
     """
 
-    def __init__(self, encoder: Encoder | None = None, *, piece: int | None = _PIECE) -> None:
+    def __init__(self, encoder: Encoder | None = None, *, piece: int | None = PIECE) -> None:
         self.encoder = encoder
         self.piece = piece
 
@@ -206,7 +215,7 @@ def rerank(
 
 
 def encode_documents(
-    encoder: Encoder, texts: Iterable[str], lang: str, *, piece: int | None = _PIECE
+    encoder: Encoder, texts: Iterable[str], lang: str, *, piece: int | None = PIECE
 ) -> Single:
     """Documents of any length as vectors of length one, by the mean of their pieces.
 

@@ -18,16 +18,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss.corpora.base import Corpus
-from isogloss.similarity.base import unit_rows
-from isogloss.similarity.encoder import _PIECE, Encoder, UniversalEncoder, encode_documents
+from isogloss.similarity.base import TextModel, unit_rows
+from isogloss.similarity.encoder import PIECE, Encoder, UniversalEncoder, encode_documents
+from isogloss.similarity.extra_views import ExtraView, ViewProjection
 from isogloss.similarity.hub import HubSimilarity
-from isogloss.similarity.shards import HeldShards
-from isogloss.views import Views
 
 __all__ = ["EncodedHub", "encoder_rows"]
 
@@ -37,7 +35,7 @@ Single = NDArray[np.float32]
 _VIEW = "(encoder)"
 
 
-class EncodedHub(BaseEstimator):
+class EncodedHub(TextModel, BaseEstimator):
     """Hub CCA of the words of all languages and of the vectors of an encoder.
 
     Parameters
@@ -76,7 +74,7 @@ class EncodedHub(BaseEstimator):
         encoder: Encoder | None = None,
         *,
         share: float = 0.5,
-        piece: int | None = _PIECE,
+        piece: int | None = PIECE,
     ) -> None:
         self.hub = hub
         self.encoder = encoder
@@ -100,31 +98,16 @@ class EncodedHub(BaseEstimator):
         """
         if not 0 <= self.share <= 1:
             raise ValueError(f"share={self.share}; expected a number from 0 to 1")
-        rows, present = encoder_rows(self._encoder(), texts or {}, len(corpus), piece=self.piece)
-        self.rows_ = int(present.sum())
-        model = HubSimilarity() if self.hub is None else clone(self.hub)
-        if model.hub is None:
-            model.hub = corpus.languages[int(corpus.presence.sum(axis=0).argmax())]
-        self._fit_words(model, corpus, rows, present)
-        self.projector_, self.offset_ = model.projectors_.pop(_VIEW), model.offsets_.pop(_VIEW)
-        model.shared_.pop(_VIEW)
-        model.hub = None if self.hub is None else self.hub.hub
-        self.hub_model_ = model
+        view = encoder_rows(self._encoder(), texts or {}, len(corpus), piece=self.piece)
+        self.rows_ = int(view.present.sum())
+        if not self.rows_:
+            raise ValueError(
+                "no row has a text that the encoder can read; expected texts of rows of the corpus"
+            )
+        self.hub_model_ = HubSimilarity() if self.hub is None else clone(self.hub)
+        found = self.hub_model_.fit_with(corpus, {_VIEW: view})[_VIEW]
+        self.projector_, self.offset_ = found
         return self
-
-    def _fit_words(
-        self, model: HubSimilarity, corpus: Corpus, rows: Single, present: NDArray[np.bool_]
-    ) -> None:
-        """The steps of ``HubSimilarity.fit``, with one more view."""
-        model._check_parameters(corpus)
-        model.spaces_ = {language: model._space(corpus, language) for language in corpus.languages}
-        held = model._documents(corpus)
-        if not isinstance(held, HeldShards):
-            raise ValueError("batch_rows or engine given; a model with an encoder is fitted in memory: None")
-        views = held.views
-        data = {name: views[name] for name in views.names} | {_VIEW: sparse.csr_matrix(rows[present])}
-        both = Views(data, present=np.column_stack([views.present, present]))
-        model._keep(model._solve(HeldShards(both)))
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -132,6 +115,12 @@ class EncodedHub(BaseEstimator):
         check_is_fitted(self)
         known = self.hub_model_.languages
         return (*known, *(code for code in self._covered() if code not in known))
+
+    @property
+    def words(self) -> HubSimilarity:
+        """The words of all languages, a model of its own."""
+        check_is_fitted(self)
+        return self.hub_model_
 
     def project(self, texts: Iterable[str], lang: str) -> Single:
         """Raw texts as points of the common space, one row for each.
@@ -163,8 +152,7 @@ class EncodedHub(BaseEstimator):
 
     def _project_encoded(self, texts: Sequence[str], lang: str) -> Single:
         vectors = encode_documents(self._encoder(), texts, lang, piece=self.piece)
-        known = vectors.any(axis=1, keepdims=True)
-        return unit_rows(np.where(known, vectors @ self.projector_ - self.offset_, np.float32(0)))
+        return ViewProjection(self.projector_, self.offset_).project(vectors)
 
     def _covered(self) -> tuple[str, ...]:
         return self._encoder().languages or ()
@@ -182,8 +170,8 @@ def encoder_rows(
     texts: Mapping[str, Sequence[str | None]],
     n_rows: int,
     *,
-    piece: int | None = _PIECE,
-) -> tuple[Single, NDArray[np.bool_]]:
+    piece: int | None = PIECE,
+) -> ExtraView:
     """The view of an encoder: a vector for each row that has a text it can read, and which rows those are.
 
     Parameters
@@ -199,10 +187,8 @@ def encoder_rows(
 
     Returns
     -------
-    rows : float32 array (n_rows x dimension)
+    ExtraView
         Means over languages, of length one; zeros where there is none.
-    present : array of bool (n_rows,)
-        Where there is one.
     """
     covered = [lang for lang in texts if encoder.languages is None or lang in encoder.languages]
     if not covered:
@@ -219,4 +205,4 @@ def encoder_rows(
             )
         here = [row for row, text in enumerate(column) if text is not None]
         sums[here] += encode_documents(encoder, [column[row] for row in here], lang, piece=piece)
-    return unit_rows(sums), np.asarray(sums.any(axis=1))
+    return ExtraView(unit_rows(sums), np.asarray(sums.any(axis=1)))

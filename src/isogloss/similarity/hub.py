@@ -13,7 +13,7 @@ the thesis leaves open and retrieval depends on:
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, Self
 
@@ -26,6 +26,7 @@ from isogloss.engine import Engine, LocalEngine
 from isogloss.linalg import check_count, check_number
 from isogloss.multiview import HubCCA
 from isogloss.similarity.base import DocumentModel, Solution
+from isogloss.similarity.extra_views import ExtraView, ViewProjection, with_views
 from isogloss.similarity.plan import FitPlan, predict_fit, predict_sizes
 from isogloss.similarity.scarce import scarce_directions
 from isogloss.similarity.shards import Shards, shards_of, shared_documents
@@ -160,11 +161,36 @@ class HubSimilarity(DocumentModel):
             rows, words, entries, hub, self.n_components, self._directions(), n_blocks=blocks
         )
 
+    def fit_with(self, corpus: Corpus, extra: Mapping[str, ExtraView]) -> dict[str, ViewProjection]:
+        """Learn the common space from the words of a corpus and from other vectors of its rows.
+
+        The hub is a language. The model is one of words alone, with what they learned from the others.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            Rows told in several languages; held in memory.
+        extra : mapping of str to ExtraView
+            More views by names that no language has.
+
+        Returns
+        -------
+        dict of str to ViewProjection
+            How vectors of each of these views are projected.
+        """
+        self._learn_words(corpus)
+        solution = self._solve(with_views(self._documents(corpus), extra))
+        others = {name: (solution.directions.pop(name), solution.means.pop(name)) for name in extra}
+        self._keep(solution)
+        for name in extra:
+            del self.shared_[name]
+        return {name: ViewProjection(*self._projection(*found)) for name, found in others.items()}
+
     def _documents(self, corpus: Corpus) -> Shards:
         return shards_of(corpus, self.spaces_, self.batch_rows, self.engine)
 
     def _solve(self, documents: Shards) -> Solution:
-        self.hub_ = _find_hub(documents.names, documents.present, self.hub)
+        self.hub_ = _find_hub(tuple(self.spaces_), documents.present[:, : len(self.spaces_)], self.hub)
         self.shared_ = _shared_rows(documents.names, documents.present, self.hub_)
         if logger.isEnabledFor(logging.INFO):
             logger.info("%s", predict_fit(documents, self.hub_, self.n_components, self._directions()))

@@ -17,23 +17,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, Self, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from numpy.typing import NDArray
 
 from isogloss.linalg import PiecewiseSearch, TopK, check_count, count_threads, map_threads
+from isogloss.similarity.collection import Collection, Filters, ordered
 from isogloss.similarity.segment import Ids, Mask, Rows, Segment, Storage
 
-__all__ = ["Index", "check_queries", "check_rows", "ordered", "refuse_known", "wanted_rows"]
+__all__ = ["Index"]
 
 SEGMENT = 8192
 # Queries that are searched for together.
 _TOGETHER = 512
 
 
-class Index:
+class Index(Collection):
     """Vectors with ids and times, and the nearest of them to any query.
 
     Parameters
@@ -59,6 +59,8 @@ class Index:
     (1, 2, False)
     """
 
+    storage: Storage
+
     def __init__(
         self, dims: int, *, storage: Storage = "float32", segment: int = SEGMENT, n_jobs: int | None = None
     ) -> None:
@@ -70,75 +72,26 @@ class Index:
         self._closed: list[Segment] = []
         self._open = Segment(self.dims, self.storage)
 
-    def add(self, ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None = None) -> Self:
-        """Add vectors under new ids; one bad vector and nothing is added.
-
-        Parameters
-        ----------
-        ids : integers
-            Distinct, from 0 on, and not in the index. Ascending ones are the cheapest to add.
-        vectors : array of shape (n, dims)
-            One row for each.
-        times : numbers, optional
-            When each of them is from, in any unit; what has no time never expires.
-        """
-        rows = check_rows(ids, vectors, times, self.dims)
-        refuse_known(rows[0], self._among(rows[0]))
-        self._append(rows)
-        return self
-
-    def remove(self, ids: ArrayLike) -> int:
-        """Forget documents; how many of them were there."""
-        wanted, removed = np.asarray(ids, dtype=np.int64).ravel(), 0
+    def _remove(self, ids: Ids) -> int:
+        removed = 0
         for segment in self._segments:
-            rows = segment.place(wanted)
+            rows = segment.place(ids)
             removed += segment.remove(rows[rows >= 0])
         self._tidy()
         return removed
 
-    def expire(self, before: float) -> int:
-        """Forget documents from before a time; how many there were."""
+    def _expire(self, before: float) -> int:
         removed = sum(segment.remove(segment.times < before) for segment in self._segments)
         self._tidy()
         return removed
 
-    def search(
-        self,
-        queries: ArrayLike,
-        k: int = 10,
-        *,
-        since: float | None = None,
-        until: float | None = None,
-        among: ArrayLike | None = None,
-        exclude: ArrayLike | None = None,
-    ) -> TopK:
-        """The ``k`` documents nearest to each query.
-
-        Parameters
-        ----------
-        queries : array of shape (n_queries, dims)
-            Vectors as rows.
-        k : int
-            How many for each.
-        since, until : float, optional
-            Only documents from this time on, and from before that time; those without time are left out.
-        among, exclude : integers, optional
-            Only documents of these ids, and none of those.
-
-        Returns
-        -------
-        TopK
-            ``scores`` and ids in ``indices``; id -1 and score minus infinity where there are fewer than
-            ``k`` documents.
-        """
-        x, k = check_queries(queries, k, self.dims)
-        wanted = [wanted_rows(segment, since, until, among, exclude) for segment in self._segments]
+    def _find(self, queries: NDArray[np.float32], k: int, filters: Filters) -> TopK:
+        wanted = [filters.pass_rows(segment) for segment in self._segments]
         # Numbered in the order of segments; within one, rows are in the order of ids.
         firsts = np.cumsum([0, *(segment.n for segment in self._segments)])
         work = partial(self._search, k, wanted, firsts)
-        parts = map_threads(
-            work, [x[i : i + _TOGETHER] for i in range(0, len(x), _TOGETHER)], count_threads(self.n_jobs)
-        )
+        blocks = [queries[i : i + _TOGETHER] for i in range(0, len(queries), _TOGETHER)]
+        parts = map_threads(work, blocks, count_threads(self.n_jobs))
         return TopK(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _search(self, k: int, wanted: Sequence[Mask], firsts: Ids, x: NDArray[np.float32]) -> TopK:
@@ -180,12 +133,6 @@ class Index:
     def __len__(self) -> int:
         return sum(map(len, self._segments))
 
-    def __contains__(self, one: int) -> bool:
-        return bool(self._among(np.array([one], dtype=np.int64))[0])
-
-    def __repr__(self) -> str:
-        return f"Index({len(self)} vectors of {self.dims} dimensions as {self.storage})"
-
     @property
     def ids(self) -> Ids:
         """All ids, ascending."""
@@ -226,7 +173,7 @@ class Index:
                 self._closed.append(self._open)
                 self._open = Segment(self.dims, self.storage)
 
-    def _among(self, ids: Ids) -> NDArray[np.bool_]:
+    def _among(self, ids: Ids) -> Mask:
         found = [segment.place(ids) >= 0 for segment in self._segments]
         return np.asarray(np.any(found, axis=0))
 
@@ -240,79 +187,3 @@ class Index:
         out.append(segment.remaining())
         out.close()
         return out
-
-
-def check_rows(ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None, dims: int) -> Rows:
-    """Ids, vectors and times to add, one of each for every document; NaN where there is no time."""
-    x = check_array(vectors, dtype=np.float32, ensure_min_samples=0, input_name="vectors")
-    given = _check_ids(ids, len(x))
-    if x.shape[1] != dims:
-        raise ValueError(f"vectors have {x.shape[1]} dimensions; expected {dims}")
-    when = np.full(len(x), np.nan) if times is None else np.asarray(times, dtype=np.float64)
-    if when.shape != given.shape:
-        raise ValueError(f"{len(given)} ids and times of shape {when.shape}; expected one time for each id")
-    return given, x, when
-
-
-def refuse_known(given: Ids, known: Mask) -> None:
-    """Raise if any of the ids is there."""
-    if known.any():
-        raise ValueError(
-            f"{int(known.sum())} of {len(given)} ids are in the index, the first is {given[known][0]}; "
-            "remove them before they are added again"
-        )
-
-
-def check_queries(queries: ArrayLike, k: int, dims: int) -> tuple[NDArray[np.float32], int]:
-    """Vectors to look for, and how many for each."""
-    x = check_array(queries, dtype=np.float32, order="C", input_name="queries")
-    if x.shape[1] != dims:
-        raise ValueError(f"queries have {x.shape[1]} dimensions; expected {dims}")
-    return x, check_count(k, "k", 1, 2**31 - 1, "documents for each query")
-
-
-def _check_ids(ids: ArrayLike, n: int) -> Ids:
-    given = np.asarray(ids)
-    if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"ids are of type {given.dtype}; expected integers: number the documents")
-    if given.shape != (n,):
-        raise ValueError(f"ids of shape {given.shape} for {n} vectors; expected one for each")
-    if len(np.unique(given)) != n:
-        raise ValueError(f"{n - len(np.unique(given))} of {n} ids are there twice; expected distinct ones")
-    if given.min(initial=0) < 0:
-        raise ValueError(f"the id {given.min()} is negative; expected ids from 0 on")
-    return given.astype(np.int64)
-
-
-class _Dated(Protocol):
-    """Rows with ids and times."""
-
-    n: int
-
-    @property
-    def ids(self) -> Ids: ...
-    @property
-    def times(self) -> NDArray[np.float64]: ...
-
-
-def wanted_rows(
-    segment: _Dated, since: float | None, until: float | None, among: Any, exclude: Any
-) -> NDArray[np.bool_]:
-    """Which rows pass the filters of a search."""
-    wanted = np.ones(segment.n, dtype=bool)
-    if since is not None:
-        wanted &= segment.times >= since
-    if until is not None:
-        wanted &= segment.times < until
-    if among is not None:
-        wanted &= np.isin(segment.ids, among)
-    if exclude is not None:
-        wanted &= ~np.isin(segment.ids, exclude)
-    return wanted
-
-
-def ordered(scores: NDArray[np.float64], ids: Ids, k: int) -> TopK:
-    """The best ``k`` of each row, and empty places where there are not so many; equal scores by their ids."""
-    # Taken as unsigned, the id -1 of an empty place comes behind every other one.
-    order = np.lexsort((ids.view(np.uint64), -scores), axis=1)[:, :k]
-    return TopK(np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1))

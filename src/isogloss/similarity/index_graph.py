@@ -8,21 +8,24 @@ searching, and memory is that of the vectors and of 32 neighbours each.
 
 Scores are computed again from the vectors that were found, so a document that is found has the score and the
 place among the others that the exact index gives it.
+
+A saved index holds the graph as plain arrays of numbers, which are looked at before they are used, and not in
+the form of ``faiss``, whose reader trusts its files.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from isogloss.linalg import TopK, check_count, count_threads, top_k
-from isogloss.similarity.index import check_queries, check_rows, ordered, refuse_known, wanted_rows
+from isogloss.similarity.collection import Collection, Filters, check_vectors, ordered
+from isogloss.similarity.graph_links import Links, load_faiss
 from isogloss.similarity.segment import Ids, Mask, Rows
 
 __all__ = ["GraphIndex"]
@@ -38,7 +41,7 @@ _FEW = 4096
 _BLOCK = 65_536
 
 
-class GraphIndex:
+class GraphIndex(Collection):
     """Vectors with ids and times, and most of the nearest of them to any query.
 
     Takes the calls of :class:`Index`, and needs the extra ``isogloss[ann]``.
@@ -91,50 +94,32 @@ class GraphIndex:
         self._graph = _new_graph(self.dims, self.storage)
         self._nodes = _Nodes()
 
-    def add(self, ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None = None) -> Self:
-        """Add vectors under new ids, as :meth:`Index.add` does."""
-        rows = check_rows(ids, vectors, times, self.dims)
-        refuse_known(rows[0], self._nodes.places(rows[0]) >= 0)
-        if len(rows[0]):
-            with _threads(1):
-                self._graph.add(np.ascontiguousarray(rows[1]))
-            self._nodes.append(rows)
-        return self
+    def _append(self, rows: Rows) -> None:
+        with _threads(1):
+            self._graph.add(np.ascontiguousarray(rows[1]))
+        self._nodes.append(rows)
 
-    def remove(self, ids: ArrayLike) -> int:
-        """Forget documents; how many of them were there."""
-        places = self._nodes.places(np.unique(np.asarray(ids, dtype=np.int64)))
+    def _remove(self, ids: Ids) -> int:
+        places = self._nodes.places(ids)
         return self._forget(places[places >= 0])
 
-    def expire(self, before: float) -> int:
-        """Forget documents from before a time; how many there were."""
+    def _expire(self, before: float) -> int:
         return self._forget(np.flatnonzero(self._nodes.live & (self._nodes.times < before)))
 
-    def search(
-        self,
-        queries: ArrayLike,
-        k: int = 10,
-        *,
-        since: float | None = None,
-        until: float | None = None,
-        among: ArrayLike | None = None,
-        exclude: ArrayLike | None = None,
-    ) -> TopK:
-        """The ``k`` documents nearest to each query, or most of them; see :meth:`Index.search`."""
-        x, k = check_queries(queries, k, self.dims)
-        wanted = wanted_rows(self._nodes, since, until, among, exclude) & self._nodes.live
+    def _find(self, queries: NDArray[np.float32], k: int, filters: Filters) -> TopK:
+        wanted = filters.pass_rows(self._nodes) & self._nodes.live
         if int(wanted.sum()) <= max(_FEW, k):
-            return self._look_at_all(x, k, wanted)
-        places = self._walk(x, k, wanted)
-        found = ordered(self._scores(x, places), self._nodes.names(places), k)
+            return self._look_at_all(queries, k, wanted)
+        places = self._walk(queries, k, wanted)
+        found = ordered(self._scores(queries, places), self._nodes.names(places), k)
         short = np.flatnonzero((found.indices < 0).any(axis=1))
         if len(short):
-            found.scores[short], found.indices[short] = self._look_at_all(x[short], k, wanted)
+            found.scores[short], found.indices[short] = self._look_at_all(queries[short], k, wanted)
         return found
 
     def _walk(self, x: NDArray[np.float32], k: int, wanted: Mask) -> Ids:
         """Nodes near each query that pass the filters; -1 where fewer were met."""
-        faiss = _faiss()
+        faiss = load_faiss()
         settings = faiss.SearchParametersHNSW(efSearch=max(self.width, k))
         bits = np.packbits(wanted, bitorder="little")
         settings.sel = chosen = faiss.IDSelectorBitmap(bits)
@@ -187,11 +172,8 @@ class GraphIndex:
     def __len__(self) -> int:
         return int(self._nodes.live.sum())
 
-    def __contains__(self, one: int) -> bool:
-        return bool(self._nodes.places(np.array([one], dtype=np.int64))[0] >= 0)
-
-    def __repr__(self) -> str:
-        return f"GraphIndex({len(self)} vectors of {self.dims} dimensions as {self.storage})"
+    def _among(self, ids: Ids) -> Mask:
+        return self._nodes.places(ids) >= 0
 
     @property
     def ids(self) -> Ids:
@@ -205,17 +187,24 @@ class GraphIndex:
         return self._nodes.n * (self.dims * component + 2 * _LINKS * 4 + 25)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The documents as named arrays, without the graph, which is made anew of them."""
-        ids, vectors, times = self._remaining()
+        """The whole state as named arrays: all nodes, those that have left too, and their links."""
+        nodes = self._nodes
         settings = [self.dims, self.width, get_args(GraphStorage).index(self.storage)]
-        return {"settings": np.array(settings), "ids": ids, "vectors": vectors, "times": times}
+        vectors = self._vectors(np.arange(nodes.n)).astype(self.storage)
+        documents = {"ids": nodes.ids, "vectors": vectors, "times": nodes.times, "live": nodes.live}
+        return {"settings": np.array(settings)} | documents | Links.of(self._graph)._asdict()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """An index of the documents in these arrays."""
+        """The index that gave these arrays; it grows as that one would."""
         dims, width, storage = arrays["settings"].tolist()
         out = cls(dims, width=width, storage=get_args(GraphStorage)[storage])
-        return out.add(arrays["ids"], arrays["vectors"], arrays["times"])
+        rows, live = (arrays["ids"], arrays["vectors"], arrays["times"]), arrays["live"].astype(bool)
+        links = Links(*(arrays[name] for name in Links._fields))
+        links.put_into(out._graph, check_vectors(rows[1], dims))
+        out._nodes.append(rows)
+        out._nodes.live[~live] = False
+        return out
 
 
 class _Nodes:
@@ -261,7 +250,7 @@ class _Nodes:
 
 
 def _new_graph(dims: int, storage: str) -> Any:
-    faiss = _faiss()
+    faiss = load_faiss()
     if storage == "float32":
         graph = faiss.IndexHNSWFlat(dims, _LINKS, faiss.METRIC_INNER_PRODUCT)
     else:
@@ -275,17 +264,10 @@ def _new_graph(dims: int, storage: str) -> Any:
 @contextmanager
 def _threads(number: int) -> Iterator[None]:
     """So many threads of faiss, and then as many as before."""
-    faiss = _faiss()
+    faiss = load_faiss()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(number)
     try:
         yield
     finally:
         faiss.omp_set_num_threads(before)
-
-
-def _faiss() -> Any:
-    try:
-        return importlib.import_module("faiss")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("the graph index needs faiss: pip install 'isogloss[ann]'") from error

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from isogloss.corpora.base import Corpus
 from isogloss.linalg import check_count, top_k
-from isogloss.similarity.base import DocumentModel
+from isogloss.similarity.base import TextModel
 
 __all__ = ["PairScores", "RetrievalReport", "compare", "evaluate", "mate_ranks"]
 
@@ -115,7 +115,7 @@ class RetrievalReport:
 
 
 def evaluate(
-    model: DocumentModel,
+    model: TextModel,
     corpus: Corpus,
     *,
     csls: int = 0,
@@ -125,7 +125,7 @@ def evaluate(
 
     Parameters
     ----------
-    model : DocumentModel
+    model : DocumentModel or EncodedHub
         Fitted, on other rows.
     corpus : Corpus
         Rows to find.

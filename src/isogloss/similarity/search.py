@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from isogloss.corpora.base import Corpus
 from isogloss.linalg import check_count
-from isogloss.similarity.base import DocumentModel
+from isogloss.similarity.base import DocumentModel, TextModel
+from isogloss.similarity.encoder import EncoderSimilarity, rerank
 from isogloss.similarity.index import Index
 from isogloss.similarity.index_graph import GraphIndex
 from isogloss.similarity.topics import shared_topics
 
-__all__ = ["AnyIndex", "Found", "find_similar", "index_corpus"]
+__all__ = ["AnyIndex", "Found", "find_similar", "index_corpus", "rerank_found"]
 
 AnyIndex: TypeAlias = Index | GraphIndex
 """An index that looks at every vector, or at most of the near ones."""
@@ -75,7 +76,7 @@ def index_corpus(
 
 
 def find_similar(
-    model: DocumentModel,
+    model: TextModel,
     corpus: Corpus,
     text: str,
     lang: str,
@@ -90,7 +91,7 @@ def find_similar(
 
     Parameters
     ----------
-    model : DocumentModel
+    model : DocumentModel or EncodedHub
         Fitted.
     corpus : Corpus
         Where to look; all of it is projected, unless there is an index of it.
@@ -124,9 +125,61 @@ def find_similar(
         points = model.project_corpus(corpus.select(rows, [code]), code)
         titles, lines = corpus.titles(code), np.searchsorted(corpus.rows(code), rows)
         for row, line, cosine, point in zip(rows, lines, best.scores[0][: len(rows)], points, strict=True):
-            why = _because(model, query[0], point, (lang, code), topics, words)
+            why = _because(model.words, query[0], point, (lang, code), topics, words)
             found.append(Found(code, corpus.ids[int(row)], titles[int(line)], float(cosine), why))
     return found
+
+
+def rerank_found(
+    encoder: EncoderSimilarity,
+    text: str,
+    lang: str,
+    found: Sequence[Found],
+    texts: Mapping[str, Mapping[str, str]],
+    *,
+    k: int,
+    weight: float = 0.5,
+) -> list[Found]:
+    """The best of the documents that were found, in an order in which an encoder has a say.
+
+    Parameters
+    ----------
+    encoder : EncoderSimilarity
+        Or anything else that projects texts and has ``languages``.
+    text, lang : str
+        What was looked for, and its language, which the encoder has to know.
+    found : sequence of Found
+        What :func:`find_similar` gave, more than are wanted.
+    texts : mapping of str to mapping of str to str
+        For each language its texts by the ids of documents. Documents of languages that are not here, or
+        that the encoder does not know, stay in the order in which they were found.
+    k : int
+        How many of each language.
+    weight : float
+        Share of the encoder in the similarity, from 0 to 1.
+    """
+    out: list[Found] = []
+    for code in dict.fromkeys(one.lang for one in found):
+        here = [one for one in found if one.lang == code]
+        if code in texts and (encoder.languages is None or code in encoder.languages):
+            candidates = [(_text_of(one, texts[code]), code) for one in here]
+            scores = [one.similarity for one in here]
+            best = rerank(encoder, text, lang, candidates, scores=scores, weight=weight)
+            here = [
+                here[place]._replace(similarity=float(score))
+                for place, score in zip(best.order.tolist(), best.similarity, strict=True)
+            ]
+        out += here[:k]
+    return out
+
+
+def _text_of(one: Found, texts: Mapping[str, str]) -> str:
+    if one.id not in texts:
+        raise ValueError(
+            f"the document {one.id!r} in {one.lang!r} was found and has no text among the {len(texts)} that "
+            "were given; expected the texts that the corpus was made of"
+        )
+    return texts[one.id]
 
 
 def _common(model: Any, corpus: Corpus, languages: Sequence[str] | None) -> list[str]:
@@ -144,7 +197,8 @@ def _common(model: Any, corpus: Corpus, languages: Sequence[str] | None) -> list
 def _because(
     model: DocumentModel, a: np.ndarray, b: np.ndarray, pair: tuple[str, str], topics: int, words: int
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Words of both languages for the components that two documents share."""
+    """Words of both languages, or of the one that has some, for the components that two documents share."""
     shared = shared_topics(model, a, b, k=topics, words=words)
-    lists = [[tuple(w for w, _ in topic.positive[code]) for code in pair] for topic, _ in shared]
+    told = [code if code in model.languages else pair[1] for code in pair]
+    lists = [[tuple(w for w, _ in topic.positive[code]) for code in told] for topic, _ in shared]
     return tuple((ours, theirs) for ours, theirs in lists)

@@ -100,11 +100,7 @@ class LanguageSpace:
 
     def weigher(self, words: Sequence[str]) -> Weigher:
         """What turns counts of these words into vectors."""
-        column = self.vocabulary.columns(words)
-        known = np.flatnonzero(column >= 0)
-        shape = (len(words), len(self.vocabulary))
-        selector = sparse.csr_matrix((np.ones(len(known), np.float32), (known, column[known])), shape=shape)
-        return Weigher(selector, self.weighting)
+        return Weigher(self.vocabulary.columns(words), self.weighting)
 
     def of_corpus(self, corpus: Corpus) -> sparse.csr_matrix:
         """Vectors of the documents that a corpus has in this language."""
@@ -117,18 +113,29 @@ class Weigher:
 
     Attributes
     ----------
-    selector : sparse matrix (words of the corpus x words of the space)
-        A one for each word that both have.
+    columns : array of int (words of the corpus,)
+        Where each word is in the space; -1 for words that it lacks.
     weighting : TermWeighting
         Fitted weights of words.
     """
 
-    selector: sparse.csr_matrix
+    columns: NDArray[np.int64]
     weighting: TermWeighting
 
     def __call__(self, counts: Any) -> sparse.csr_matrix:
         """Vectors, one row for each of the counts."""
-        return self.weighting.transform(sparse.csr_matrix(counts @ self.selector))
+        counts = sparse.csr_matrix(counts)
+        column = self.columns.astype(counts.indices.dtype)[counts.indices]
+        shape = (counts.shape[0], self.weighting.n_features_in_)
+        known = column >= 0
+        if known.all():
+            chosen = sparse.csr_matrix((counts.data, column, counts.indptr), shape=shape)
+        else:
+            before = np.concatenate([[0], np.cumsum(known)])
+            chosen = sparse.csr_matrix(
+                (counts.data[known], column[known], before[counts.indptr]), shape=shape
+            )
+        return self.weighting.transform(chosen)
 
 
 def weighted_views(corpus: Corpus, spaces: Mapping[str, LanguageSpace]) -> Views:

@@ -16,14 +16,15 @@
 from isogloss.store.articles import Entry, Receipt, from_micros, micros
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
-from isogloss.store.projection import ClusterRow, EventRow, LinkRow, Update
+from isogloss.store.projection import Changeset, ClusterRow, EventRow, LinkRow, Update
 from isogloss.store.queries import EventPage, EventQuery
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase
-from isogloss.store.store import Store
+from isogloss.store.store import Store, take_in
 from isogloss.store.upkeep import back_up, forget_before, look_over, restore
 
 __all__ = [
+    "Changeset",
     "ClusterRow",
     "Database",
     "Entry",
@@ -44,4 +45,5 @@ __all__ = [
     "micros",
     "migrate",
     "restore",
+    "take_in",
 ]

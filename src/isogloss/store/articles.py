@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from isogloss.events.article import Article
-from isogloss.exceptions import StoreError
 from isogloss.store.database import Row, Session
 
 __all__ = [
@@ -27,6 +26,11 @@ __all__ = [
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = "id, lang, title, body, time, source, url"
+_PART = 200
+"""Articles of one statement."""
+
+Known = dict[str, tuple[int, str, int]]
+"""By key: number, digest and revision."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ def from_micros(value: int) -> datetime:
 def add_articles(session: Session, articles: Iterable[Article], received: int) -> list[Receipt]:
     """Keep articles; one that is there already is kept once, one whose text changed keeps both texts.
 
+    However many there are, new ones take a few statements together; one that changed has its own.
+
     Parameters
     ----------
     session : Session
@@ -73,33 +79,57 @@ def add_articles(session: Session, articles: Iterable[Article], received: int) -
     received : int
         Microseconds since 1970.
     """
-    return [_add(session, article, received) for article in articles]
+    came = [(article, _digest(article)) for article in articles]
+    known = _known(session, [article.key for article, _ in came])
+    new = {article.key: (article, digest) for article, digest in reversed(came) if article.key not in known}
+    known |= _insert(session, list(new.values())[::-1], received)
+    lines: list[tuple[str, int, int, int]] = []
+    receipts = []
+    for article, digest in came:
+        first = new.pop(article.key, None) is not None
+        status = "new" if first else _compare(session, article, digest, known, received)
+        seq, _, revision = known[article.key]
+        receipts.append(Receipt(article.key, seq, status))
+        if status != "same":
+            lines.append(("article" if first else "revision", seq, revision, received))
+    session.many("INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, ?, ?)", lines)
+    return receipts
 
 
-def _add(session: Session, article: Article, received: int) -> Receipt:
-    digest = _digest(article)
-    known = session.one("SELECT seq, digest, revision FROM article WHERE key = ?", [article.key])
-    if known is None:
-        seq = _insert(session, article, digest, received)
-        _note(session, "article", seq, 0, received)
-        return Receipt(article.key, seq, "new")
-    seq, old, revision = known
+def _known(session: Session, keys: Sequence[str]) -> Known:
+    """Of keys that are there: the number, the digest and the revision of their article."""
+    found: Known = {}
+    for start in range(0, len(keys), _PART):
+        part = keys[start : start + _PART]
+        marks = ", ".join("?" * len(part))
+        rows = session.run(f"SELECT key, seq, digest, revision FROM article WHERE key IN ({marks})", part)
+        found.update((key, (seq, digest, revision)) for key, seq, digest, revision in rows)
+    return found
+
+
+def _insert(session: Session, articles: Sequence[tuple[Article, str]], received: int) -> Known:
+    """Write articles that are new, in their order, and give them numbers."""
+    found: Known = {}
+    for start in range(0, len(articles), _PART):
+        part = articles[start : start + _PART]
+        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"] * len(part))
+        rows = session.run(
+            f"INSERT INTO article (key, {_FIELDS}, digest, received, revision) VALUES {marks} "
+            "RETURNING key, seq, digest",
+            [v for article, digest in part for v in (article.key, *_values(article), digest, received)],
+        )
+        found.update((key, (seq, digest, 0)) for key, seq, digest in rows)
+    return found
+
+
+def _compare(session: Session, article: Article, digest: str, known: Known, received: int) -> str:
+    """What an article is whose key is there; another text is written."""
+    seq, old, revision = known[article.key]
     if old == digest:
-        return Receipt(article.key, seq, "same")
+        return "same"
     _revise(session, article, digest, seq, revision, received)
-    _note(session, "revision", seq, revision + 1, received)
-    return Receipt(article.key, seq, "revised")
-
-
-def _insert(session: Session, article: Article, digest: str, received: int) -> int:
-    row = session.one(
-        f"INSERT INTO article (key, {_FIELDS}, digest, received, revision) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) RETURNING seq",
-        [article.key, *_values(article), digest, received],
-    )
-    if row is None:
-        raise StoreError("the database did not return the number of a row it made")
-    return int(row[0])
+    known[article.key] = seq, digest, revision + 1
+    return "revised"
 
 
 def _revise(session: Session, article: Article, digest: str, seq: int, revision: int, received: int) -> None:
@@ -113,13 +143,6 @@ def _revise(session: Session, article: Article, digest: str, seq: int, revision:
         "UPDATE article SET id = ?, lang = ?, title = ?, body = ?, time = ?, source = ?, url = ?, "
         "digest = ?, received = ?, revision = ? WHERE seq = ?",
         [*_values(article), digest, received, revision + 1, seq],
-    )
-
-
-def _note(session: Session, kind: str, article: int, revision: int, received: int) -> None:
-    session.run(
-        "INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, ?, ?)",
-        [kind, article, revision, received],
     )
 
 
@@ -138,7 +161,9 @@ def journal_after(session: Session, seq: int, limit: int) -> list[Entry]:
 
 def note_update(session: Session, received: int) -> None:
     """Write down that events were brought up to date, so that a replay does it at the same place."""
-    _note(session, "update", 0, 0, received)
+    session.run(
+        "INSERT INTO journal (kind, article, revision, received) VALUES ('update', 0, 0, ?)", [received]
+    )
 
 
 def read_articles(session: Session, numbers: Sequence[int]) -> dict[int, Article]:

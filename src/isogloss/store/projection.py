@@ -14,14 +14,27 @@ from typing import Any
 from isogloss.exceptions import StoreError
 from isogloss.store.database import Session
 
-__all__ = ["ClusterRow", "EventRow", "LinkRow", "Update", "apply_update", "clear_projection", "position"]
+__all__ = [
+    "Changeset",
+    "ClusterRow",
+    "EventRow",
+    "LinkRow",
+    "Update",
+    "apply_update",
+    "clear_projection",
+    "position",
+    "statements",
+]
 
 KEPT_SNAPSHOTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterRow:
-    """A cluster as the tables hold it; times are microseconds since 1970, members numbers of articles."""
+    """A cluster as the tables hold it; times are microseconds since 1970, members numbers of articles.
+
+    ``joined`` are the members that the tables do not have in this cluster yet; all of them where it is None.
+    """
 
     id: int
     lang: str
@@ -30,6 +43,7 @@ class ClusterRow:
     last: int
     members: Sequence[int]
     data: Mapping[str, Any] = field(default_factory=dict)
+    joined: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,10 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event as the tables hold it; ``terms`` are what it can be found by: kind and value."""
+    """An event as the tables hold it; ``terms`` are what it can be found by: kind and value.
+
+    ``found_alike`` says that the tables have its languages and terms already.
+    """
 
     id: str
     first: int
@@ -53,6 +70,7 @@ class EventRow:
     languages: Sequence[str]
     terms: Sequence[tuple[str, str]] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    found_alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +103,60 @@ class Update:
     snapshot: bytes | None = None
 
 
+Statement = tuple[str, list[Sequence[Any]]]
+"""A statement, and the values of each time that it is run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changeset:
+    """An update as statements, so that the transaction that runs them does nothing else."""
+
+    before: int
+    after: int
+    statements: Sequence[Statement]
+
+
 def position(session: Session, name: str = "events") -> int:
     """The line of the journal that the tables stand at."""
     row = session.one("SELECT seq FROM progress WHERE name = ?", [name])
     return int(row[0]) if row else 0
 
 
-def apply_update(session: Session, update: Update) -> None:
+def apply_update(session: Session, update: Update | Changeset) -> None:
     """Write an update; one that does not start where the tables stand is refused."""
+    if isinstance(update, Update):
+        update = statements(update)
     stands = position(session)
     if stands != update.before:
         raise StoreError(
             f"the update starts at line {update.before} of the journal and the tables stand at {stands}; "
             "another worker has been here: start again from the tables"
         )
-    _remove(session, update)
-    _put_events(session, update)
-    _put_clusters(session, update.clusters)
-    session.many(
-        "INSERT INTO link VALUES (?, ?, ?, ?) ON CONFLICT (a, b) DO UPDATE SET "
-        "probability = excluded.probability, data = excluded.data",
-        [(min(row.a, row.b), max(row.a, row.b), row.probability, _json(row.data)) for row in update.links],
-    )
-    session.run(
-        "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
-        ["events", update.after],
-    )
-    if update.snapshot is not None:
-        _put_snapshot(session, update.after, update.snapshot)
+    for sql, rows in update.statements:
+        session.many(sql, rows)
+
+
+def statements(update: Update) -> Changeset:
+    """What an update does, in order; nothing is run for what did not change."""
+    found: list[Statement] = [
+        *_remove(update),
+        *_put_events(update),
+        *_put_clusters(update.clusters),
+        (
+            "INSERT INTO link VALUES (?, ?, ?, ?) ON CONFLICT (a, b) DO UPDATE SET "
+            "probability = excluded.probability, data = excluded.data",
+            [
+                (min(row.a, row.b), max(row.a, row.b), row.probability, _json(row.data))
+                for row in update.links
+            ],
+        ),
+        (
+            "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
+            [("events", update.after)],
+        ),
+        *(_put_snapshot(update.after, update.snapshot) if update.snapshot is not None else ()),
+    ]
+    return Changeset(update.before, update.after, [(sql, rows) for sql, rows in found if rows])
 
 
 def clear_projection(session: Session) -> None:
@@ -121,17 +165,17 @@ def clear_projection(session: Session) -> None:
         session.run(f"DELETE FROM {table}")
 
 
-def _remove(session: Session, update: Update) -> None:
-    numbers = [[number] for number in update.gone_clusters]
-    session.many("DELETE FROM link WHERE a = ?", numbers)
-    session.many("DELETE FROM link WHERE b = ?", numbers)
-    session.many("DELETE FROM cluster WHERE id = ?", numbers)
-    session.many("DELETE FROM link WHERE a = ? AND b = ?", [sorted(pair) for pair in update.gone_links])
-    session.many("DELETE FROM event WHERE id = ?", [[each] for each in update.gone_events])
+def _remove(update: Update) -> Iterable[Statement]:
+    numbers: list[Sequence[Any]] = [(number,) for number in update.gone_clusters]
+    yield "DELETE FROM link WHERE a = ?", numbers
+    yield "DELETE FROM link WHERE b = ?", numbers
+    yield "DELETE FROM cluster WHERE id = ?", numbers
+    yield "DELETE FROM link WHERE a = ? AND b = ?", [tuple(sorted(pair)) for pair in update.gone_links]
+    yield "DELETE FROM event WHERE id = ?", [(each,) for each in update.gone_events]
 
 
-def _put_events(session: Session, update: Update) -> None:
-    session.many(
+def _put_events(update: Update) -> Iterable[Statement]:
+    yield (
         "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "first = excluded.first, last = excluded.last, size = excluded.size, languages = excluded.languages, "
         "changed = excluded.changed, data = excluded.data",
@@ -140,25 +184,27 @@ def _put_events(session: Session, update: Update) -> None:
             for row in update.events
         ],
     )
-    session.many("DELETE FROM event_term WHERE event = ?", [[row.id] for row in update.events])
-    session.many("INSERT INTO event_term VALUES (?, ?, ?)", _terms(update.events))
-    session.many(
+    told = [row for row in update.events if not row.found_alike]
+    yield "DELETE FROM event_term WHERE event = ?", [(row.id,) for row in told]
+    yield "INSERT INTO event_term VALUES (?, ?, ?)", _terms(told)
+    yield (
         "INSERT INTO alias VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET event = excluded.event",
-        update.aliases,
+        list(update.aliases),
     )
-    session.many("UPDATE alias SET event = ? WHERE event = ?", [(new, old) for old, new in update.aliases])
+    yield "UPDATE alias SET event = ? WHERE event = ?", [(new, old) for old, new in update.aliases]
 
 
-def _terms(events: Iterable[EventRow]) -> list[tuple[str, str, str]]:
-    found = []
+def _terms(events: Iterable[EventRow]) -> list[Sequence[Any]]:
+    found: list[Sequence[Any]] = []
     for row in events:
         terms = {*row.terms, *(("lang", lang) for lang in row.languages)}
         found += [(row.id, kind, term) for kind, term in sorted(terms)]
     return found
 
 
-def _put_clusters(session: Session, clusters: Sequence[ClusterRow]) -> None:
-    session.many(
+def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
+    """Clusters and their members; an article that was forgotten meanwhile is a member of none."""
+    yield (
         "INSERT INTO cluster VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "event = excluded.event, first = excluded.first, last = excluded.last, size = excluded.size, "
         "data = excluded.data",
@@ -167,20 +213,25 @@ def _put_clusters(session: Session, clusters: Sequence[ClusterRow]) -> None:
             for row in clusters
         ],
     )
-    session.many(
-        "INSERT INTO member VALUES (?, ?) ON CONFLICT (article) DO UPDATE SET cluster = excluded.cluster",
-        [(article, row.id) for row in clusters for article in row.members],
+    yield (
+        "INSERT INTO member SELECT seq, CAST(? AS BIGINT) FROM article WHERE seq = ? "
+        "ON CONFLICT (article) DO UPDATE SET cluster = excluded.cluster",
+        [
+            (row.id, article)
+            for row in clusters
+            for article in (row.members if row.joined is None else row.joined)
+        ],
     )
 
 
-def _put_snapshot(session: Session, seq: int, data: bytes) -> None:
-    session.run(
+def _put_snapshot(seq: int, data: bytes) -> Iterable[Statement]:
+    yield (
         "INSERT INTO snapshot VALUES (?, ?, ?) ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data",
-        ["events", seq, data],
+        [("events", seq, data)],
     )
-    session.run(
+    yield (
         "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)",
-        [KEPT_SNAPSHOTS],
+        [(KEPT_SNAPSHOTS,)],
     )
 
 

@@ -22,7 +22,14 @@ from isogloss.store.articles import (
 )
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
-from isogloss.store.projection import Update, apply_update, clear_projection, position
+from isogloss.store.projection import (
+    Changeset,
+    Update,
+    apply_update,
+    clear_projection,
+    position,
+    statements,
+)
 from isogloss.store.queries import (
     EventPage,
     EventQuery,
@@ -35,7 +42,7 @@ from isogloss.store.queries import (
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase
 
-__all__ = ["Store", "open_database"]
+__all__ = ["Store", "open_database", "take_in"]
 
 KEPT_REQUESTS = 24 * 3600 * 1_000_000
 """Microseconds for which the answer to a request with a key is kept."""
@@ -102,19 +109,8 @@ class Store:
         refused : sequence of (reason, sentence, record)
             What could not be taken: it goes to the quarantine in the same transaction.
         """
-        received = micros(now or datetime.now(UTC))
         with self.database.write() as session:
-            digest = digest_of(articles)
-            if key and (answer := _answered(session, key, digest)) is not None:
-                return answer
-            receipts = add_articles(session, articles, received)
-            session.many(
-                "INSERT INTO quarantine (reason, said, record, received) VALUES (?, ?, ?, ?)",
-                [(reason, said, _json(record)[:10_000], received) for reason, said, record in refused],
-            )
-            if key:
-                _remember(session, key, digest, receipts, received)
-        return receipts
+            return take_in(session, articles, key=key, now=now, refused=refused)
 
     def journal(self, after: int = 0, limit: int = 1000) -> list[Entry]:
         """Lines of the journal after a number, in order."""
@@ -140,10 +136,11 @@ class Store:
             )
         return [dict(zip(fields, row, strict=True)) for row in rows]
 
-    def apply(self, update: Update) -> None:
+    def apply(self, update: Update | Changeset) -> None:
         """Write what changed since the line of the journal that the tables stand at."""
+        prepared = statements(update) if isinstance(update, Update) else update
         with self.database.write() as session:
-            apply_update(session, update)
+            apply_update(session, prepared)
 
     def position(self) -> int:
         """The line of the journal that clusters, links and events stand at."""
@@ -217,6 +214,29 @@ def open_database(place: str | os.PathLike[str]) -> Database:
     if "://" in text:
         raise StoreError(f"{text!r}: expected a file name or postgresql://user@host/name")
     return SQLiteDatabase(text)
+
+
+def take_in(
+    session: Session,
+    articles: Sequence[Article],
+    *,
+    key: str = "",
+    now: datetime | None = None,
+    refused: Sequence[tuple[str, str, Any]] = (),
+) -> list[Receipt]:
+    """What :meth:`Store.add` does, within a transaction."""
+    received = micros(now or datetime.now(UTC))
+    digest = digest_of(articles) if key else ""
+    if key and (answer := _answered(session, key, digest)) is not None:
+        return answer
+    receipts = add_articles(session, articles, received)
+    session.many(
+        "INSERT INTO quarantine (reason, said, record, received) VALUES (?, ?, ?, ?)",
+        [(reason, said, _json(record)[:10_000], received) for reason, said, record in refused],
+    )
+    if key:
+        _remember(session, key, digest, receipts, received)
+    return receipts
 
 
 def _answered(session: Session, key: str, digest: str) -> list[Receipt] | None:

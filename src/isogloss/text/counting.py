@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from typing import TypeVar, cast
 
 import numpy as np
@@ -51,8 +52,10 @@ def count_words(
     array([[2, 0],
            [0, 1]], dtype=int32)
     """
+    parts = list(_map_chunks(_count_chunk, texts, (tokeniser, vocabulary), n_jobs))
+    if len(parts) == 1:
+        return parts[0]
     nothing = sparse.csr_matrix((0, len(vocabulary)), dtype=np.int32)
-    parts = _map_chunks(_count_chunk, texts, (tokeniser, vocabulary), n_jobs)
     return sparse.vstack([nothing, *parts], format="csr")
 
 
@@ -73,17 +76,14 @@ def count_frequencies(
 
 
 def _count_chunk(texts: list[str], tokeniser: Tokeniser, vocabulary: Vocabulary) -> sparse.csr_matrix:
-    column = vocabulary.index.get
-    found = [np.empty(0, dtype=np.int32)]
-    starts = np.zeros(len(texts) + 1, dtype=np.int64)
-    for row, text in enumerate(texts, start=1):
-        starts[row] = starts[row - 1]
+    index, starts = vocabulary.index, [0]
+    found = array("i")
+    for text in texts:
         for words in tokeniser.blocks(text):
-            columns = np.fromiter(map(column, words, repeat(-1)), dtype=np.int32, count=len(words))
-            found.append(columns[columns >= 0])
-            starts[row] += len(found[-1])
-    ones = np.ones(starts[-1], dtype=np.int32)
-    counts = sparse.csr_matrix((ones, np.concatenate(found), starts), shape=(len(texts), len(vocabulary)))
+            found.extend(map(index.__getitem__, filter(index.__contains__, words)))
+        starts.append(len(found))
+    columns, ones = np.array(found, dtype=np.int32), np.ones(len(found), dtype=np.int32)
+    counts = sparse.csr_matrix((ones, columns, starts), shape=(len(texts), len(vocabulary)))
     counts.sum_duplicates()
     return counts
 

@@ -34,7 +34,7 @@ from functools import cache
 from itertools import accumulate
 from math import log10
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from isogloss.linalg import check_count
 from isogloss.text.gazetteer_names import LARGE, Spot, Spotter, UnspacedSpotter, WordSpotter
@@ -150,6 +150,10 @@ class Gazetteer:
                 kind = UnspacedSpotter if unspaced else WordSpotter
                 self._spotters[found.code] = kind(found, self._loaded().names(found.code))
             return self._spotters[found.code]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process reads the places by itself: that is quicker than sending them."""
+        return _shared, (self.min_population,)
 
     def __repr__(self) -> str:
         return f"Gazetteer(min_population={self.min_population})"

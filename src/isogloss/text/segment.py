@@ -14,11 +14,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isogloss.text.extras import has_extra, need_extra
 from isogloss.text.languages import language
+from isogloss.text.letters import has_letters, matching_letters
 
 __all__ = ["ICU", "Method", "choose_method", "put_blanks"]
 
@@ -67,11 +72,16 @@ def put_blanks(text: str, lang: str, method: Method) -> str:
     >>> put_blanks("iPhone 的价格", "zh", "icu")
     'iPhone  的 价格 '
     """
-    runs = [] if text.isascii() else _UNSPACED.findall(text)
-    if not runs:
+    if not has_letters(text, _unspaced_letters()):
         return text
+    runs = _UNSPACED.findall(text)
     spaced = iter(_dictionary_words(runs, lang) if method == "icu" else map(_bigrams, runs))
     return _UNSPACED.sub(_next_of(spaced.__next__), text)
+
+
+@cache
+def _unspaced_letters() -> NDArray[np.uint8]:
+    return matching_letters(_UNSPACED)
 
 
 def _next_of(following: Callable[[], str]) -> Callable[[re.Match[str]], str]:

@@ -16,11 +16,19 @@ from functools import cache
 from itertools import chain
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.kernels import find_words
 from isogloss.text.languages import language, stopwords
+from isogloss.text.letters import has_letters, matching_letters
 from isogloss.text.segment import Method, choose_method, put_blanks
 from isogloss.text.stems import check_stemmer, stem_words
 
-__all__ = ["Tokeniser", "check_text"]
+__all__ = ["Tokeniser", "check_text", "word_pattern"]
+
+_RARE = ((0x10000, 0x1CFFF), (0x1D400, 0x1D7FF), (0x1E000, 0x1EEFF), (0x20000, 0x3FFFF))
+"""Characters beyond U+FFFF that are parts of words, first and last."""
 
 _BLOCK = 1 << 20
 """Characters of a long text that are in memory as words at one time."""
@@ -106,7 +114,7 @@ class Tokeniser:
             before = (before + words)[-self.ngrams + 1 :] if self.ngrams > 1 else []
 
     def _words(self, text: str) -> list[str]:
-        words = _word_pattern().findall(put_blanks(self._normal(text), self.lang, self.segmenter))
+        words = find_words(put_blanks(self._normal(text), self.lang, self.segmenter), _word_table())
         if self.stop_words:
             unwanted = _unwanted(self)
             words = [word for word in words if word.lower() not in unwanted]
@@ -122,7 +130,9 @@ class Tokeniser:
         text = unicodedata.normalize("NFKC", text)
         if self.lower and _has_dotless_i(self.lang):
             text = text.replace("I", "\N{LATIN SMALL LETTER DOTLESS I}").replace("İ", "i")
-        return _foreign_digits().sub(_digit, text.lower() if self.lower else text)
+        text = text.lower() if self.lower else text
+        digits, letters = _foreign_digits()
+        return digits.sub(_digit, text) if has_letters(text, letters) else text
 
 
 def check_text(text: object) -> None:
@@ -180,25 +190,35 @@ def _digit(match: re.Match[str]) -> str:
 
 
 @cache
-def _foreign_digits() -> re.Pattern[str]:
+def _foreign_digits() -> tuple[re.Pattern[str], NDArray[np.uint8]]:
+    """Digits of other scripts, as a pattern and as a table."""
     found = (chr(c) for c in range(128, 1 << 16) if unicodedata.category(chr(c)) == "Nd")
-    return re.compile(f"[{''.join(found)}]")
+    pattern = re.compile(f"[{''.join(found)}]")
+    return pattern, matching_letters(pattern)
 
 
 @cache
-def _word_pattern() -> re.Pattern[str]:
-    r"""Stretches of letters, digits, marks and joiners.
+def _word_table() -> NDArray[np.uint8]:
+    """Of each character whether it is part of words: letters, digits, marks and joiners.
 
-    Python's ``re`` looks characters up to U+FFFF up in a table, which is quicker than ``\w``, and goes
-    through the ranges beyond one by one, so there are few of those: letters of old and rare scripts.
+    Beyond U+FFFF there are few ranges: letters of old and rare scripts.
     """
-    letters = [c for c in range(1 << 16) if _in_words(chr(c))]
-    ends = [c for c in letters if not _in_words(chr(c + 1))]
-    starts = [c for c in letters if c == 0 or not _in_words(chr(c - 1))]
-    common = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True))
-    return re.compile(
-        f"[{common}\U00010000-\U0001cfff\U0001d400-\U0001d7ff\U0001e000-\U0001eeff\U00020000-\U0003ffff]+"
-    )
+    table = np.zeros(_RARE[-1][1] + 1, np.uint8)
+    table[: 1 << 16] = [_in_words(chr(c)) for c in range(1 << 16)]
+    for first, last in _RARE:
+        table[first : last + 1] = 1
+    return table
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    r"""Stretches of what is part of words.
+
+    Python's ``re`` looks characters up to U+FFFF up in a table, which is quicker than ``\w``.
+    """
+    edges = np.flatnonzero(np.diff(_word_table(), prepend=0, append=0).astype(bool)).tolist()
+    ranges = (f"{chr(first)}-{chr(end - 1)}" for first, end in zip(edges[::2], edges[1::2], strict=True))
+    return re.compile(f"[{''.join(ranges)}]+")
 
 
 def _in_words(character: str) -> bool:

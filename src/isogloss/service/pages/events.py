@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from isogloss.events.article import Article
 from isogloss.exceptions import StoreError
@@ -19,8 +22,18 @@ from isogloss.service.pages.cards import Card, Facets, reading_order
 from isogloss.service.pages.filters import SORTS, Filters
 from isogloss.service.pages.frame import PageRoute, language_name, render
 from isogloss.service.pages.reasons import reasons, seen_articles
-from isogloss.service.pages.visitor import KEY, FormFields, Visitor, check_form, form_key, need, set_cookie
-from isogloss.service.parts import Here, Parts
+from isogloss.service.pages.visitor import (
+    KEY,
+    FormFields,
+    Visitor,
+    check_form,
+    check_own_page,
+    form_key,
+    may_read,
+    need,
+    set_cookie,
+)
+from isogloss.service.parts import Here
 from isogloss.store import EventPage, EventQuery, Store
 
 __all__ = ["events_router"]
@@ -32,6 +45,8 @@ _ARTICLES = 20
 """Articles of one cluster that the page shows."""
 _CLUSTERS = 30
 _DAY = 86_400_000_000
+_LINE = re.compile(r"[0-9]{1,18}")
+_UNKEPT = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @events_router.get("/")
@@ -52,7 +67,6 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
         facets=facets,
         sorts=SORTS,
         next=filters.url(cursor=page.cursor) if page.cursor else "",
-        live=_may_follow(request, parts),
     )
 
 
@@ -83,6 +97,21 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     return page
 
 
+@events_router.get("/changes")
+async def changes(request: Request, parts: Here, _: Visitor) -> Response:
+    """Events that are new or changed, told to open pages, for as long as their visitor may read.
+
+    A browser cannot give an event source a token, but sends the cookie along. Every message, and every
+    sign of life between messages, is sent only after another look at the token.
+    """
+    check_own_page(request)
+    parts.changes.check_room()
+    line = request.headers.get("last-event-id", "")
+    after = int(line) if _LINE.fullmatch(line) else None
+    told = _while_allowed(request, parts.changes.follow(after, None))
+    return StreamingResponse(told, media_type="text/event-stream", headers=_UNKEPT)
+
+
 @events_router.post("/event/{name}/links/{a}/{b}")
 def judge(request: Request, parts: Here, name: str, a: int, b: int, fields: FormFields) -> Response:
     """Keep what somebody says about a link, for the next training of the linker."""
@@ -98,6 +127,14 @@ def judge(request: Request, parts: Here, name: str, a: int, b: int, fields: Form
     return RedirectResponse(f"/event/{quote(told['id'], safe='')}?thanks={link}#{link}", 303)
 
 
+async def _while_allowed(request: Request, messages: AsyncIterator[str]) -> AsyncIterator[str]:
+    async with aclosing(cast(AsyncGenerator[str, None], messages)) as told:
+        async for message in told:
+            if not await run_in_threadpool(may_read, request):
+                return
+            yield message
+
+
 def _page(store: Store, filters: Filters) -> EventPage:
     try:
         return store.events(filters.query())
@@ -105,11 +142,6 @@ def _page(store: Store, filters: Filters) -> EventPage:
         if not filters.cursor or error.__cause__ is not None:
             raise
         raise ServiceError(400, "The address of this page is damaged; begin at the first page.") from error
-
-
-def _may_follow(request: Request, parts: Parts) -> bool:
-    """Whether the browser may listen to changes, which it does without the cookie's token."""
-    return parts.access.holder(request).may("read")
 
 
 def _told(store: Store, name: str) -> dict[str, Any]:

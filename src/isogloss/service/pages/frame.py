@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import mimetypes
 from collections.abc import Callable, Coroutine
 from datetime import datetime
@@ -18,8 +17,7 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
-from isogloss.service.errors import ServiceError
+from isogloss.service.errors import PAGE, ServiceError
 from isogloss.store import from_micros
 from isogloss.text import Language, language
 
@@ -34,8 +32,6 @@ __all__ = [
     "static_file",
     "web_address",
 ]
-
-logger = logging.getLogger(__name__)
 
 _FOLDER = Path(__file__).parent.parent
 
@@ -54,29 +50,32 @@ HEADERS = {"cache-control": "no-store", "referrer-policy": "same-origin"}
 """Without a referrer browsers send forms with no origin, as if another site had; others still get none."""
 
 
+HEADINGS = {
+    401: "Sign in first",
+    404: "Not here",
+    429: "Not so fast",
+    500: "Not as it should be",
+    503: "Not now",
+    507: "No room left",
+}
+"""What stands above the sentence of an error."""
+
+
 class PageRoute(APIRoute):
     """A route whose errors are pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with a page for what it raises."""
+        """The handler of requests that are marked as such for pages."""
         handler = super().get_route_handler()
 
-        async def told(request: Request) -> Response:
+        async def marked(request: Request) -> Response:
+            request.scope[PAGE] = True
             try:
                 return await handler(request)
-            except ServiceError as error:
-                return error_page(request, error.status, error.message, error.headers)
-            except RequestValidationError:
-                return error_page(request, 422, "A value in the address of this page cannot be read.")
-            except StoreBusyError:
-                return error_page(request, 503, "The store is busy; try again.", {"Retry-After": "1"})
-            except StoreFullError:
-                return error_page(request, 507, "The store has no room left; nothing was written.")
-            except IsoglossError as error:
-                logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
-                return error_page(request, 500, "Something failed; the log of the service has the details.")
+            except RequestValidationError as error:
+                raise ServiceError(422, "a value in the address of this page cannot be read") from error
 
-        return told
+        return marked
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
@@ -101,9 +100,21 @@ def error_page(
     request: Request, status: int, message: str, headers: dict[str, str] | None = None
 ) -> HTMLResponse:
     """A page that says what went wrong and where to go from there."""
-    page = render(request, "error.html", status=status, message=sentence(message))
+    page = render(
+        request,
+        "error.html",
+        status=status,
+        code=status,
+        heading=HEADINGS.get(status, "Not like that"),
+        message=sentence(_sound(message)),
+    )
     page.headers.update(headers or {})
     return page
+
+
+def _sound(text: str) -> str:
+    """A text without characters that no page may have."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def sentence(message: str) -> str:

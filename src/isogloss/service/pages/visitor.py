@@ -19,7 +19,17 @@ from isogloss.service.access import Access
 from isogloss.service.errors import ServiceError
 from isogloss.service.tokens import Holder
 
-__all__ = ["TOKEN", "FormFields", "Visitor", "check_form", "form_key", "need", "set_cookie"]
+__all__ = [
+    "TOKEN",
+    "FormFields",
+    "Visitor",
+    "check_form",
+    "check_own_page",
+    "form_key",
+    "may_read",
+    "need",
+    "set_cookie",
+]
 
 TOKEN = "isogloss_token"
 KEY = "isogloss_form"
@@ -29,16 +39,36 @@ _FIELDS = 20
 def need(request: Request, scope: str) -> Holder:
     """Who asks, if he may: by a header as programs do, or by the cookie."""
     access: Access = request.app.state.access
-    token = request.cookies.get(TOKEN, "")
-    if token and "authorization" not in request.headers and token.isascii():
-        header = (b"authorization", f"Bearer {token}".encode())
-        request = Request({**request.scope, "headers": [*request.scope["headers"], header]})
     try:
-        return access.need(request, scope)
+        return access.need(_with_token(request), scope)
     except ServiceError as error:
         if error.status == 401 and error.headers:
             raise ServiceError(401, f"{error.message}. Sign in with a token to go on.") from error
         raise
+
+
+def may_read(request: Request) -> bool:
+    """Whether whoever asked may still read: tokens end, and are taken back."""
+    access: Access = request.app.state.access
+    try:
+        return access.holder(_with_token(request)).may("read")
+    except ServiceError:
+        return False
+
+
+def _with_token(request: Request) -> Request:
+    """The request, with the token of the cookie in the header that programs use."""
+    token = request.cookies.get(TOKEN, "")
+    if not token or "authorization" in request.headers or not token.isascii():
+        return request
+    header = (b"authorization", f"Bearer {token}".encode())
+    return Request({**request.scope, "headers": [*request.scope["headers"], header]})
+
+
+def check_own_page(request: Request) -> None:
+    """Refuse what a page of another site asks for; programs do not say what page they are."""
+    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise ServiceError(403, "Only pages of this service are told of changes.")
 
 
 def _needs(scope: str) -> Callable[[Request], Holder]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query, Response
 from starlette.responses import StreamingResponse
 
+from isogloss.events.article import Article
 from isogloss.exceptions import StoreError
 from isogloss.service.access import Reader, Writer
 from isogloss.service.changes import event_summary
@@ -57,7 +58,7 @@ def find_events(
     q: Annotated[
         str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
     ] = None,
-    since: Annotated[datetime | None, Query(description="Events with an article from this time on.")] = None,
+    since: Annotated[Moment | None, Query(description="Events with an article from this time on.")] = None,
     until: Annotated[Moment | None, Query(description="Events with an article up to this time.")] = None,
     lang: Annotated[list[Text] | None, _MANY] = None,
     place: Annotated[list[Text] | None, _MANY] = None,
@@ -75,13 +76,13 @@ def find_events(
     Of `lang`, `place` and `concept` there may be several: events that have all of them. A search by
     relevance gives the best events on one page and no cursor.
     """
-    wanted = sort or ("relevance" if q else "last")
+    wanted = "last" if q is None and sort in (None, "relevance") else sort or "relevance"
     found = None
     if q is not None:
         check_text(parts, q)
         found = parts.search.events(q)
-    if wanted == "relevance" and (q is None or cursor):
-        raise ServiceError(422, "sort=relevance goes with a text in q and without a cursor")
+    if wanted == "relevance" and cursor:
+        raise ServiceError(400, "a search by relevance has one page; begin without a cursor")
     terms = {"lang": lang, "place": place, "concept": concept}
     query = EventQuery(
         since=_micros(since, "since"),
@@ -143,10 +144,8 @@ def show_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkAnswer:
 )
 def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictAnswer:
     """Say whether two clusters are about one event. It is kept for the next training of the linker."""
-    if a == b:
-        raise ServiceError(422, "a cluster is not linked with itself; expected two")
-    if not cluster_exists(parts.store, a, b):
-        raise ServiceError(404, f"clusters {a} and {b} are not both there")
+    if a == b or not cluster_exists(parts.store, a, b):
+        raise ServiceError(404, f"there are no two clusters {a} and {b}")
     number = add_verdict(parts.store, a, b, same=verdict.same, note=verdict.note)
     return VerdictAnswer(seq=number, a=min(a, b), b=max(a, b), same=verdict.same)
 
@@ -185,13 +184,14 @@ async def follow_changes(
     )
 
 
+def article_line(seq: int, a: Article) -> ArticleLine:
+    """An article without its body."""
+    return ArticleLine(seq=seq, lang=a.lang, title=a.title, time=a.time, source=a.source, url=a.url)
+
+
 def article_lines(parts: Parts, numbers: list[int]) -> list[ArticleLine]:
     """Articles without their bodies, the newest first."""
-    found = parts.store.articles(numbers)
-    lines = [
-        ArticleLine(seq=seq, lang=a.lang, title=a.title, time=a.time, source=a.source, url=a.url)
-        for seq, a in found.items()
-    ]
+    lines = [article_line(seq, article) for seq, article in parts.store.articles(numbers).items()]
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 

@@ -8,11 +8,12 @@ from fastapi import APIRouter
 
 from isogloss.service.access import Reader
 from isogloss.service.lookups import kept_models
-from isogloss.service.models import IN_STORE, Models
+from isogloss.service.models import Models
 from isogloss.service.parts import Here
 from isogloss.service.records import moment
 from isogloss.service.routes import PREFIX
 from isogloss.service.shapes import ModelAnswer
+from isogloss.service.similarity import IN_STORE
 
 __all__ = ["models_router"]
 

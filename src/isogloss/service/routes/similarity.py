@@ -13,7 +13,7 @@ from isogloss.service.comparing import topic_answer
 from isogloss.service.models import settle
 from isogloss.service.parts import Here, check_text
 from isogloss.service.routes import PREFIX
-from isogloss.service.routes.events import article_lines
+from isogloss.service.routes.events import article_line
 from isogloss.service.shapes import (
     CompareAnswer,
     CompareRequest,
@@ -52,14 +52,17 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
     near = parts.neighbours.nearest(
         point, asked.k, languages=asked.languages, since=_utc(asked.since), until=_utc(asked.until)
     )
-    lines = {line.seq: line for line in article_lines(parts, [each.seq for each in near])}
+    articles = parts.store.articles([each.seq for each in near])
     found: dict[str, list[SimilarArticle]] = defaultdict(list)
     for each in near:
-        if each.seq in lines:
-            told = SimilarArticle(**lines[each.seq].model_dump(), similarity=each.similarity)
-            if len(found[each.lang]) < EXPLAINED and (other := parts.neighbours.point(each)) is not None:
-                told.topics = parts.comparing.shared(point, other, sorted({lang, each.lang}))
-            found[each.lang].append(told)
+        if each.seq in articles:
+            line = article_line(each.seq, articles[each.seq])
+            found[each.lang].append(SimilarArticle(**line.model_dump(), similarity=each.similarity))
+    for other, told in found.items():
+        first = told[:EXPLAINED]
+        points = model.project([articles[one.seq].text for one in first], other)
+        for one, there in zip(first, points, strict=True):
+            one.topics = parts.comparing.shared(point, there, sorted({lang, other}))
     return SimilarAnswer(lang=lang, articles=dict(found))
 
 

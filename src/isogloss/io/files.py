@@ -1,14 +1,16 @@
-"""Files of text: opened whether packed or not, and written whole or not at all."""
+"""Files: opened whether packed or not, read by lines, and written whole or not at all."""
 
 from __future__ import annotations
 
 import bz2
 import dataclasses
+import errno
 import gzip
 import io
 import lzma
 import os
 import secrets
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,12 +26,15 @@ __all__ = [
     "MAX_LINE_BYTES",
     "PathLike",
     "Spans",
+    "check_writable",
     "line_blocks",
     "lines_of",
     "opened",
     "read_blocks",
     "read_lines",
     "replacing",
+    "sync_folder",
+    "whole",
 ]
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -99,20 +104,64 @@ def replacing(path: PathLike, error: type[IsoglossError] = CorpusError) -> Itera
     >>> Path("out.txt").read_text()
     'done'
     """
+    try:
+        with whole(path) as file:
+            yield from _packing(file, packed=Path(path).suffix == ".gz")
+    except OSError as reason:
+        raise error(f"{os.fspath(path)}: cannot be written: {reason.strerror or reason}") from reason
+
+
+@contextmanager
+def whole(path: PathLike) -> Iterator[IO[bytes]]:
+    """The same, as it is and with errors of the system.
+
+    Of a file that was there the permissions stay, and of a link the link. The file is on the disk before it
+    gets its name.
+    """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise error(f"{os.fspath(path)}: is not a regular file; give the path of a file to write")
+        raise OSError(errno.EINVAL, "is not a regular file")
     temporary = target.with_name(f".isogloss-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
-            yield from _packing(file, packed=target.suffix == ".gz")
+            if target.exists():
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except OSError as reason:
-        raise error(f"{os.fspath(path)}: cannot be written: {reason.strerror or reason}") from reason
     finally:
         temporary.unlink(missing_ok=True)
+    sync_folder(target.parent)
+
+
+def check_writable(path: PathLike, error: type[IsoglossError] = CorpusError) -> None:
+    """Refuse a file that could not be written, before the work whose result it is to hold.
+
+    Examples
+    --------
+    >>> check_writable("out.txt")
+    >>> check_writable("no/such/folder/out.txt")
+    Traceback (most recent call last):
+        ...
+    isogloss.exceptions.CorpusError: no/such/folder/out.txt: cannot be written; give the path of a file in
+    a folder that exists
+    """
+    target = Path(os.path.realpath(path))
+    if (target.exists() and not target.is_file()) or not target.parent.is_dir():
+        raise error(f"{os.fspath(path)}: cannot be written; give the path of a file in a folder that exists")
+    if not os.access(target.parent, os.W_OK):
+        raise error(f"{os.fspath(path)}: cannot be written; we may not write to that folder")
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder survive a loss of power, where the system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _packing(file: IO[bytes], *, packed: bool) -> Iterator[IO[bytes]]:

@@ -1,0 +1,104 @@
+"""Reading XML that may come from anybody.
+
+The parser loads nothing that a file points to, refuses files that declare entities, with which a small file
+can stand for a very large one, and says in a sentence what is wrong with a file and on which line.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+from xml.parsers import expat
+
+from isogloss.exceptions import CorpusError, IsoglossError
+
+__all__ = ["XmlReader"]
+
+
+class XmlReader(ABC):
+    """Base of readers of XML: what a reader does with elements and text are its own methods.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    expected : str
+        What the file should be, as in ``a translation memory``.
+    error : type of IsoglossError
+        What to raise.
+
+    Examples
+    --------
+    >>> class Names(XmlReader):
+    ...     found = ()
+    ...     def start(self, name, attributes):
+    ...         self.found = (*self.found, name)
+    ...     def end(self, name):
+    ...         pass
+    ...     def text(self, text):
+    ...         pass
+    >>> names = Names("a.xml", "a page")
+    >>> names.feed(b"<page><title>")
+    >>> names.found
+    ('page', 'title')
+    >>> names.feed(b"</page>")
+    Traceback (most recent call last):
+        ...
+    isogloss.exceptions.CorpusError: a.xml:1: is not well-formed XML (mismatched tag); expected a page
+    """
+
+    def __init__(self, path: str, expected: str, error: type[IsoglossError] = CorpusError) -> None:
+        self.path, self.expected, self.error = path, expected, error
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.XmlDeclHandler = self._declaration
+        self._parser.EntityDeclHandler = self._entity
+        self._parser.StartElementHandler = self.start
+        self._parser.EndElementHandler = self.end
+        self._parser.CharacterDataHandler = self.text
+
+    @abstractmethod
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+
+    @abstractmethod
+    def end(self, name: str) -> None:
+        """An element ends."""
+
+    @abstractmethod
+    def text(self, text: str) -> None:
+        """Some text between two tags."""
+
+    @property
+    def line(self) -> int:
+        """How far the parser is."""
+        return self._parser.CurrentLineNumber
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        """Parse some more of the file; ``final`` says that nothing follows."""
+        try:
+            self._parser.Parse(chunk, final)
+        except expat.ExpatError as reason:
+            raise self.malformed(expat.ErrorString(reason.code)) from reason
+
+    def malformed(self, reason: str) -> Exception:
+        """The error for a file that is not XML."""
+        return self.refused(f"is not well-formed XML ({reason}); expected {self.expected}")
+
+    def refused(self, what: str) -> IsoglossError:
+        """An error that names the file and the line."""
+        return self.error(f"{self.path}:{self.line}: {what}")
+
+    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        """Refuse an encoding that the parser cannot read; it would say so in an error like any other's."""
+        try:
+            expat.ParserCreate(encoding).Parse(b"<x/>", True)
+        except expat.ExpatError:
+            return
+        except (LookupError, ValueError) as reason:
+            raise self.refused(f"is in the encoding {encoding!r}; convert the file to UTF-8") from reason
+
+    def _entity(self, *declaration: Any) -> None:
+        raise self.refused(
+            f"declares the entity {declaration[0]!r}; expected {self.expected}, which has no need of entities"
+        )

@@ -1,0 +1,202 @@
+"""A worker in a process of its own, whose results this process writes.
+
+Making events takes a core, and threads of one process share one: requests would wait for it. The process
+reads the store for itself and hands what is to be written back, so that a database of SQLite keeps its one
+writer. It ends with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+from isogloss.events.stream import EventStream
+from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
+from isogloss.linalg.threads import one_thread
+from isogloss.service.background import Background
+from isogloss.service.making import StreamMaker
+from isogloss.service.worker import keep_up
+from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
+from isogloss.store.projection import statements
+
+__all__ = ["ApartWorker"]
+
+logger = logging.getLogger(__name__)
+
+NICE = 5
+"""How much the process stands back behind those that answer requests."""
+
+AGAIN = 1.0
+"""Seconds after which a process that ended is started again."""
+
+_ERRORS: dict[str, type[StoreError]] = {each.__name__: each for each in (StoreFullError, StoreBusyError)}
+
+
+class ApartWorker(Background):
+    """Follows the journal of a store in a process of its own.
+
+    Parameters
+    ----------
+    store : Store
+        The store, a file or a server.
+    make : callable, optional
+        Makes the stream, see :class:`~isogloss.service.worker.Follower`; one with default settings if none is
+        given. It is copied to the process.
+    snapshot_every : int
+        Lines of the journal after which the state is saved.
+    pause : float
+        Seconds between two looks at a journal without news.
+    stop_seconds : float
+        Time that the process has to save its state when it is stopped.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        make: Callable[[bytes | None], EventStream] | None = None,
+        *,
+        snapshot_every: int = 20_000,
+        pause: float = 0.2,
+        stop_seconds: float = 5.0,
+    ) -> None:
+        super().__init__("isogloss-apart")
+        self.store, self.make = store, make or StreamMaker()
+        self.snapshot_every, self.pause, self.stop_seconds = snapshot_every, pause, stop_seconds
+        self.process: multiprocessing.process.BaseProcess | None = None
+        self._position, self._error = 0, ""
+
+    def status(self) -> Mapping[str, object]:
+        """How it is: alive, the line it has come to, and what went wrong last."""
+        return {"alive": self.alive, "position": self._position, "error": self._error}
+
+    def run(self) -> None:
+        """Have a process follow the journal, and another one if that ends before it is told to."""
+        while not self._stop.is_set():
+            self._serve_one()
+            if not self._stop.is_set():
+                self._error = "the process that makes events ended; it is started again"
+                logger.warning("%s", self._error)
+                self._stop.wait(AGAIN)
+
+    def _serve_one(self) -> None:
+        """Start a process, and do what it asks for until it ends."""
+        spawn = multiprocessing.get_context("spawn")
+        here, there = spawn.Pipe()
+        told = (there, _place(self.store.database), self.make, self.snapshot_every, self.pause)
+        process = self.process = spawn.Process(target=_work, args=told, name="isogloss-worker")
+        try:
+            process.start()
+            there.close()
+            self._answer(here)
+        finally:
+            here.close()
+            self._end(process)
+
+    def _answer(self, wire: Connection) -> None:
+        until: float | None = None
+        with suppress(EOFError, OSError):
+            while until is None or time.monotonic() < until:
+                if wire.poll(0.5):
+                    wire.send((self._done(*wire.recv()), self._stop.is_set()))
+                if self._stop.is_set() and until is None:
+                    until = time.monotonic() + self.stop_seconds
+
+    def _done(self, what: str, told: Any) -> tuple[str, str] | None:
+        """Do what the process asks for; the kind and the sentence of an error, if there is one."""
+        try:
+            if what == "apply":
+                self.store.apply(told)
+            elif what == "note_update":
+                self.store.note_update()
+            else:
+                self._note(*told)
+        except StoreError as error:
+            return type(error).__name__, str(error)
+        return None
+
+    def _note(self, position: int, error: str) -> None:
+        if error and error != self._error:
+            logger.warning("events are not brought up to date: %s", error)
+        self._position, self._error = position, error
+
+    def _end(self, process: multiprocessing.process.BaseProcess) -> None:
+        """Wait for a process that has nobody to talk to any more."""
+        if process.pid is None:
+            return
+        process.join(2.0)
+        if process.is_alive():
+            logger.warning("the process that makes events did not end by itself; it is killed")
+            process.kill()
+            process.join()
+
+
+def _place(database: Database) -> tuple[str, str]:
+    """Where another process finds a database."""
+    if isinstance(database, SQLiteDatabase):
+        return str(database.path.absolute()), ""
+    if isinstance(database, PostgresDatabase):
+        return database.url, database.schema
+    raise StoreError(f"no other process can open a {type(database).__name__}; let a thread make events")
+
+
+def _work(
+    wire: Connection,
+    place: tuple[str, str],
+    make: Callable[[bytes | None], EventStream],
+    snapshot_every: int,
+    pause: float,
+) -> NoReturn:
+    """What the process does. It ends without a farewell to the database, which has its writer elsewhere."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    os.nice(NICE)
+    one_thread()
+    code = 1
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        store = _Elsewhere(place, wire)
+        keep_up(store, make, snapshot_every=snapshot_every, pause=pause, wait=store.wait, tell=store.tell)
+        code = 0
+    os._exit(code)
+
+
+class _Elsewhere(Store):
+    """A store that is read here and written by the process at the other end of a wire."""
+
+    def __init__(self, place: tuple[str, str], wire: Connection) -> None:
+        where, schema = place
+        self.database = PostgresDatabase(where, schema=schema) if schema else SQLiteDatabase(where)
+        self.wire = wire
+        self.stopped = False
+
+    def apply(self, update: Update | Changeset) -> None:
+        """Have an update written."""
+        self._ask("apply", statements(update) if isinstance(update, Update) else update)
+
+    def note_update(self, now: datetime | None = None) -> None:
+        """Have it written down that events are brought up to date."""
+        self._ask("note_update", now)
+
+    def tell(self, position: int, error: str) -> None:
+        """Say how far the worker is, and what went wrong."""
+        self._ask("note", (position, error))
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; whether it is time to stop."""
+        if seconds > 0 and not self.stopped:
+            time.sleep(seconds)
+        return self.stopped
+
+    def _ask(self, what: str, told: Any) -> None:
+        self.wire.send((what, told))
+        trouble, self.stopped = self.wire.recv()
+        if trouble is not None:
+            kind, said = trouble
+            raise _ERRORS.get(kind, StoreError)(said)

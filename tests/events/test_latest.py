@@ -1,0 +1,37 @@
+"""The nearest of the latest points are those of the definition, within reach and no further."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isogloss.events.latest import LatestPoints
+
+
+def test_the_nearest_of_each_language_are_those_of_the_definition() -> None:
+    rng = np.random.default_rng(4)
+    drawn = rng.standard_normal((300, 6)).astype(np.float32)
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    points, languages = LatestPoints(6, reach=120), rng.choice(["de", "en"], 300)
+    for number, (point, lang) in enumerate(zip(drawn, languages, strict=True), 1):
+        points.add(number, lang, point)
+        points.remove(number - 7 if number % 3 else 0)
+    gone = {number - 7 for number in range(8, 301) if number % 3}
+    for query in drawn[:20]:
+        expected = []
+        for lang in ("de", "en"):
+            near = [
+                (-float(drawn[n - 1].astype(float) @ query.astype(float)), n)
+                for n in range(181, 301)
+                if n not in gone and languages[n - 1] == lang
+            ]
+            expected += [n for score, n in sorted(near)[:4] if -score >= 0.3]
+        assert points.nearest(query, 4, least=0.3) == sorted(expected)
+
+
+def test_what_is_out_of_reach_is_not_found_even_if_nothing_took_its_place() -> None:
+    points, point = LatestPoints(2, reach=4), np.array([1, 0], dtype=np.float32)
+    points.add(1, "en", point)
+    points.last = 4
+    assert points.nearest(point, 3, least=0.5) == [1]
+    points.last = 5
+    assert points.nearest(point, 3, least=0.5) == []

@@ -1,0 +1,152 @@
+"""Slow twins of the kernels of linking: what two clusters have in common, and which of them are one event."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import sqrt
+
+import numpy as np
+
+from isogloss.events.agglomeration import Rules
+
+Pair = tuple[int, int]
+Sparse = tuple[np.ndarray, np.ndarray]
+
+PRIOR = 0.5
+
+
+def hash_name(name: str) -> int:
+    """FNV-1a with 64 bits, as a signed number."""
+    h = 0xCBF29CE484222325
+    for byte in name.encode():
+        h = (h ^ byte) * 0x100000001B3 & ((1 << 64) - 1)
+    return h - (1 << 64) if h >> 63 else h
+
+
+def parts(profile: tuple[dict[str, int], dict[str, int], Sparse]) -> list[dict[int, float]]:
+    """The parts of a profile by numbers."""
+    *named, (ids, weights) = profile
+    hashed = [{hash_name(name): float(weight) for name, weight in part.items()} for part in named]
+    return [*hashed, dict(zip(ids.tolist(), weights.tolist(), strict=True))]
+
+
+def pack_profile(named: list[dict[str, int]], vector: Sparse) -> tuple[list[int], list[float], list[int]]:
+    """Numbers and weights of all parts one after the other, and where each begins and the last ends."""
+    listed = [sorted(part.items()) for part in parts((*named, vector))]
+    flat = [pair for part in listed for pair in part]
+    bounds = [sum(map(len, listed[:i])) for i in range(len(listed) + 1)]
+    return [key for key, _ in flat], [weight for _, weight in flat], bounds
+
+
+def overlap(one: dict[int, float], other: dict[int, float]) -> tuple[float, int]:
+    """The inner product of two parts, and how many keys both have."""
+    both = sorted(one.keys() & other.keys())
+    return sum((one[key] * other[key] for key in both), 0.0), len(both)
+
+
+@dataclass
+class Group:
+    """Clusters, their weights by language, and sums of weighted probabilities to other groups."""
+
+    clusters: list[int]
+    weights: dict[str, float]
+    sums: dict[int, float] = field(default_factory=dict)
+    own: dict[int, float] = field(default_factory=dict)
+    apart: set[int] = field(default_factory=set)
+
+    @property
+    def weight(self) -> float:
+        """Of all languages."""
+        return sum(self.weights.values())
+
+
+def agglomerate(
+    sizes: Mapping[int, int], languages: Mapping[int, str], probabilities: Mapping[Pair, float], rules: Rules
+) -> list[list[int]]:
+    """Groups of clusters that are one event each."""
+    groups = {one: Group([one], {languages[one]: sqrt(sizes[one])}) for one in sorted(sizes)}
+    for (a, b), p in _supported(probabilities, rules.doubt).items():
+        _connect(groups, a, b, p, languages[a] == languages[b])
+    for a, b in (pair for pair, p in probabilities.items() if p < rules.impossible):
+        groups[a].apart.add(b)
+        groups[b].apart.add(a)
+    heap = [entry for one in groups for entry in _offers(groups, one, rules) if entry[1] == one]
+    heapq.heapify(heap)
+    while heap:
+        negative, a, b = heapq.heappop(heap)
+        if a in groups and b in groups and _mean(groups[a], groups[b], b) == -negative:
+            _join(groups, a, b)
+            for entry in _offers(groups, a, rules):
+                heapq.heappush(heap, entry)
+    return sorted(sorted(group.clusters) for group in groups.values())
+
+
+def _supported(probabilities: Mapping[Pair, float], doubt: float) -> dict[Pair, float]:
+    """Probabilities in the light of third clusters, in the order of the pairs."""
+    linked: dict[int, dict[int, float]] = {}
+    for (a, b), p in sorted(probabilities.items()):
+        linked.setdefault(a, {})[b] = p
+        linked.setdefault(b, {})[a] = p
+    return {
+        (a, b): p * (1 - doubt + doubt * _support(linked[a], linked[b], a, b))
+        for (a, b), p in sorted(probabilities.items())
+    }
+
+
+def _support(one: Mapping[int, float], other: Mapping[int, float], a: int, b: int) -> float:
+    """How much third clusters agree that they belong to both or to neither; 1 if there are none."""
+    agreed = sum(min(p, other[c]) for c, p in one.items() if c in other)
+    total = sum(p for c, p in one.items() if c != b) + sum(p for c, p in other.items() if c != a)
+    return (PRIOR + agreed) / (PRIOR + total - agreed)
+
+
+def _connect(groups: dict[int, Group], a: int, b: int, p: float, same: bool) -> None:
+    one, other = groups[a], groups[b]
+    one.sums[b] = other.sums[a] = p * one.weight * other.weight
+    if same:
+        one.own[b] = other.own[a] = one.sums[b]
+
+
+def _offers(groups: dict[int, Group], a: int, rules: Rules) -> Iterable[tuple[float, int, int]]:
+    """Groups that may join a group, with their mean probability, the smaller id first."""
+    for b in sorted(groups[a].sums):
+        mean = _mean(groups[a], groups[b], b)
+        if mean >= rules.threshold and _allowed(groups[a], groups[b], b, rules):
+            yield -mean, min(a, b), max(a, b)
+
+
+def _mean(one: Group, other: Group, b: int) -> float:
+    return one.sums.get(b, 0.0) / (one.weight * other.weight)
+
+
+def _allowed(one: Group, other: Group, b: int, rules: Rules) -> bool:
+    if b in one.apart:
+        return False
+    common = sum(
+        weight * other.weights[lang] for lang, weight in one.weights.items() if lang in other.weights
+    )
+    return not common or one.own.get(b, 0.0) >= rules.same_language * common
+
+
+def _join(groups: dict[int, Group], a: int, b: int) -> None:
+    """Let group ``b`` go into group ``a``."""
+    one, other = groups[a], groups.pop(b)
+    one.clusters += other.clusters
+    for lang, weight in other.weights.items():
+        one.weights[lang] = one.weights.get(lang, 0.0) + weight
+    for name in ("sums", "own"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        mine.pop(b, None)
+        theirs.pop(a, None)
+        for c, value in theirs.items():
+            mine[c] = mine.get(c, 0.0) + value
+            third = getattr(groups[c], name)
+            third[a] = mine[c]
+            del third[b]
+    for c in other.apart | one.apart:
+        if c in groups and c != a:
+            groups[c].apart.discard(b)
+            groups[c].apart.add(a)
+    one.apart = (one.apart | other.apart) - {a, b}

@@ -1,0 +1,59 @@
+"""A worker in a process of its own: what it finds is written here, and it ends with this process."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from isogloss.events.samples import sample_news
+from isogloss.service.apart import ApartWorker
+from isogloss.service.making import StreamMaker
+from isogloss.service.worker import Follower
+from isogloss.store import Store
+from tests.service.test_worker import tables, without_lines
+
+ARTICLES = sample_news().articles[:120]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        yield store
+
+
+def wait_for(condition, seconds=120):
+    until = time.monotonic() + seconds
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert condition()
+
+
+def followed(store):
+    with store.database.read() as session:
+        return session.run("SELECT count(*) FROM member")[0][0]
+
+
+def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_path):
+    worker = ApartWorker(store, pause=0.01)
+    worker.start()
+    try:
+        store.add(ARTICLES[:64])
+        wait_for(lambda: followed(store) == 64)
+        first = worker.process.pid
+        os.kill(first, signal.SIGKILL)
+        store.add(ARTICLES[64:])
+        wait_for(lambda: followed(store) == len(ARTICLES))
+        wait_for(lambda: worker.status()["error"] == "")
+        assert worker.process.pid != first
+        assert worker.status()["alive"]
+    finally:
+        worker.stop()
+    assert worker.status()["alive"] is False
+    assert worker.process.exitcode == 0
+    assert store.snapshot()[0] == store.position()
+    with Store(tmp_path / "again.db") as again:
+        for entry in store.journal():
+            again.note_update() if entry.kind == "update" else again.add([entry.article])
+        Follower(again, StreamMaker()).follow()
+        assert without_lines(tables(again)) == without_lines(tables(store))

@@ -1,0 +1,93 @@
+"""Rows of the tables: what changed and nothing else, and links explained many at a time as one by one."""
+
+from dataclasses import replace
+
+import pytest
+
+from isogloss.events.samples import sample_news
+from isogloss.events.stream import EventStream, StreamSettings
+from isogloss.service.explained import explained
+from isogloss.service.rows import Rows
+
+ARTICLES = [replace(one, id=str(n + 1)) for n, one in enumerate(sample_news().articles[:256])]
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """A stream whose updates are noted one by one, with what was noted."""
+    stream = EventStream(StreamSettings(update_every=4))
+    rows, updates = Rows(stream), []
+
+    def note(changes):
+        rows.note(changes)
+        updates.append(rows.take(0, 1, None))
+
+    stream.observer = note
+    stream.add(ARTICLES)
+    stream.update()
+    return stream, updates
+
+
+def test_links_are_explained_as_one_by_one(stream):
+    links = stream[0].links
+    known = stream[0].tracker.probabilities
+    pairs = [(a, b) for a in known for b in known[a] if a < b]
+    assert len(pairs) > 20
+    for row in explained(links, pairs):
+        link = links.link(row.a, row.b)
+        assert row.probability == pytest.approx(link.probability, abs=1e-8)
+        told = {name: value for name, value in row.data["features"].items() if value is not None}
+        assert told == pytest.approx({k: v for k, v in link.features.items() if v == v}, abs=1e-6)
+        shares = links.linker.contributions(link.features)
+        assert row.data["contributions"] == pytest.approx(shares, abs=1e-5)
+        assert [pair[2] for pair in row.data["pairs"]] == pytest.approx(
+            [s for _, _, s in link.pairs], abs=1e-4
+        )
+
+
+def test_updates_add_up_to_the_stream(stream):
+    stream, updates = stream
+    events, clusters, member = {}, {}, {}
+    for update in updates:
+        for gone in update.gone_clusters:
+            clusters.pop(gone, None)
+        for gone in update.gone_events:
+            events.pop(gone, None)
+        events |= {row.id: row for row in update.events}
+        clusters |= {row.id: row for row in update.clusters}
+        member |= {article: row.id for row in update.clusters for article in row.joined}
+    afresh = Rows(stream)
+    for number in sorted(stream.tracker.ids.members):
+        afresh._look_at(number, set())
+    whole = afresh.take(0, 1, None)
+    assert len(whole.events) > 20
+    for row in whole.events:
+        assert replace(events[row.id], found_alike=False) == replace(row, found_alike=False)
+    for row in whole.clusters:
+        assert replace(clusters[row.id], joined=None) == replace(row, joined=None)
+        assert {member[article] for article in row.members} == {row.id}
+
+
+def test_an_event_that_is_as_it_was_is_not_written_again(stream):
+    stream, updates = stream
+    later = [update for update in updates[1:] if update.events]
+    assert max(len(update.events) for update in later) < len(stream.tracker.ids.members)
+    rows = [row for update in later for row in update.clusters]
+    assert sum(len(row.joined) for row in rows) < sum(len(row.members) for row in rows)
+    assert any(row.found_alike for update in later for row in update.events)
+
+
+def test_changes_of_two_updates_are_taken_together():
+    apart, together = EventStream(), EventStream()
+    rows, kept = Rows(apart), Rows(together)
+    terms, found = {}, []
+    apart.observer = lambda changes: (rows.note(changes), found.append(rows.take(0, 1, None)))
+    together.observer = kept.note
+    apart.add(ARTICLES)
+    together.add(ARTICLES)
+    update = kept.take(0, 1, None)
+    for each in found:
+        terms |= {row.id: row for row in each.events}
+    assert {row.id for row in update.events} == set(terms) - {old for old, _ in update.aliases}
+    assert not any(row.found_alike for row in update.events)
+    assert all(sorted(row.joined) == sorted(row.members) for row in update.clusters)

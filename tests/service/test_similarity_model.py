@@ -1,0 +1,106 @@
+"""Events of a store are made with the model they were begun with, and with no other."""
+
+import dataclasses
+import logging
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from rich.progress import Progress
+
+from isogloss import io
+from isogloss.cli.following import make_events
+from isogloss.exceptions import SettingsError
+from isogloss.service.making import StreamMaker
+from isogloss.service.models import Models
+from isogloss.service.settings import ModelSettings, Settings
+from isogloss.service.similarity import Similarity, agreed_model
+from isogloss.service.worker import Follower
+from isogloss.store import Store
+from tests.service import data
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        store.add(data.ARTICLES)
+        yield store
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Settings that name a model."""
+    path = tmp_path / "small.isogloss"
+    io.save(data.models().similarity, path)
+    return dataclasses.replace(Settings(), models=ModelSettings(similarity=str(path)))
+
+
+def made(store, settings, **how):
+    with Progress(disable=True) as progress:
+        assert make_events(store, settings, progress, **how)
+
+
+def points(store, model):
+    """Points of articles in the common space, as the saved state has them."""
+    stream = StreamMaker(model=model)(store.snapshot()[1])
+    return [one.latent for one in stream.links.signatures.values()]
+
+
+def test_events_are_made_with_the_model_of_the_settings(store, settings):
+    made(store, settings)
+    found = Similarity.load(settings.models, store)
+    assert all(point is not None for point in points(store, found.model))
+    assert agreed_model(store, found) is found.model
+
+
+def test_without_a_model_in_the_settings_there_is_none(store):
+    made(store, Settings())
+    assert all(point is None for point in points(store, None))
+    assert agreed_model(store, Similarity()) is None
+
+
+def test_events_that_were_begun_without_go_on_without(store, settings, caplog):
+    made(store, Settings())
+    store.add([data.article(9, "en", "Storm Ottilie is over", "en2w1 en2w3", 4)])
+    with caplog.at_level(logging.WARNING):
+        made(store, settings)
+    assert "doctor --rebuild" in caplog.text
+    assert all(point is None for point in points(store, None))
+
+
+def test_another_model_is_refused_until_events_are_made_anew(store, settings):
+    made(store, settings)
+    before = store.position()
+    with pytest.raises(SettingsError, match="doctor --rebuild"):
+        made(store, Settings())
+    assert store.position() == before
+    made(store, Settings(), anew=True)
+    assert agreed_model(store, Similarity()) is None
+    made(store, settings, anew=True)
+    assert all(point is not None for point in points(store, data.models().similarity))
+
+
+def test_a_model_may_change_while_there_are_no_events(store, settings):
+    assert agreed_model(store, Similarity()) is None
+    found = Similarity.load(settings.models, store)
+    assert agreed_model(store, found) is found.model
+    Follower(store, StreamMaker(model=found.model)).catch_up()
+    with pytest.raises(SettingsError, match="another similarity model"):
+        agreed_model(store, dataclasses.replace(found, digest="1" * 64))
+
+
+def test_answers_are_made_with_the_same_model(store, settings):
+    models = Models.load(settings.models, store)
+    assert models.digest == Similarity.load(settings.models, store).digest
+    assert models.similarity.languages == data.models().similarity.languages
+
+
+@pytest.mark.parametrize("kind", ["nothing", "another kind", "no name"])
+def test_what_is_no_model_is_said(store, tmp_path, kind):
+    place = tmp_path / "x.isogloss"
+    if kind == "another kind":
+        io.save(data.models().aligners["en", "de"], place)
+    with pytest.raises(Exception, match=r"cannot be|holds a|no model|no such|not found") as caught:
+        Similarity.load(ModelSettings(similarity="store:x" if kind == "no name" else str(place)), store)
+    assert type(caught.value).__module__ == "isogloss.exceptions"

@@ -1,0 +1,86 @@
+"""A service for tools/load.py: a folder with a filled store and a model, and ``isogloss serve`` on it."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from load_news import News
+
+from isogloss import io
+from isogloss.events.article import article_from
+from isogloss.events.samples import sample_corpus
+from isogloss.service.settings import Settings
+from isogloss.similarity import HubSimilarity
+from isogloss.store import Store
+
+COMPONENTS = 50
+DAYS = 2
+PART = 500
+
+
+def prepare(folder, database, prefill, window):
+    """Settings, a model and a store with so many articles in events; what is there already is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = folder / "similarity.isogloss"
+    if not model.exists():
+        io.save(HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus()), model)
+    made = Settings()
+    settings = dataclasses.replace(
+        made,
+        store=dataclasses.replace(made.store, place=database or "load.db", keep_days=0),
+        stream=dataclasses.replace(made.stream, max_articles=window),
+        models=dataclasses.replace(made.models, similarity=model.name),
+    )
+    (folder / "isogloss.toml").write_text(settings.as_toml(), encoding="utf-8")
+    with Store(database or folder / "load.db") as store:
+        fill(store, prefill)
+    if prefill:
+        subprocess.run([*command("work", "--once")], cwd=folder, check=True)
+
+
+def fill(store, articles):
+    """Put articles of the last days into a store, until it has so many."""
+    begin, news = datetime.now(UTC) - timedelta(days=DAYS), News(seed=0)
+    for start in range(store.counts()["article"], articles, PART):
+        moments = [
+            begin + timedelta(days=DAYS) * n / articles for n in range(start, min(start + PART, articles))
+        ]
+        store.add([article_from(news.article(moment), check_language=False) for moment in moments])
+
+
+@contextmanager
+def serving(folder):
+    """Serve a folder for as long as the block takes; gives the address and the process."""
+    log = folder / "serve.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            command("serve", "--port", "0"), cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+        try:
+            found = re.search(r"http://\S+", process.stdout.readline())
+            if found is None:
+                sys.exit(f"the service did not start; see {log}")
+            yield found.group(), process.pid
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def command(*words):
+    """A command of isogloss, with the Python that runs this."""
+    return [str(Path(sys.executable).with_name("isogloss")), *words]
+
+
+def memory(pid):
+    """Megabytes of a process, and of those that it started."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            told = dict(re.findall(r"^(PPid|VmRSS):\s+(\d+)", (place / "status").read_text(), re.MULTILINE))
+            found[int(place.name)] = int(told["PPid"]), int(told.get("VmRSS", 0)) / 1024
+    started = [size for parent, size in found.values() if parent == pid]
+    return found.get(pid, (0, 0.0))[1], sum(started)
