@@ -260,3 +260,12 @@ def _run(seed: str) -> str:
 
 def test_events_are_the_same_in_every_process() -> None:
     assert _run("1") == _run("2")
+
+
+def test_titles_alone_is_the_share_of_articles_without_a_body() -> None:
+    vector = Vector(np.array([4], dtype=np.int32), np.ones(1))
+    bare = [Signature(name, "de", "Beben", 0.0, "", vector) for name in "ab"]
+    full = Signature("c", "en", "Quake", 0.0, "The ground shook for a minute.", vector)
+    mixed = pair_features(Profile(1, "de", bare), Profile(2, "en", [full]), [])
+    assert mixed["titlesAlone"] == pytest.approx(2 / 3)
+    assert pair_features(Profile(2, "en", [full]), Profile(3, "en", [full]), [])["titlesAlone"] == 0
