@@ -1,12 +1,10 @@
 """The worker: tables follow the journal, and start again where they stood."""
 
-import time
-
 import pytest
 
 from isogloss.events.samples import sample_news
 from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower, StreamWorker
+from isogloss.service.worker import Follower
 from isogloss.store import Store, Update, look_over
 
 ARTICLES = sample_news().articles[:120]
@@ -120,18 +118,3 @@ def test_two_workers_do_not_both_write(store):
     first.catch_up()
     with pytest.raises(Exception, match="another worker has been here"):
         second.store.apply(Update(0, 5))
-
-
-def test_the_thread_follows_and_stops(store, whole):
-    worker = StreamWorker(store, pause=0.01)
-    worker.start()
-    store.add(ARTICLES)
-    until = time.monotonic() + 120
-    while store.position() < len(ARTICLES) + 1 and time.monotonic() < until:
-        time.sleep(0.05)
-    assert worker.status()["alive"]
-    worker.stop()
-    assert worker.status()["alive"] is False
-    assert store.snapshot() is not None
-    with store.database.read() as session:
-        assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]

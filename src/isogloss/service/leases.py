@@ -177,7 +177,7 @@ class TakingTurns(Background):
 
     Parameters
     ----------
-    worker : StreamWorker
+    worker : Background
         What works.
     lease : Lease
         Of the store that it works on.

@@ -104,7 +104,7 @@ class WithRetention(Background):
 
     Parameters
     ----------
-    worker : StreamWorker
+    worker : Background
         What makes events.
     retention : Retention
         What forgets.

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
 from isogloss.events.saving import save_stream
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import IsoglossError, ModelFileError
-from isogloss.service.background import Background
-from isogloss.service.making import StreamMaker
 from isogloss.service.rows import Rows
 from isogloss.store import Entry, Store
 
-__all__ = ["Follower", "StreamWorker", "keep_up"]
+__all__ = ["Follower", "keep_up"]
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +54,7 @@ class Follower:
     Examples
     --------
     >>> from isogloss.events.samples import sample_news
+    >>> from isogloss.service.making import StreamMaker
     >>> store = Store("followed.db")
     >>> _ = store.add(sample_news().articles[:100])
     >>> Follower(store, StreamMaker()).catch_up()
@@ -159,55 +158,6 @@ def _feed(stream: EventStream, entries: list[Entry]) -> None:
             stream.add(
                 replace(entry.article, id=str(entry.number)) for entry in lines if entry.article is not None
             )
-
-
-class StreamWorker(Background):
-    """A thread that follows the journal of a store.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    make : callable, optional
-        Makes the stream, see :class:`Follower`; one with default settings if none is given.
-    snapshot_every : int
-        Lines of the journal after which the state is saved.
-    pause : float
-        Seconds between two looks at a journal without news.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        make: Callable[[bytes | None], EventStream] | None = None,
-        *,
-        snapshot_every: int = 20_000,
-        pause: float = 0.2,
-    ) -> None:
-        super().__init__("isogloss-worker")
-        self.store, self.make = store, make or StreamMaker()
-        self.snapshot_every, self.pause = snapshot_every, pause
-        self._position, self._error = 0, ""
-
-    def status(self) -> Mapping[str, object]:
-        """How it is: alive, the line it has come to, and what went wrong last."""
-        return {"alive": self.alive, "position": self._position, "error": self._error}
-
-    def run(self) -> None:
-        """Follow the journal; at the end save the state."""
-        keep_up(
-            self.store,
-            self.make,
-            snapshot_every=self.snapshot_every,
-            pause=self.pause,
-            wait=self._stop.wait,
-            tell=self._tell,
-        )
-
-    def _tell(self, position: int, error: str) -> None:
-        if error:
-            logger.warning("events are not brought up to date: %s", error)
-        self._position, self._error = position, error
 
 
 def keep_up(
