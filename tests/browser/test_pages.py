@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
 pytest.importorskip("fastapi")
 
+from playwright.sync_api import expect
+
 from isogloss.service.tokens import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
 from tests.browser import newsroom
@@ -154,13 +156,14 @@ def test_filters_act_at_once_and_stand_in_the_address(visit):
     page.evaluate("window.same = true")
     page.get_by_label("Spanish").check()
     page.wait_for_url("**/?lang=es*")
-    page.wait_for_function("document.querySelectorAll('#results .card').length > 0")
+    expect(page.locator("#results .card").first).to_be_visible()
     assert page.evaluate("window.same")
     assert "events on this page" in page.locator("#said").inner_text()
     for card in page.locator("#results .card").all():
         assert "es" in card.locator(".chips").inner_text()
     page.go_back()
-    page.wait_for_function("!location.search && !document.querySelector('[value=es]').checked")
+    page.wait_for_url(lambda address: "?" not in address)
+    expect(page.get_by_label("Spanish")).not_to_be_checked()
 
 
 def test_everything_works_without_scripts(visit, store):
