@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from math import sqrt
 
 from isogloss.events.agglomeration import Rules, group_linked
 from isogloss.events.event import Event, describe_event
@@ -11,13 +12,16 @@ from isogloss.events.linking import LinkState
 
 __all__ = ["EventTracker"]
 
+_PLAUSIBLE = 0.5
+"""The part of the threshold of joining that the mean link of a cluster to an event must have to be tried."""
+
 
 class EventTracker:
     """Groups the clusters of a link state to events.
 
-    An update looks at the clusters that changed, at the clusters of their events, and at the events that they
-    are linked to; the rest stays as it is. How often to update is up to the caller: after every article, or
-    after some hundred of them, which costs less.
+    An update looks at the clusters that changed, at the clusters of their events, and at the events that the
+    links of a cluster speak for; the rest stays as it is. How often to update is up to the caller: after every
+    article, or after some hundred of them, which costs less.
 
     Parameters
     ----------
@@ -84,15 +88,37 @@ class EventTracker:
             self.probabilities.setdefault(b, {})[a] = p
 
     def _concerned(self, changed: Iterable[int]) -> set[int]:
-        """Clusters that changed, those likely linked to them, and all of their events."""
-        out = set(changed)
+        """Clusters that changed, all of their events, and the events that they may join."""
+        ids, out = self.ids, set(changed)
+        weights: dict[int, float] = {}
         for one in list(out):
-            out.update(other for other, p in self.probabilities[one].items() if p >= self.rules.threshold)
+            for event in self._plausible(self.probabilities[one], out, weights):
+                out |= ids.members[event]
         for one in list(out):
-            event = self.ids.event_of.get(one)
-            if event is not None:
-                out |= self.ids.members[event]
+            if one in ids.event_of:
+                out |= ids.members[ids.event_of[one]]
         return out
+
+    def _plausible(self, near: Mapping[int, float], known: set[int], weights: dict[int, float]) -> list[int]:
+        """Events that a cluster with these links is linked to as a whole, not by a single cluster of many."""
+        event_of, profiles = self.ids.event_of, self.links.profiles
+        likely = {
+            event_of.get(other)
+            for other, p in near.items()
+            if p >= self.rules.threshold and other not in known
+        }
+        linked = dict.fromkeys(sorted(event for event in likely if event is not None), 0.0)
+        if not linked:
+            return []
+        for other, p in near.items():
+            event = event_of.get(other)
+            if event in linked:
+                linked[event] += p * sqrt(len(profiles[other].articles))
+        for event in linked:
+            if event not in weights:
+                weights[event] = sum(sqrt(len(profiles[one].articles)) for one in self.ids.members[event])
+        least = _PLAUSIBLE * self.rules.threshold
+        return [event for event, sum_ in linked.items() if sum_ >= least * weights[event]]
 
     def _confidence(self, members: list[int]) -> float:
         known = [p for a in members for b, p in self.probabilities[a].items() if a < b and b in set(members)]

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <limits>
 #include <numeric>
 #include <queue>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
@@ -121,47 +120,33 @@ struct Rules {
     double threshold, impossible, same_language, doubt;
 };
 
-struct Pair {
-    i32 a, b;
-    double p;
-};
-
+// What is between a group and another one: the sum of the links, that of links within a language, and whether a
+// pair of clusters is impossible.
 struct Bond {
-    double sum = 0, own = 0;
+    i32 other;
+    double sum, own;
+    bool apart;
 };
 
 struct Group {
     std::vector<std::pair<i32, double>> weights;
-    std::map<i32, Bond> bonds;
-    std::set<i32> apart;
+    std::vector<Bond> bonds;  // in the order of the other groups
     double weight = 0;
     bool alive = true;
 };
 
 constexpr double kPrior = 0.5;
 
-using Linked = std::vector<std::vector<std::pair<i32, double>>>;
-
-// How much third clusters agree that they belong to both or to neither.
-double support(const Linked &linked, i32 a, i32 b) {
-    const auto &one = linked[a], &other = linked[b];
-    double agreed = 0, of_one = 0, of_other = 0;
-    auto match = other.begin();
-    for (const auto &[c, p] : one) {
-        while (match != other.end() && match->first < c) ++match;
-        if (match != other.end() && match->first == c) agreed += std::min(p, match->second);
-        if (c != b) of_one += p;
-    }
-    for (const auto &[c, p] : other)
-        if (c != a) of_other += p;
-    return (kPrior + agreed) / (kPrior + (of_one + of_other) - agreed);
+std::vector<Bond>::iterator place_of(Group &group, i32 other) {
+    return std::lower_bound(group.bonds.begin(), group.bonds.end(), other,
+                            [](const Bond &bond, i32 wanted) { return bond.other < wanted; });
 }
 
 double mean(const Group &one, const Group &other, const Bond &bond) { return bond.sum / (one.weight * other.weight); }
 
 // Whether groups may join: no impossible pair, and languages that both have are linked themselves.
-bool allowed(const Group &one, const Group &other, i32 b, const Bond &bond, const Rules &rules) {
-    if (one.apart.count(b)) return false;
+bool allowed(const Group &one, const Group &other, const Bond &bond, const Rules &rules) {
+    if (bond.apart) return false;
     double common = 0;
     for (const auto &[lang, weight] : one.weights)
         for (const auto &[same, theirs] : other.weights)
@@ -173,10 +158,11 @@ using Offer = std::tuple<double, i32, i32>;
 using Offers = std::priority_queue<Offer, std::vector<Offer>, std::greater<>>;
 
 void offer(const std::vector<Group> &groups, i32 a, bool later_only, const Rules &rules, Offers &offers) {
-    for (const auto &[b, bond] : groups[a].bonds) {
+    for (const Bond &bond : groups[a].bonds) {
+        const i32 b = bond.other;
         if (later_only && b < a) continue;
         const double p = mean(groups[a], groups[b], bond);
-        if (p >= rules.threshold && allowed(groups[a], groups[b], b, bond, rules))
+        if (p >= rules.threshold && allowed(groups[a], groups[b], bond, rules))
             offers.emplace(-p, std::min(a, b), std::max(a, b));
     }
 }
@@ -195,82 +181,113 @@ void add_weights(Group &one, const Group &other) {
     for (const auto &entry : one.weights) one.weight += entry.second;
 }
 
+// The bonds of two groups that become the first of them.
+std::vector<Bond> united(const Group &one, const Group &other, i32 a, i32 b) {
+    std::vector<Bond> out;
+    out.reserve(one.bonds.size() + other.bonds.size());
+    auto theirs = other.bonds.begin();
+    const auto take_before = [&](i32 limit) {
+        for (; theirs != other.bonds.end() && theirs->other < limit; ++theirs)
+            if (theirs->other != a) out.push_back(*theirs);
+    };
+    for (const Bond &mine : one.bonds) {
+        take_before(mine.other);
+        const bool both = theirs != other.bonds.end() && theirs->other == mine.other;
+        if (mine.other != b)
+            out.push_back(!both ? mine
+                                : Bond{mine.other, mine.sum + theirs->sum, mine.own + theirs->own,
+                                       mine.apart || theirs->apart});
+        if (both) ++theirs;
+    }
+    take_before(std::numeric_limits<i32>::max());
+    return out;
+}
+
 // Lets group b go into group a.
 void join(std::vector<Group> &groups, i32 a, i32 b) {
     Group &one = groups[a], &other = groups[b];
     add_weights(one, other);
-    one.bonds.erase(b);
-    other.bonds.erase(a);
-    for (const auto &[c, bond] : other.bonds) {
-        Bond &mine = one.bonds[c];
-        mine.sum += bond.sum;
-        mine.own += bond.own;
-        groups[c].bonds[a] = mine;
-        groups[c].bonds.erase(b);
-    }
-    for (const i32 c : other.apart) {
-        groups[c].apart.erase(b);
-        if (c == a) continue;
-        groups[c].apart.insert(a);
-        one.apart.insert(c);
+    one.bonds = united(one, other, a, b);
+    for (const Bond &old : other.bonds) {
+        if (old.other == a) continue;
+        Group &third = groups[old.other];
+        third.bonds.erase(place_of(third, b));
+        Bond mine = *place_of(one, old.other);
+        mine.other = a;
+        const auto place = place_of(third, a);
+        if (place != third.bonds.end() && place->other == a)
+            *place = mine;
+        else
+            third.bonds.insert(place, mine);
     }
     other = Group{};
     other.alive = false;
 }
 
-// The links between clusters that are there, the smaller place first, in the order of their places.
-std::vector<Pair> pairs_of(In<i64> ids, nb::list linked) {
+using Links = std::vector<std::vector<std::pair<i32, double>>>;
+
+// The links between clusters that are there, by the places of both, ascending.
+Links links_of(In<i64> ids, nb::list linked) {
     const i64 *begin = ids.data(), *end = begin + ids.shape(0);
-    std::unordered_map<i64, i32> places;
+    std::unordered_map<i64, i32> places(2 * ids.shape(0));
     for (const i64 *id = begin; id != end; ++id) places.emplace(*id, static_cast<i32>(id - begin));
-    std::vector<Pair> out;
-    for (std::size_t a = 0; a < ids.shape(0); ++a)
+    Links out(ids.shape(0));
+    for (std::size_t a = 0; a < out.size(); ++a) {
         for (const auto &[other, chance] : nb::cast<nb::dict>(linked[a])) {
             const auto found = places.find(nb::cast<i64>(other));
-            if (found != places.end() && static_cast<i32>(a) < found->second)
-                out.push_back({static_cast<i32>(a), found->second, nb::cast<double>(chance)});
+            if (found != places.end()) out[a].emplace_back(found->second, nb::cast<double>(chance));
         }
-    std::sort(out.begin(), out.end(), [](const Pair &x, const Pair &y) { return std::tie(x.a, x.b) < std::tie(y.a, y.b); });
+        std::sort(out[a].begin(), out[a].end());
+    }
     return out;
 }
 
 // Clusters that likely links lead to from each other: no mean is higher than the highest of its links, so others
 // are never joined.
-std::vector<i32> reachable(std::size_t n, const std::vector<Pair> &pairs, double threshold) {
-    std::vector<i32> root(n);
+std::vector<i32> reachable(const Links &links, double threshold) {
+    std::vector<i32> root(links.size());
     std::iota(root.begin(), root.end(), 0);
     const auto find = [&root](i32 one) {
         while (root[one] != one) one = root[one] = root[root[one]];
         return one;
     };
-    for (const auto &[a, b, p] : pairs)
-        if (p >= threshold) root[find(a)] = find(b);
-    for (std::size_t i = 0; i < n; ++i) root[i] = find(static_cast<i32>(i));
+    for (std::size_t a = 0; a < links.size(); ++a)
+        for (const auto &[b, p] : links[a])
+            if (p >= threshold) root[find(static_cast<i32>(a))] = find(b);
+    for (std::size_t i = 0; i < root.size(); ++i) root[i] = find(static_cast<i32>(i));
     return root;
 }
 
-std::vector<Group> groups_of(In<double> weights, In<i32> languages, const std::vector<Pair> &pairs, const Rules &rules) {
-    std::vector<Group> groups(weights.shape(0));
-    for (std::size_t i = 0; i < groups.size(); ++i) {
+// How much third clusters agree that they belong to both or to neither; the links of the first lie open.
+double support(const std::vector<double> &open, const std::vector<std::pair<i32, double>> &other, double both) {
+    double agreed = 0;
+    for (const auto &[c, p] : other) agreed += std::min(open[c], p);
+    return (kPrior + agreed) / (kPrior + both - agreed);
+}
+
+std::vector<Group> groups_of(In<double> weights, In<i32> languages, const Links &links, const Rules &rules) {
+    const std::size_t n = links.size();
+    std::vector<Group> groups(n);
+    std::vector<double> total(n, 0.0), open(n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
         groups[i].weights.emplace_back(languages.data()[i], weights.data()[i]);
         groups[i].weight = weights.data()[i];
+        for (const auto &link : links[i]) total[i] += link.second;
     }
-    Linked linked(groups.size());
-    for (const auto &[a, b, p] : pairs) {
-        linked[a].emplace_back(b, p);
-        linked[b].emplace_back(a, p);
-    }
-    const std::vector<i32> part = reachable(groups.size(), pairs, rules.threshold);
-    for (const auto &[a, b, p] : pairs) {
-        if (part[a] != part[b]) continue;
-        const double supported = p * (1 - rules.doubt + rules.doubt * support(linked, a, b));
-        Bond bond{supported * groups[a].weight * groups[b].weight, 0};
-        if (languages.data()[a] == languages.data()[b]) bond.own = bond.sum;
-        groups[a].bonds[b] = groups[b].bonds[a] = bond;
-        if (p < rules.impossible) {
-            groups[a].apart.insert(b);
-            groups[b].apart.insert(a);
+    const std::vector<i32> part = reachable(links, rules.threshold);
+    for (std::size_t i = 0; i < n; ++i) {
+        const i32 a = static_cast<i32>(i);
+        for (const auto &[c, p] : links[a]) open[c] = p;
+        for (const auto &[b, p] : links[a]) {
+            if (b < a || part[a] != part[b]) continue;
+            const double supported =
+                p * (1 - rules.doubt + rules.doubt * support(open, links[b], total[a] + total[b] - 2 * p));
+            const double sum = supported * groups[a].weight * groups[b].weight;
+            const bool same = languages.data()[a] == languages.data()[b], apart = p < rules.impossible;
+            groups[a].bonds.push_back({b, sum, same ? sum : 0, apart});
+            groups[b].bonds.push_back({a, sum, same ? sum : 0, apart});
         }
+        for (const auto &link : links[a]) open[link.first] = 0;
     }
     return groups;
 }
@@ -284,8 +301,9 @@ void join_all(std::vector<Group> &groups, const Rules &rules, i32 *group) {
         const auto [negative, a, b] = offers.top();
         offers.pop();
         if (!groups[a].alive || !groups[b].alive) continue;
-        const auto bond = groups[a].bonds.find(b);
-        if (bond == groups[a].bonds.end() || mean(groups[a], groups[b], bond->second) != -negative) continue;
+        const auto bond = place_of(groups[a], b);
+        if (bond == groups[a].bonds.end() || bond->other != b) continue;
+        if (mean(groups[a], groups[b], *bond) != -negative) continue;
         join(groups, a, b);
         group[b] = a;
         offer(groups, a, false, rules, offers);
@@ -302,9 +320,9 @@ void join_clusters(In<i64> ids, In<double> weights, In<i32> languages, nb::list 
     if (weights.shape(0) != n || languages.shape(0) != n || group.shape(0) != n || linked.size() != n)
         throw std::invalid_argument("lengths differ");
     const Rules rules{threshold, impossible, same_language, doubt};
-    const std::vector<Pair> pairs = pairs_of(ids, linked);
+    const Links links = links_of(ids, linked);
     const nb::gil_scoped_release released;
-    std::vector<Group> groups = groups_of(weights, languages, pairs, rules);
+    std::vector<Group> groups = groups_of(weights, languages, links, rules);
     join_all(groups, rules, group.data());
 }
 
