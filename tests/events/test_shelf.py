@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+import pytest
 
 from isogloss.events.shelf import Shelf
 from isogloss.events.vectors import Vector
@@ -32,3 +33,14 @@ def test_vectors_come_and_go_in_bounded_room() -> None:
     assert all(read(shelf, one)[0] == one for one in list(kept)[1:])
     assert len(shelf) == len(kept) == 100
     assert len(shelf.owners) == 128
+
+
+def test_groups_stay_with_their_vectors() -> None:
+    shelf = Shelf()
+    for number in range(1, 201):
+        shelf.put(number, Vector(np.array([number], dtype=np.int32), np.ones(1)), group=number % 7)
+    shelf.take(50)
+    numbers = np.setdiff1d(np.arange(1, 201, dtype=np.int32), [50]).astype(np.int32)
+    assert np.array_equal(shelf.groups[shelf.rows(numbers)], numbers % 7)
+    with pytest.raises(KeyError, match="no vector 50"):
+        shelf.rows(np.array([49, 50], dtype=np.int32))

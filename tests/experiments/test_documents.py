@@ -13,6 +13,7 @@ from experiments import (
     documents_news,
     documents_retrieval,
     documents_tables,
+    documents_verdicts,
 )
 from tests.similarity.data import comparable_texts
 
@@ -150,3 +151,25 @@ def test_groups_of_lines_stay_in_their_page_and_lack_what_lacks():
 def test_missing_data_are_said_to_be_missing(tmp_path):
     with pytest.raises(SystemExit, match="set ISOGLOSS_DATA"):
         documents_data.data_folder(tmp_path)
+
+
+def two_seeds(hub, names, both):
+    """Figures of one pair of languages in one setting, for two seeds."""
+    found = {"hub CCA": hub, "names": names, "hub CCA and names": both}
+    return {("strict", name, 5): [{("en", "de"): v} for v in values] for name, values in found.items()}
+
+
+def test_gains_are_those_of_each_seed():
+    figures = two_seeds([0.6, 0.5], [0.5, 0.2], [0.7, 0.6])
+    pair = ("hub CCA", "names")
+    np.testing.assert_allclose(documents_verdicts.gains(figures, "strict", pair, 5), [0.2, 1.5])
+
+
+def test_a_combination_is_judged_by_the_seed_where_it_is_worst():
+    good_on_average = two_seeds([0.5, 0.5], [0.1, 0.6], [0.9, 0.59])
+    assert documents_verdicts.margin(good_on_average, "strict", 5) == pytest.approx(-0.01)
+
+
+def test_a_language_added_later_is_judged_by_every_seed():
+    assert "does not hold" in documents_verdicts.adding_claim("el", [0.9, 0.8], [0.9, 0.9])
+    assert "does not hold" not in documents_verdicts.adding_claim("el", [0.9, 0.899], [0.9, 0.9])

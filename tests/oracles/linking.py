@@ -32,14 +32,6 @@ def parts(profile: tuple[dict[str, int], dict[str, int], Sparse]) -> list[dict[i
     return [*hashed, dict(zip(ids.tolist(), weights.tolist(), strict=True))]
 
 
-def pack_profile(named: list[dict[str, int]], vector: Sparse) -> tuple[list[int], list[float], list[int]]:
-    """Numbers and weights of all parts one after the other, and where each begins and the last ends."""
-    listed = [sorted(part.items()) for part in parts((*named, vector))]
-    flat = [pair for part in listed for pair in part]
-    bounds = [sum(map(len, listed[:i])) for i in range(len(listed) + 1)]
-    return [key for key, _ in flat], [weight for _, weight in flat], bounds
-
-
 def overlap(one: dict[int, float], other: dict[int, float]) -> tuple[float, int]:
     """The inner product of two parts, and how many keys both have."""
     both = sorted(one.keys() & other.keys())
@@ -150,3 +142,48 @@ def _join(groups: dict[int, Group], a: int, b: int) -> None:
             groups[c].apart.discard(b)
             groups[c].apart.add(a)
     one.apart = (one.apart | other.apart) - {a, b}
+
+
+class Links:
+    """Pairs of near articles in the order in which they were found, and the bonds that they make."""
+
+    def __init__(self, least: float) -> None:
+        self.least = least
+        self.pairs: list[tuple[int, int, float]] = []
+        self.cluster_of: dict[int, int] = {}
+
+    def add(self, number: int, cluster: int, near: Mapping[int, float]) -> None:
+        """An article came, near to some others."""
+        self.pairs += [(number, other, similarity) for other, similarity in near.items()]
+        self.cluster_of[number] = cluster
+
+    def articles(self, cluster: int) -> list[int]:
+        """The articles of a cluster."""
+        return [one for one, own in self.cluster_of.items() if own == cluster]
+
+    def forget(self, cluster: int) -> list[int]:
+        """A cluster goes with its articles, which are told."""
+        gone = self.articles(cluster)
+        self.pairs = [pair for pair in self.pairs if pair[0] not in gone and pair[1] not in gone]
+        for one in gone:
+            del self.cluster_of[one]
+        return gone
+
+    def strongest(self, cluster: int, most: int) -> dict[int, tuple[int, float]]:
+        """Links and their sum, for the clusters of the highest sums of all similarities."""
+        found: dict[int, list[float]] = {}
+        for one, other, similarity in self.pairs:
+            a, b = self.cluster_of[one], self.cluster_of[other]
+            if a != b and cluster in (a, b):
+                found.setdefault(b if a == cluster else a, []).append(similarity)
+        order = sorted(found, key=lambda other: (-total(found[other]), other))[:most]
+        alike = {other: [value for value in found[other] if value >= self.least] for other in sorted(order)}
+        return {other: (len(values), total(values)) for other, values in alike.items()}
+
+
+def total(values: Iterable[float]) -> float:
+    """A sum, one value after the other."""
+    out = 0.0
+    for value in values:
+        out += value
+    return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -120,7 +121,7 @@ def letter_kinds(text, kinds):
 
 
 def cut_parts(text, kinds):
-    """What stands between blanks, the same without marks, the words in small letters, and traits of each."""
+    """What stands between blanks, the same without marks, in lower case, small words, and traits of each."""
     marks = "".join(map(chr, np.flatnonzero(kinds & 1)))
     parts, bare = text.split(), [part.strip(marks) for part in text.split()]
     traits = bytes(
@@ -132,7 +133,39 @@ def cut_parts(text, kinds):
         + 32 * word.islower()
         for part, word in zip(parts, bare, strict=True)
     )
-    return parts, bare, set(filter(str.islower, bare)), traits
+    return parts, bare, list(map(str.lower, bare)), set(filter(str.islower, bare)), traits
+
+
+def spot_words(text, kinds, dull):
+    """Words that begin with a letter of kind 1, not behind one of kind 2, and go on with those of kind 4."""
+    marks = [int(kinds[ord(c)]) if ord(c) < len(kinds) else 0 for c in text]
+    found, at = [], 0
+    while at < len(text):
+        if marks[at] & 1 and not (at and marks[at - 1] & 2):
+            end = next((k for k in range(at + 1, len(text)) if not marks[k] & 4), len(text))
+            found.append((at, end, text[at:end]))
+            at = end
+        else:
+            at += 1
+    return [one for one in found if one[2] not in dull]
+
+
+def strongest_keys(title, body, keys, of_title, most):
+    """The most frequent keys, of equally frequent ones the first."""
+    counts = Counter([keys[word] for word in title] * of_title + [keys[word] for word in body])
+    del counts[""]
+    return sorted(counts.items(), key=lambda one: -one[1])[:most]
+
+
+def score_languages(text, moves, states, weights, scores):
+    """Scores, and the number of different features that an automaton finds in bytes."""
+    (rows, outputs), state, found = states.T, 0, Counter()
+    for byte in text:
+        state = int(moves[rows[state] + byte])
+        if outputs[state] >= 0:
+            found[int(outputs[state])] += 1
+    table = weights.view(np.float16).astype(np.float64)
+    return scores + sum((np.log1p(n) * table[one] for one, n in found.items()), 0.0), len(found)
 
 
 SOUNDS = (

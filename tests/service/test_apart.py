@@ -3,7 +3,9 @@
 import os
 import signal
 import time
+from dataclasses import replace
 
+import psutil
 import pytest
 
 from isogloss.events.samples import sample_news
@@ -54,6 +56,33 @@ def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_pa
     assert store.snapshot()[0] == store.position()
     with Store(tmp_path / "again.db") as again:
         for entry in store.journal():
+            again.note_update() if entry.kind == "update" else again.add([entry.article])
+        Follower(again, StreamMaker()).follow()
+        assert without_lines(tables(again)) == without_lines(tables(store))
+
+
+@pytest.mark.slow
+def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path):
+    news = [
+        replace(article, source=f"copy {n}", body=f"{article.body} {n}" * (n + 1))
+        for n in range(4)
+        for article in sample_news().articles
+    ]
+    worker = ApartWorker(store, StreamMaker(n_jobs=2), pause=0.01, stop_seconds=60)
+    worker.start()
+    try:
+        for start in range(0, len(news), 200):
+            store.add(news[start : start + 200])
+        wait_for(lambda: store.position() >= 600)
+        wait_for(lambda: len(psutil.Process(worker.process.pid).children(recursive=True)) >= 3)
+        wait_for(lambda: store.position() >= len(news))
+        others = psutil.Process(worker.process.pid).children(recursive=True)
+    finally:
+        worker.stop()
+    assert worker.process.exitcode == 0
+    wait_for(lambda: not any(one.is_running() for one in others))
+    with Store(tmp_path / "again.db") as again:
+        for entry in store.journal(limit=10_000):
             again.note_update() if entry.kind == "update" else again.add([entry.article])
         Follower(again, StreamMaker()).follow()
         assert without_lines(tables(again)) == without_lines(tables(store))

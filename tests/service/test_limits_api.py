@@ -118,6 +118,30 @@ def test_more_than_so_many_at_once_are_sent_away_and_health_is_not():
     assert asyncio.run(run()) == [503, 200, 200, 200, 200]
 
 
+def test_articles_leave_places_to_those_who_read():
+    async def run():
+        go = asyncio.Event()
+
+        async def slow(scope, receive, send):
+            await go.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body"})
+
+        app = guarded(slow, concurrent=8)
+        articles = {"path": "/api/v1/articles"}
+        waiting = [asyncio.create_task(ask(app, **articles)) for _ in range(6)]
+        await asyncio.sleep(0)
+        refused = await asyncio.wait_for(ask(app, **articles), 5)
+        waiting += [asyncio.create_task(ask(app, path=path)) for path in ("/", "/api/v1/similarity")]
+        await asyncio.sleep(0)
+        full = await asyncio.wait_for(ask(app, path="/"), 5)
+        go.set()
+        done = [await task for task in waiting]
+        return refused, full, done, app.active, app.writing
+
+    assert asyncio.run(run()) == (503, 503, [200] * 8, 0, 0)
+
+
 def test_a_body_that_does_not_come_is_not_waited_for():
     async def never(*_):
         raise AssertionError("was handed on")

@@ -3,8 +3,10 @@
 import pytest
 
 from isogloss.events.samples import sample_news
+from isogloss.events.stream import EventStream
+from isogloss.exceptions import StoreError
 from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower
+from isogloss.service.worker import Follower, keep_up
 from isogloss.store import Store, Update, look_over
 
 ARTICLES = sample_news().articles[:120]
@@ -99,6 +101,21 @@ def test_the_tables_again_from_the_journal(store, whole):
     store.clear()
     Follower(store, StreamMaker()).follow()
     assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_a_worker_that_failed_leaves_no_process_behind(store, monkeypatch):
+    closed, told = [], []
+    monkeypatch.setattr(EventStream, "close", lambda stream: closed.append(stream))
+    monkeypatch.setattr(Follower, "follow", lambda *_: (_ for _ in ()).throw(StoreError("the cable is out")))
+    keep_up(
+        store,
+        StreamMaker(),
+        snapshot_every=1,
+        pause=0.0,
+        wait=lambda _: bool(told),
+        tell=lambda *said: told.append(said),
+    )
+    assert (told, len(closed)) == ([(0, "the cable is out")], 1)
 
 
 def test_a_revision_moves_nothing(store):

@@ -108,6 +108,7 @@ def test_words_are_translated_through_the_common_space():
     assert sum(word.startswith("fr3w") for word in words) >= 4
     with pytest.raises(ValueError, match="no word 'haus'"):
         proxy.translations("haus")
+    assert repr(proxy) == f"ProxyMatrix({proxy.shape[0]} words of 'de' x {proxy.shape[1]} of 'fr')"
 
 
 def test_languages_without_a_common_document_meet_in_the_hub():

@@ -10,9 +10,11 @@ from isogloss import io
 from isogloss.corpora.comparable import ComparableCorpus, save_corpus
 from isogloss.engine import LocalEngine
 from isogloss.linalg import CentredOperator
-from isogloss.similarity import HubSimilarity, LanguageSpace, LSISimilarity
+from isogloss.similarity import HubSimilarity, LanguageSpace, LSISimilarity, plan
 from isogloss.similarity.plan import predict_fit, predict_sizes
 from isogloss.similarity.shards import CorpusShards, HeldShards, shared_documents
+from isogloss.similarity.spaces import Weigher
+from isogloss.similarity.speeds import Speeds
 from isogloss.similarity.spokes import Spokes
 from tests.similarity.data import as_corpus, comparable_corpus, comparable_texts
 
@@ -155,6 +157,12 @@ def test_blocks_of_no_rows_are_refused(corpus):
         HubSimilarity(5, batch_rows=0).fit(corpus)
 
 
+@pytest.fixture
+def no_trials(monkeypatch):
+    """One unit of any work in a second."""
+    monkeypatch.setattr(plan, "measure_speeds", lambda *shape: Speeds(1, 1, 1, 1, 1))
+
+
 def test_a_plan_grows_with_the_fit_and_reads_like_a_sentence(corpus, spaces):
     small = predict_sizes([100, 100], (1000, 1000), 10_000, 0, 10, 20)
     large = predict_sizes([1000, 1000], (10_000, 10_000), 100_000, 0, 100, 200)
@@ -168,14 +176,46 @@ def test_a_plan_grows_with_the_fit_and_reads_like_a_sentence(corpus, spaces):
     assert HubSimilarity(10, hub="en").plan_fit(corpus).bytes == told.bytes
 
 
+@pytest.mark.usefixtures("no_trials")
 def test_blocks_are_planned_with_less_memory_and_more_work():
     sizes = ([10**6] * 3, (20_000,) * 3, 3 * 10**8, 0, 100, 200)
     whole, blocks = predict_sizes(*sizes), predict_sizes(*sizes, n_blocks=50)
     assert blocks.bytes < whole.bytes / 2
     assert blocks.sparse_operations > whole.sparse_operations
+    assert blocks.filled_bytes > whole.filled_bytes
+    assert blocks.seconds > whole.seconds
 
 
 def test_in_memory_corpora_can_be_fitted_in_blocks():
     corpus = comparable_corpus()
     whole, blocks = (HubSimilarity(6, batch_rows=rows, random_state=0).fit(corpus) for rows in (None, 70))
     np.testing.assert_allclose(cosines(blocks, corpus), cosines(whole, corpus), atol=1e-5)
+
+
+def wide_corpus(words, rows=90):
+    """Three languages with many words each, most of them rare."""
+    rng = np.random.default_rng(3)
+    texts = {
+        code: [" ".join(f"{code}{word}" for word in rng.integers(words, size=40)) for _ in range(rows)]
+        for code in ("en", "de", "fr")
+    }
+    return as_corpus(texts)
+
+
+@pytest.mark.usefixtures("no_trials")
+@pytest.mark.parametrize("words", [200, 900], ids=["exact", "sketched"])
+@pytest.mark.parametrize("directions", [5, 200], ids=["few", "many"])
+@pytest.mark.parametrize("agreement", ["all", "hub"])
+def test_a_plan_knows_how_often_counts_are_read(words, directions, agreement, monkeypatch):
+    read = []
+    weigh = Weigher.__call__
+    monkeypatch.setattr(
+        Weigher, "__call__", lambda self, counts: read.append(counts.nnz) or weigh(self, counts)
+    )
+    corpus = wide_corpus(words)
+    for batch_rows in (None, 30):
+        model = HubSimilarity(5, n_directions=directions, agreement=agreement, batch_rows=batch_rows)
+        read.clear()
+        model.fit(corpus)
+        measured = sum(read)
+        assert model.plan_fit(corpus).entries == pytest.approx(measured, rel=0.001)

@@ -12,7 +12,7 @@ from isogloss.service.similarity import Similarity, agreed_model
 from isogloss.service.worker import Follower
 from isogloss.store import Store
 
-__all__ = ["make_events", "progress_bar"]
+__all__ = ["make_events", "progress_bar", "stream_maker"]
 
 PART = 64
 """Articles after which the progress moves."""
@@ -22,6 +22,12 @@ def progress_bar() -> Progress:
     """Progress of something whose end is not known, on standard error."""
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:
+    """What makes the stream of a store, with the model that its events are made with."""
+    model = agreed_model(store, similarity)
+    return StreamMaker(settings.stream, model, n_jobs=settings.worker.n_jobs, digest=similarity.digest)
 
 
 def make_events(
@@ -57,11 +63,12 @@ def make_events(
             return False
         if anew:
             store.clear()
-        model = agreed_model(store, similarity or Similarity.load(settings.models, store))
-        follower = Follower(store, StreamMaker(settings.stream, model))
+        maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
+        follower = Follower(store, maker)
         task = progress.add_task("events", total=None)
-        while done := follower.follow(PART):
-            progress.advance(task, done)
-        follower.settle()
-        follower.save()
+        with follower.stream:
+            while done := follower.follow(PART):
+                progress.advance(task, done)
+            follower.settle()
+            follower.save()
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import os
 import signal
 import threading
 from contextlib import suppress
@@ -12,16 +13,16 @@ from typing import Annotated, Any
 
 import typer
 
-from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.following import make_events, progress_bar, stream_maker
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreError
 from isogloss.service.apart import ApartWorker
 from isogloss.service.leases import Lease, TakingTurns
 from isogloss.service.logs import Logged, log_to_stderr
-from isogloss.service.making import StreamMaker
+from isogloss.service.preparers import NICE, PreparingWorker
 from isogloss.service.retention import Retention, WithRetention
 from isogloss.service.settings import Settings
-from isogloss.service.similarity import Similarity, agreed_model
+from isogloss.service.similarity import Similarity
 from isogloss.service.tokens import list_tokens, make_token, revoke_token
 from isogloss.store import Store, from_micros
 from isogloss.text import identify
@@ -111,7 +112,7 @@ def _read_language_data() -> None:
 
 def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
     """What makes events and forgets old ones, while nobody else does."""
-    make = StreamMaker(settings.stream, agreed_model(store, similarity))
+    make = stream_maker(store, settings, similarity)
     worker = ApartWorker(store, make, snapshot_every=settings.stream.snapshot_every)
     return TakingTurns(WithRetention(worker, Retention(store, settings)), Lease(store))
 
@@ -120,30 +121,59 @@ def work(
     config: Config = None,
     store: StorePlace = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when no article waits.")] = False,
+    prepare: Annotated[
+        bool,
+        typer.Option("--prepare", help="Only prepare articles for the worker that makes events of them."),
+    ] = False,
     log_json: LogJson = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Make events of articles, without serving anything, until Ctrl-C or SIGTERM.
 
-    One worker follows a store at a time; any other waits, and takes over when that one ends.
+    One worker follows a store at a time; any other waits, and takes over when that one ends. With
+    --prepare, any number of them on any hosts do about half of its work beforehand, and tell at the end
+    how many articles that were.
     """
     settings = load_settings(config, store)
     log_to_stderr(as_json=log_json)
     with open_store(settings) as opened:
+        if prepare:
+            _warn(opened)
+            _prepare(settings, opened, once=once, as_json=as_json)
+            return
         if once:
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
                     raise StoreError("another worker follows this store; there is nothing to do here")
             return
         _warn(opened)
+        typer.echo("isogloss: working  (Ctrl-C to stop)")
         _work_until_told(_worker(settings, opened, Similarity.load(settings.models, opened)))
 
 
-def _work_until_told(worker: TakingTurns) -> None:
+def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> None:
+    """Prepare articles, and say how many."""
+    maker = stream_maker(store, settings, Similarity.load(settings.models, store))
+    worker = PreparingWorker(store, maker.preparer())
+    if once:
+        with worker.preparer:
+            worker.prepare()
+    else:
+        if not as_json:
+            typer.echo("isogloss: preparing  (Ctrl-C to stop)")
+        os.nice(NICE)
+        _work_until_told(worker)
+    told = {"prepared": worker.done, "late": worker.late}
+    typer.echo(
+        json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late"
+    )
+
+
+def _work_until_told(worker: TakingTurns | PreparingWorker) -> None:
     stop = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stop.set())
     worker.start()
-    typer.echo("isogloss: working  (Ctrl-C to stop)")
     try:
         while not stop.wait(1.0):
             if worker.status()["alive"] is False:

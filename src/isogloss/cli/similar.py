@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +28,7 @@ from isogloss.plotting.documents import (
 )
 from isogloss.plotting.lexicon import save_picture
 from isogloss.similarity import (
+    CCASimilarity,
     EncodedHub,
     EncoderSimilarity,
     HubSimilarity,
@@ -42,7 +46,12 @@ from isogloss.similarity.base import TextModel
 
 __all__ = ["similar_group"]
 
-MODELS: dict[str, Any] = {"hub": HubSimilarity, "lsi": LSISimilarity, "kmeans": KMeansSimilarity}
+MODELS: dict[str, Any] = {
+    "hub": HubSimilarity,
+    "lsi": LSISimilarity,
+    "kmeans": KMeansSimilarity,
+    "cca": CCASimilarity,
+}
 PICTURES = (".html", ".svg", ".png", ".pdf")
 # Candidates that an encoder looks at for each document that is shown.
 CANDIDATES = 5
@@ -96,7 +105,7 @@ def find(
     for name in ("language", "similarity", "document", "because of"):
         table.add_column(name, justify="right" if name == "similarity" else "left")
     for one in found:
-        why = "; ".join(f"{' '.join(ours)} = {' '.join(theirs)}" for ours, theirs in one.because)
+        why = "; ".join(" = ".join(dict.fromkeys(map(" ".join, words))) for words in one.because)
         table.add_row(one.lang, f"{one.similarity:.2f}", escape(one.title or one.id), escape(why))
     Console().print(table)
 
@@ -105,8 +114,11 @@ def find(
 def fit(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
-    kind: Annotated[str, typer.Option("--kind", metavar="|".join(MODELS), help="Which model.")] = "hub",
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="|".join(MODELS), help="Which model; cca for two languages.")
+    ] = "hub",
     dimensions: Annotated[int, typer.Option("--dimensions", "-d", help="Of the space.", min=1)] = 500,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
     min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
     max_features: Annotated[int | None, typer.Option(help="Most words of a language.", min=1)] = None,
     batch_rows: Annotated[int | None, typer.Option(help="Rows read at a time, or all.", min=1)] = None,
@@ -121,7 +133,10 @@ def fit(
     jobs: Jobs = 1,
     seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
 ) -> None:
-    """Fit a model to a comparable corpus and write it to a file that can read raw text."""
+    """Fit a model to a comparable corpus and write it to a file that can read raw text.
+
+    What a fit by hub CCA or CCA will take is said before.
+    """
     if kind not in MODELS:
         raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
     read = _check_texts(encoder, texts)
@@ -129,8 +144,13 @@ def fit(
         raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
     settings = {"min_df": min_df, "max_features": max_features, "random_state": seed}
     model = _with_settings(kind, MODELS[kind](dimensions, **settings), batch_rows, directions)
-    with Console(stderr=True).status("fitting"):
-        told = ComparableCorpus(corpus)
+    console, start = Console(stderr=True), (time.perf_counter(), time.process_time())
+    with console.status("fitting"):
+        told: Any = ComparableCorpus(corpus)
+        if languages:
+            told = told.select(languages=languages.split(","))
+        if isinstance(model, HubSimilarity):
+            console.print(f"expected: {model.plan_fit(told)}")
         if encoder:
             tables = named_texts(read)
             columns = {code: [table.get(one) for one in told.ids] for code, table in tables.items()}
@@ -138,7 +158,14 @@ def fit(
         else:
             model.fit(told)
         io.save(model, output)
+    wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
+    console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU) and at most {_peak() / 1e9:.2g} GB")
     typer.echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+
+
+def _peak() -> int:
+    """Most memory of this process, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: int | None) -> Any:

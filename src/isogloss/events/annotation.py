@@ -118,7 +118,7 @@ class Annotator:
         lang, short = article.lang, article.body[:LONGEST]
         title, body = Words.of(article.title, lang), Words.of(short, lang)
         words = title + body
-        mentions = self._mentions(f"{article.title}\n{short}", words.lower, lang)
+        mentions = self._mentions(f"{article.title}\n{short}", words, lang)
         world = _world(words, lang)
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
@@ -129,21 +129,23 @@ class Annotator:
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
-    def _mentions(self, text: str, lower: Sequence[str], lang: str) -> _Mentions:
+    def _mentions(self, text: str, words: Words, lang: str) -> _Mentions:
         """The places that a text names, countries by their people too, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
             return _Mentions((), {}, frozenset())
         found = finder.find(text, lang)
-        peoples = [(_countries(finder)[code], count) for code, count in named_peoples(lower, lang).items()]
-        weights: dict[str, float] = {}
+        named = named_peoples(words.lower, lang, words.vocabulary)
+        peoples = [(_countries(finder)[code], count) for code, count in named.items()]
+        weights: dict[int, float] = {}
+        places: dict[int, Place] = {}
         for place, weight in [(one.place, one.weight) for one in found] + peoples:
-            weights[f"geo:{place.id}"] = weights.get(f"geo:{place.id}", 0.0) + weight
+            weights[place.id] = weights.get(place.id, 0.0) + weight
+            places[place.id] = place
         surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _SURE)
-        words = frozenset(word for surface in surfaces for word in surface.split())
-        places = {place.id: place for place in [one.place for one in found] + [place for place, _ in peoples]}
-        by_weight = sorted(places.values(), key=lambda place: -weights[f"geo:{place.id}"])
-        return _Mentions(tuple(by_weight), weights, words)
+        naming = frozenset(word for surface in surfaces for word in surface.split())
+        by_weight = sorted(places.values(), key=lambda place: -weights[place.id])
+        return _Mentions(tuple(by_weight), {f"geo:{one}": n for one, n in weights.items()}, naming)
 
 
 class _Mentions(NamedTuple):
@@ -154,7 +156,7 @@ class _Mentions(NamedTuple):
 
 def _world(words: Words, lang: str) -> dict[str, float]:
     """Organisations, continents and currencies, by their names and by what they are called for short."""
-    counts = Counter(one for _, _, one in world_names(lang).find(words.lower))
+    counts = Counter(one for _, _, one in world_names(lang).find(words.lower, words.vocabulary))
     shorts = abbreviations(lang)
     counts.update(shorts[words.bare[i]] for i in words.capitals if words.bare[i] in shorts)
     return dict(counts)

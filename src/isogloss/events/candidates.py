@@ -10,7 +10,7 @@ way an article was found. The cost of an article does not depend on how many the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +19,17 @@ from numpy.typing import NDArray
 from isogloss.events.latest import LatestPoints
 from isogloss.events.shelf import Shelf
 from isogloss.events.signature import Signature
-from isogloss.events.terms import Ids
+from isogloss.events.terms import Ids, Weights
 from isogloss.events.vectors import Vector, product
 from isogloss.kernels import find_nearest, list_cluster
 
-__all__ = ["LEAST", "Neighbour", "Neighbours"]
+__all__ = ["LEAST", "Near", "Neighbours"]
 
 LEAST = 0.05
 """Similarity of texts from which on articles are neighbours."""
+
+_NOBODY = -1
+"""A group that no article is of."""
 
 _ROWS = 1 << 17
 """Lists of an index; terms share them."""
@@ -36,19 +39,19 @@ _PARTS = ("rows", "lists", "next")
 """Arrays of the lists of a language."""
 
 
-class Neighbour(NamedTuple):
-    """An article near to another one.
+class Near(NamedTuple):
+    """Articles near to another one.
 
     Attributes
     ----------
-    article : str
-        Its id.
-    similarity : float
-        Of the texts of the two.
+    numbers : ndarray of int32
+        Their numbers, ascending: articles are counted as they come.
+    similarities : ndarray of float64
+        Of their texts and that of the other.
     """
 
-    article: str
-    similarity: float
+    numbers: Ids
+    similarities: Weights
 
 
 class Neighbours:
@@ -79,10 +82,11 @@ class Neighbours:
     ...     ids = np.array(terms, dtype=np.int32)
     ...     return Signature(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
     >>> neighbours = Neighbours()
-    >>> neighbours.add(signature("a", "de", 3, 5)), neighbours.add(signature("b", "de", 8, 9))
-    ([], [])
-    >>> [(near.article, round(near.similarity, 2)) for near in neighbours.add(signature("c", "en", 3, 7))]
-    [('a', 0.5)]
+    >>> len(neighbours.add(signature("a", "de", 3, 5)).numbers)
+    0
+    >>> near = neighbours.add(signature("b", "en", 3, 7))
+    >>> neighbours.names(near.numbers), near.similarities.round(2)
+    (['a'], array([0.5]))
     """
 
     def __init__(
@@ -110,27 +114,35 @@ class Neighbours:
         self._lists: dict[str, _Lists] = {}
         self._latent: LatestPoints | None = None
 
-    def add(
-        self, signature: Signature, skip: Callable[[str], bool] = lambda article: False
-    ) -> list[Neighbour]:
+    def add(self, signature: Signature, group: int = 0) -> Near:
         """Neighbours of an article among those added before, and add it.
 
         Parameters
         ----------
         signature : Signature
             The article; its id must be new.
-        skip : function, optional
-            Tells articles that are none: those of its own cluster.
+        group : int
+            Its cluster, from 1 on: articles of the same are no neighbours. 0 is none.
         """
         if signature.id in self.numbers:
             raise ValueError(f"the article {signature.id!r} was added before; expected a new one")
-        found: dict[str, float] = {}
-        folded = signature.vector.ids % _ROWS
-        for lang in sorted(self._lists):
-            found.update(self._nearest(signature, folded, lang, skip))
-        found.update(self._nearest_latent(signature, skip))
-        self._enter(signature)
-        return [Neighbour(article, similarity) for article, similarity in sorted(found.items())]
+        found = self._nearest(signature, group or _NOBODY)
+        found = self._with_latent(signature, group or _NOBODY, found)
+        self._enter(signature, group)
+        return found
+
+    def names(self, numbers: Ids) -> list[str]:
+        """Ids of articles by their numbers."""
+        return [self.articles[number].id for number in numbers.tolist()]
+
+    def groups(self, numbers: Ids) -> Ids:
+        """The clusters of articles."""
+        return self._shelf.groups[self._shelf.rows(numbers)]
+
+    def regroup(self, articles: Iterable[str], group: int) -> None:
+        """Articles went to another cluster."""
+        numbers = np.array([self.numbers[article] for article in articles], dtype=np.int32)
+        self._shelf.groups[self._shelf.rows(numbers)] = group
 
     def forget(self, article: str) -> None:
         """Take an article out; one that is not there is no error."""
@@ -150,69 +162,69 @@ class Neighbours:
         }
 
     def load_state(
-        self, articles: Iterable[tuple[int, Signature]], last: int, arrays: Mapping[str, NDArray[Any]]
+        self, articles: Iterable[tuple[int, Signature, int]], last: int, arrays: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Go on from a state: numbered articles, ascending, and the arrays of :meth:`state_dict`."""
-        for number, signature in articles:
-            self._know(number, signature)
+        """Go on from a state: numbers, articles and groups, ascending, and arrays of :meth:`state_dict`."""
+        for number, signature, group in articles:
+            self._know(number, signature, group)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
             self._lists[lang] = _Lists(self.room, self.max_terms)
             self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
         self.last = last
 
-    def _enter(self, signature: Signature) -> None:
+    def _enter(self, signature: Signature, group: int) -> None:
         self.last += 1
-        self._know(self.last, signature)
+        self._know(self.last, signature, group)
         if signature.lang not in self._lists:
             self._lists[signature.lang] = _Lists(self.room, self.max_terms)
         self._lists[signature.lang].add(self.last, signature.vector)
 
-    def _know(self, number: int, signature: Signature) -> None:
+    def _know(self, number: int, signature: Signature, group: int) -> None:
         self.numbers[signature.id] = number
         self.articles[number] = signature
-        self._shelf.put(number, signature.vector)
+        self._shelf.put(number, signature.vector, group)
         if signature.latent is not None:
             if self._latent is None:
                 self._latent = LatestPoints(len(signature.latent), self.reach)
             self._latent.add(number, signature.lang, signature.latent)
 
-    def _nearest(
-        self, signature: Signature, folded: Ids, lang: str, skip: Callable[[str], bool]
-    ) -> list[tuple[str, float]]:
-        numbers, products = np.empty(self.compared, dtype=np.int32), np.empty(self.compared)
+    def _nearest(self, signature: Signature, group: int) -> Near:
+        lists = [self._lists[lang].lists for lang in sorted(self._lists)]
+        room = self.k * len(lists)
+        numbers, products = np.empty(room, dtype=np.int32), np.empty(room)
+        shelf = self._shelf
         n = find_nearest(
-            self._lists[lang].lists,
-            folded,
+            lists,
+            signature.vector.ids % _ROWS,
             *signature.vector,
             self.max_terms,
-            self._shelf.table,
-            self._shelf.owners,
-            self._shelf.ids,
-            self._shelf.weights,
-            self._shelf.lengths,
+            self.compared,
+            self.k,
+            shelf.table,
+            shelf.owners,
+            shelf.ids,
+            shelf.weights,
+            shelf.lengths,
+            shelf.groups,
+            group,
             self.least,
             numbers,
             products,
         )
-        articles = self.articles
-        scored = [
-            (score, one)
-            for score, number in zip(products[:n].tolist(), numbers[:n].tolist(), strict=True)
-            if not skip(one := articles[number].id)
-        ]
-        scored.sort(reverse=True)
-        return [(article, score) for score, article in scored[: self.k]]
+        return Near(numbers[:n], products[:n])
 
-    def _nearest_latent(
-        self, signature: Signature, skip: Callable[[str], bool]
-    ) -> Iterator[tuple[str, float]]:
-        if signature.latent is None or self._latent is None:
-            return
+    def _with_latent(self, signature: Signature, group: int, near: Near) -> Near:
+        """Neighbours with those of the latent space, whose similarities are those of texts too."""
+        if self._latent is None or signature.latent is None:
+            return near
         self._latent.last = self.last
-        for number in self._latent.nearest(signature.latent, self.k, least=self.least_latent):
-            near = self.articles[number]
-            if not skip(near.id):
-                yield near.id, product(signature.vector, near.vector)
+        close = self._latent.nearest(signature.latent, self.k, least=self.least_latent)
+        numbers = np.setdiff1d(np.array(close, dtype=np.int32), near.numbers)
+        numbers = numbers[self.groups(numbers) != group]
+        products = [product(signature.vector, self.articles[one].vector) for one in numbers.tolist()]
+        both = np.concatenate([near.numbers, numbers]), np.concatenate([near.similarities, products])
+        order = np.argsort(both[0])
+        return Near(both[0][order], both[1][order])
 
 
 class _Lists:

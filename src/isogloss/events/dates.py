@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache, cached_property
@@ -112,7 +112,7 @@ def find_dates(text: str, words: Words, lang: str, day: date) -> frozenset[date]
     found = set(_in_words(words, calendar, day))
     if words.digits:
         around = (" ".join(words.parts[place : place + 3]) for place in words.digits)
-        found.update(one for some in around for one in _numeric(some, calendar.order))
+        found.update(one for some in around if _may_be_date(some) for one in _numeric(some, calendar.order))
     if lang == "ko":
         found.update(_east_asian(text, day))
     elif lang == "vi":
@@ -154,11 +154,12 @@ class _Calendar:
 
 
 def _in_words(words: Words, calendar: _Calendar, day: date) -> Iterator[date]:
-    lower: Sequence[str] = words.lower
-    if calendar.stems:
-        lower = [_without_ending(word, calendar) if word[:3] in calendar.heads else word for word in lower]
-    known = calendar.words.intersection(lower)
-    for place in [place for place, word in enumerate(lower) if word in known] if known else ():
+    forms = _forms(words.vocabulary, calendar) if calendar.stems else {}
+    known = calendar.words.intersection(words.vocabulary) | set(forms.values())
+    if not known:
+        return
+    lower = [forms.get(word, word) for word in words.lower] if forms else words.lower
+    for place in [place for place, word in enumerate(lower) if word in known]:
         word, is_capital = lower[place], words.bare[place][0].isupper()
         if word in calendar.months:
             if is_capital or not calendar.has_capitals:
@@ -169,12 +170,18 @@ def _in_words(words: Words, calendar: _Calendar, day: date) -> Iterator[date]:
             yield _last(calendar.weekdays[word], day)
 
 
-def _without_ending(word: str, calendar: _Calendar) -> str:
-    """The month or weekday of which a word is a form; otherwise the word."""
-    if word in calendar.words:
-        return word
+def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
+    """Words that are forms of a month or weekday, and it."""
+    heads, known = calendar.heads, calendar.words
+    likely = [word for word in vocabulary if word[:3] in heads and word not in known]
+    found = ((word, _without_ending(word, calendar)) for word in likely)
+    return {word: name for word, name in found if name is not None}
+
+
+def _without_ending(word: str, calendar: _Calendar) -> str | None:
+    """The month or weekday of which a word is a form."""
     forms = (name for stem, name in calendar.stems if word.startswith(stem) and len(word) <= len(name) + 4)
-    return next(forms, word)
+    return next(forms, None)
 
 
 def _beside(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
@@ -224,6 +231,11 @@ def _east_asian(text: str, day: date) -> Iterator[date]:
 def _vietnamese(text: str, day: date) -> Iterator[date]:
     for number, month, year in _VIETNAMESE.findall(text):
         yield from _dated(int(number), int(month), int(year) if year else None, day)
+
+
+def _may_be_date(text: str) -> bool:
+    """Whether there is anything in a text that stands between the parts of a numeric date."""
+    return "." in text or "/" in text or "-" in text
 
 
 def _numeric(text: str, order: str) -> Iterator[date]:

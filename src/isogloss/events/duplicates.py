@@ -137,8 +137,11 @@ class Duplicates:
         within = timedelta(seconds=float(state["within"]))
         new = cls(float(state["threshold"]), within=within, capacity=int(state["capacity"]))
         signatures, times = np.asarray(state["signatures"], np.uint32), np.asarray(state["times"], np.int64)
-        for key, signature, time in zip(state["ids"], signatures, times, strict=True):
-            new._remember(str(key), signature, int(time), new._places(signature))
+        new._ids, new._seen = list(map(str, state["ids"])), len(times)
+        new._signatures[: new._seen], new._times[: new._seen] = signatures, times
+        places = _bands(signatures) & np.uint64(new._slots - 1)
+        for band, column in zip(new._table, places.T, strict=True):
+            np.maximum.at(band, column, np.arange(1, new._seen + 1, dtype=np.int32))
         return new
 
     def _oldest_first(self) -> list[int]:
@@ -191,8 +194,9 @@ def fingerprint(text: str) -> NDArray[np.uint32]:
 
 
 def _bands(signature: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """A number for each band of a signature."""
-    numbers = signature.reshape(_BANDS, _ROWS).astype(np.uint64) @ _ROW_FACTORS
+    """A number for each band of a signature, or of each of several."""
+    bands = signature.reshape(*signature.shape[:-1], _BANDS, _ROWS)
+    numbers = bands.astype(np.uint64) @ _ROW_FACTORS
     return np.asarray(numbers >> np.uint64(24), np.uint64)
 
 

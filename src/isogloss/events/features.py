@@ -31,19 +31,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.candidates import LEAST
-from isogloss.events.profile import PARTS, Measures, Profile
-from isogloss.kernels import overlap_pairs
+from isogloss.events.profile import PARTS, TOLD, Profile
+from isogloss.kernels import PackedProfile, measure_profiles, overlap_pairs
 
 __all__ = ["FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int32]
+Columns = dict[str, NDArray[Any]]
 
 THESIS_FEATURES = (
     "linkCount",
@@ -71,8 +72,31 @@ FEATURES = (
 )
 """All features, in the order in which they are shown."""
 
+_MEASURES = (*TOLD, *PARTS, *(f"{part} squared" for part in PARTS))
 _HOUR = 3600.0
 _NEAREST = 10
+
+
+class Bound(NamedTuple):
+    """What binds pairs of clusters.
+
+    Attributes
+    ----------
+    links : array
+        For each pair how many pairs of articles are near; those near in a latent space only do not count.
+    sums : array
+        The sums of their similarities.
+    """
+
+    links: Array
+    sums: Array
+
+
+def bound_by(similarities: Sequence[Sequence[float]]) -> Bound:
+    """What binds pairs of clusters, by the similarities of their pairs of near articles."""
+    alike = [[similarity for similarity in known if similarity >= LEAST] for known in similarities]
+    links, sums = list(map(len, alike)), list(map(sum, alike))
+    return Bound(np.array(links, dtype=np.float64), np.array(sums, dtype=np.float64))
 
 
 def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -> dict[str, float]:
@@ -97,69 +121,71 @@ def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -
     >>> features["linkCount"], features["timeDiff"], features["hasSameLocation"], features["entityCosSim"]
     (1.0, 2.0, 1.0, nan)
     """
-    row = feature_rows([one, other], [(0, 1)], [similarities])[0]
+    pairs = np.array([[0, 1]], dtype=np.int32)
+    row = feature_rows([one, other], pairs, bound_by([similarities]))[0]
     return dict(zip(FEATURES, row.tolist(), strict=True))
 
 
-def feature_rows(
-    profiles: Sequence[Profile], pairs: Sequence[tuple[int, int]], similarities: Sequence[Sequence[float]]
-) -> Array:
+def feature_rows(profiles: Sequence[Profile], pairs: Ids, bound: Bound) -> Array:
     """Features of many pairs of clusters at once.
 
     Parameters
     ----------
     profiles : sequence of Profile
         The clusters.
-    pairs : sequence of (int, int)
+    pairs : array (pairs x 2) of int32
         Places of two of them in ``profiles``.
-    similarities : sequence of sequences of float
-        As in :func:`pair_features`, for each pair.
+    bound : Bound
+        What binds each pair.
 
     Returns
     -------
     array (pairs x features)
         Columns are in the order of :data:`FEATURES`.
     """
-    first, second = np.array(pairs, dtype=np.int32).reshape(-1, 2).T.copy()
-    measures = np.array([profile.measures for profile in profiles], dtype=np.float64)
-    one, other = (dict(zip(Measures._fields, measures[rows].T, strict=True)) for rows in (first, second))
-    alike = [[similarity for similarity in known if similarity >= LEAST] for known in similarities]
-    links = np.array(list(map(len, alike)), dtype=np.float64)
-    inner, shared = _overlaps(profiles, first, second)
+    first, second = pairs.T.copy()
+    packed = [profile.packed for profile in profiles]
+    measures, marks = _measures(packed)
+    one, other = (dict(zip(_MEASURES, measures[rows].T, strict=True)) for rows in (first, second))
+    language, place = (marks[first] == marks[second]).T
+    inner, shared = _overlaps(packed, first, second)
     columns = {
-        "linkCount": links,
-        "avgSimScore": np.array(list(map(sum, alike))) / np.maximum(links, 1.0),
-        "entityCosSim": _ratio(inner["entities"], np.sqrt(one["entity_squares"] * other["entity_squares"])),
-        "keywordCosSim": _ratio(
-            inner["keywords"], np.sqrt(one["keyword_squares"] * other["keyword_squares"])
-        ),
-        "entityJaccardSim": _jaccard(shared["entities"], one["entities"], other["entities"]),
-        "keywordJaccardSim": _jaccard(shared["keywords"], one["keywords"], other["keywords"]),
-        "hasSameLocation": _same_location(profiles, pairs),
+        "linkCount": bound.links,
+        "avgSimScore": bound.sums / np.maximum(bound.links, 1.0),
+        "entityCosSim": _cosine("entities", inner, one, other),
+        "keywordCosSim": _cosine("keywords", inner, one, other),
+        "entityJaccardSim": _jaccard("entities", shared, one, other),
+        "keywordJaccardSim": _jaccard("keywords", shared, one, other),
+        "hasSameLocation": np.where(np.minimum(one["places"], other["places"]) > 0, place, nan),
         "timeDiff": np.abs(one["mean_time"] - other["mean_time"]) / _HOUR,
-        "sharedDates": _jaccard(shared["dates"], one["dates"], other["dates"]),
-        "textCosSim": _ratio(inner["vector"], one["norm"] * other["norm"]),
-        "latentCosSim": _latent_cosine(profiles, pairs),
+        "sharedDates": _jaccard("dates", shared, one, other),
+        "textCosSim": _cosine("vector", inner, one, other),
+        "latentCosSim": _latent_cosine(profiles, first, second),
         "sharedNumbers": _ratio(shared["numbers"], np.minimum(one["numbers"], other["numbers"])),
         "sharedPlaces": _ratio(shared["places"], np.minimum(one["places"], other["places"])),
         "timeGap": np.maximum(
             0.0, np.maximum(one["first"], other["first"]) - np.minimum(one["last"], other["last"])
         )
         / _HOUR,
-        "linkRatio": links / (_NEAREST * (one["articles"] + other["articles"])),
-        "sameLanguage": np.array([float(profiles[a].lang == profiles[b].lang) for a, b in pairs]),
+        "linkRatio": bound.links / (_NEAREST * (one["articles"] + other["articles"])),
+        "sameLanguage": language.astype(np.float64),
         "titlesAlone": (one["bare"] + other["bare"]) / (one["articles"] + other["articles"]),
     }
     return np.column_stack([columns[name] for name in FEATURES])
 
 
-def _overlaps(
-    profiles: Sequence[Profile], first: Ids, second: Ids
-) -> tuple[dict[str, Array], dict[str, Ids]]:
+def _measures(packed: list[PackedProfile]) -> tuple[Array, NDArray[np.int64]]:
+    """Of each profile what :data:`_MEASURES` names, and marks of its language and its place."""
+    measures, marks = np.empty((len(packed), len(_MEASURES))), np.empty((len(packed), 2), dtype=np.int64)
+    measure_profiles(packed, measures, marks)
+    return measures, marks
+
+
+def _overlaps(packed: list[PackedProfile], first: Ids, second: Ids) -> tuple[Columns, Columns]:
     """For each part of pairs of profiles the inner product, and how many keys both have."""
     shape = len(first), len(PARTS)
     inner, shared = np.empty(shape), np.empty(shape, dtype=np.int32)
-    overlap_pairs([profile.parts for profile in profiles], first, second, inner, shared)
+    overlap_pairs(packed, first, second, inner, shared)
     return dict(zip(PARTS, inner.T, strict=True)), dict(zip(PARTS, shared.T, strict=True))
 
 
@@ -170,22 +196,25 @@ def _ratio(part: NDArray[Any], whole: Array) -> Array:
     return out
 
 
-def _jaccard(shared: Ids, one: Array, other: Array) -> Array:
-    return np.where(np.minimum(one, other) > 0, _ratio(shared, one + other - shared), nan)
+def _cosine(part: str, inner: Columns, one: Columns, other: Columns) -> Array:
+    return _ratio(inner[part], np.sqrt(one[f"{part} squared"] * other[f"{part} squared"]))
 
 
-def _same_location(profiles: Sequence[Profile], pairs: Sequence[tuple[int, int]]) -> Array:
-    named = [profile.most_named for profile in profiles]
-    known = ((named[a], named[b]) for a, b in pairs)
-    return np.array([nan if a is None or b is None else float(a == b) for a, b in known])
+def _jaccard(part: str, shared: Columns, one: Columns, other: Columns) -> Array:
+    both = _ratio(shared[part], one[part] + other[part] - shared[part])
+    return np.where(np.minimum(one[part], other[part]) > 0, both, nan)
 
 
-def _latent_cosine(profiles: Sequence[Profile], pairs: Sequence[tuple[int, int]]) -> Array:
+def _latent_cosine(profiles: Sequence[Profile], first: Ids, second: Ids) -> Array:
     latents = [profile.latent for profile in profiles]
-    return np.array([_cosine(latents[a], latents[b]) for a, b in pairs])
+    if all(latent is None for latent in latents):
+        return np.full(len(first), nan)
+    return np.array(
+        [_angle(latents[a], latents[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    )
 
 
-def _cosine(one: Array | None, other: Array | None) -> float:
+def _angle(one: Array | None, other: Array | None) -> float:
     if one is None or other is None:
         return nan
     lengths = np.linalg.norm(one) * np.linalg.norm(other)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+import sys
 from functools import cache, lru_cache, partial
-from itertools import chain
 from math import log
-from operator import itemgetter
 
 from isogloss.events.names import capitalises_nouns, name_key
 from isogloss.events.remembering import Remembered
 from isogloss.events.words import Words, is_unspaced, little_words
+from isogloss.kernels import strongest_keys
 
 __all__ = ["find_keywords", "find_numbers"]
 
@@ -39,10 +38,7 @@ def find_keywords(title: Words, body: Words, lang: str, most: int) -> dict[str, 
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """
-    keys = _keys(lang).__getitem__
-    found = Counter(chain(_TITLE * list(map(keys, title.bare)), map(keys, body.bare)))
-    del found[""]
-    strongest = sorted(found.items(), key=itemgetter(1), reverse=True)[:most]
+    strongest = strongest_keys(title.bare, body.bare, _keys(lang), _TITLE, most)
     return {f"word:{word}": 1 + log(count) for word, count in strongest}
 
 
@@ -77,11 +73,11 @@ def _keys(lang: str) -> Remembered[str]:
 
 
 def _key(lang: str, word: str) -> str:
-    """The key of a word, empty for one that is no keyword."""
+    """The key of a word, empty for one that is no keyword; equal keys are one object."""
     if word in little_words(lang) or not word.isalpha():
         return ""
     if is_unspaced(lang):
-        return word if len(word) > 1 else ""
+        return sys.intern(word) if len(word) > 1 else ""
     wanted = len(word) > 3 and (word.islower() or capitalises_nouns(lang))
     return name_key(word, _LETTERS) if wanted else ""
 

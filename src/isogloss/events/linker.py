@@ -166,15 +166,23 @@ class Linker(BaseEstimator, ClassifierMixin):
         """Features by name as a row."""
         return [features[name] for name in self.features]
 
+    def shares(self, X: ArrayLike) -> Array:
+        """What each feature of pairs adds to :attr:`constant` in the log odds; a missing one adds nothing."""
+        check_is_fitted(self)
+        raw = self._checked(X)
+        return np.asarray(
+            self.slope_ * self.weights_ * self._scaled(raw) + np.nan_to_num(raw) * self._given()
+        )
+
+    @property
+    def constant(self) -> float:
+        """The log odds of a pair of which nothing can be said."""
+        return self.slope_ * self.offset_ + self.shift_
+
     def contributions(self, features: Mapping[str, float]) -> dict[str, float]:
         """What each feature adds to the log odds; ``(constant)`` is the rest."""
-        check_is_fitted(self)
-        raw = self._checked([self.row(features)])
-        shares = (
-            self.slope_ * self.weights_ * self._scaled(raw)[0] + np.nan_to_num(raw[0]) * self._given()
-        ).tolist()
-        constant = self.slope_ * self.offset_ + self.shift_
-        return {**dict(zip(self.features, shares, strict=True)), "(constant)": constant}
+        shares = self.shares([self.row(features)])[0].tolist()
+        return {**dict(zip(self.features, shares, strict=True)), "(constant)": self.constant}
 
     def _checked(self, X: ArrayLike) -> Array:
         raw = np.array(X, dtype=np.float64, ndmin=2)

@@ -7,18 +7,20 @@ finds, and a profile of every cluster, and tells the features of any pair of lin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import chain
 
-from isogloss.events.bonds import Bonds
-from isogloss.events.candidates import Neighbours
+import numpy as np
+
+from isogloss.events.candidates import LEAST, Neighbours
 from isogloss.events.clustering import Decision
-from isogloss.events.features import FEATURES, feature_rows, pair_features
+from isogloss.events.features import FEATURES, Array, Bound, bound_by, feature_rows
 from isogloss.events.linker import Linker
 from isogloss.events.profile import Profile
 from isogloss.events.signature import Signature
+from isogloss.events.terms import Ids
+from isogloss.kernels import Bonds, NearPairs
 
 __all__ = ["Link", "LinkState"]
 
@@ -68,6 +70,8 @@ class LinkState:
         The clusters.
     signatures : dict of str to Signature
         Their articles.
+    near : NearPairs
+        Pairs of articles that are near, by the numbers that :class:`Neighbours` gave them.
     changed : set of int
         Clusters that changed since it was last emptied.
     gone : set of int
@@ -83,7 +87,7 @@ class LinkState:
         self.profiles: dict[int, Profile] = {}
         self.signatures: dict[str, Signature] = {}
         self.cluster_of: dict[str, int] = {}
-        self.near: dict[str, dict[str, float]] = {}
+        self.near = NearPairs()
         self.changed: set[int] = set()
         self.gone: set[int] = set()
         self._bonds: Bonds | None = None
@@ -96,11 +100,10 @@ class LinkState:
         bonds = self.bonds
         self.signatures[signature.id] = signature
         self.cluster_of[signature.id] = cluster
-        own = self.near[signature.id] = {}
-        found = self.neighbours.add(signature, lambda other: self.cluster_of[other] == cluster)
-        for other, similarity in found:
-            own[other] = self.near[other][signature.id] = similarity
-            bonds.add(cluster, self.cluster_of[other], similarity)
+        found = self.neighbours.add(signature, cluster)
+        self.near.add(self.neighbours.last, *found)
+        others = self.neighbours.groups(found.numbers)
+        bonds.add(np.full_like(others, cluster), others, found.similarities)
         if cluster not in self.profiles:
             self.profiles[cluster] = Profile(cluster, signature.lang)
         self.profiles[cluster].add(signature)
@@ -112,6 +115,7 @@ class LinkState:
         if before == cluster:
             return
         self.cluster_of[article] = cluster
+        self.neighbours.regroup([article], cluster)
         rest = [one for one in self.profiles[before].articles if one != article]
         self._rebuild(before, rest)
         self._rebuild(cluster, [*self._articles(cluster), article])
@@ -120,14 +124,14 @@ class LinkState:
         """A cluster went into another one."""
         moved = self._articles(source)
         self.cluster_of.update(dict.fromkeys(moved, target))
+        self.neighbours.regroup(moved, target)
         self._rebuild(target, self._articles(target) + moved)
         self._rebuild(source, [])
 
     def expire(self, cluster: int) -> None:
         """A cluster ended: forget it and its articles."""
         for article in self._articles(cluster):
-            for other in self.near.pop(article):
-                self.near[other].pop(article, None)
+            self.near.forget(self.neighbours.numbers[article])
             del self.signatures[article], self.cluster_of[article]
             self.neighbours.forget(article)
         self._drop(cluster)
@@ -144,71 +148,64 @@ class LinkState:
         for move in decision.moved:
             self.move(move.article, move.target)
 
-    def links_of(self, cluster: int) -> dict[int, list[float]]:
-        """For each cluster that is linked to this one the similarities of the links; the strongest."""
-        found = self.bonds.of(cluster)
-        return {other: found[other] for other in self.bonds.strongest(cluster, self.max_links)}
+    def linked(self, clusters: Iterable[int]) -> tuple[Ids, Bound]:
+        """The strongest links of some clusters: ascending pairs, the smaller id first, and their bonds."""
+        asked = np.array(sorted(clusters), dtype=np.int32)
+        ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
+        ones = np.repeat(asked, np.diff(ends, prepend=np.int32(0)))
+        keys = np.minimum(ones, others).astype(np.int64) << 32 | np.maximum(ones, others)
+        keys, first = np.unique(keys, return_index=True)
+        pairs = np.column_stack([keys >> 32, keys & 0xFFFFFFFF]).astype(np.int32)
+        return pairs, Bound(links[first].astype(np.float64), sums[first])
 
-    def features(self, one: int, other: int, similarities: Sequence[float]) -> dict[str, float]:
-        """Features of two clusters whose links have these similarities; the smaller id is the first."""
-        a, b = min(one, other), max(one, other)
-        return pair_features(self.profiles[a], self.profiles[b], similarities)
+    def feature_rows(self, pairs: Ids, bound: Bound) -> Array:
+        """Features of pairs of clusters, the smaller id first, in the order of :data:`FEATURES`."""
+        clusters, places = np.unique(pairs, return_inverse=True)
+        profiles = [self.profiles[one] for one in clusters.tolist()]
+        return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), bound)
 
     def probabilities(self, clusters: Iterable[int]) -> dict[tuple[int, int], float]:
         """Probabilities of the links of some clusters, the smaller id first."""
-        linked: dict[tuple[int, int], list[float]] = {}
-        for one in sorted(clusters):
-            for other, similarities in self.links_of(one).items():
-                linked.setdefault((one, other) if one < other else (other, one), similarities)
-        if not linked:
+        pairs, bound = self.linked(clusters)
+        if not len(pairs):
             return {}
-        concerned = list(dict.fromkeys(chain.from_iterable(linked)))
-        place = {cluster: number for number, cluster in enumerate(concerned)}
-        rows = feature_rows(
-            [self.profiles[one] for one in concerned],
-            [(place[a], place[b]) for a, b in linked],
-            list(linked.values()),
-        )
         wanted = [FEATURES.index(name) for name in self.linker.features]
-        chances = self.linker.predict_proba(rows[:, wanted])[:, 1].tolist()
-        return dict(zip(linked, chances, strict=True))
+        chances = self.linker.predict_proba(self.feature_rows(pairs, bound)[:, wanted])[:, 1]
+        return dict(zip(map(tuple, pairs.tolist()), chances.tolist(), strict=True))
+
+    def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
+        """Pairs of near articles of two clusters, in the order in which they were found."""
+        one, other, similarities = self.near.of(self.numbers(self._articles(a)))
+        between = self.neighbours.groups(other) == b
+        names = (self.neighbours.names(numbers[between]) for numbers in (one, other))
+        return list(zip(*names, similarities[between].tolist(), strict=True))
 
     def link(self, one: int, other: int) -> Link:
         """Everything about the link of two clusters."""
         a, b = min(one, other), max(one, other)
-        pairs = [
-            (article, near, similarity)
-            for article in self._articles(a)
-            for near, similarity in self.near[article].items()
-            if self.cluster_of[near] == b
-        ]
-        features = self.features(a, b, [similarity for _, _, similarity in pairs])
+        pairs = self.pairs(a, b)
+        bound = bound_by([[similarity for _, _, similarity in pairs]])
+        rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), bound)
+        features = dict(zip(FEATURES, rows[0].tolist(), strict=True))
         best = nlargest(_SHOWN, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
         return Link(a, b, self.linker.probability(features), features, tuple(best))
+
+    def numbers(self, articles: Iterable[str]) -> Ids:
+        """The numbers that :class:`Neighbours` gave to articles."""
+        return np.array([self.neighbours.numbers[one] for one in articles], dtype=np.int32)
 
     @property
     def bonds(self) -> Bonds:
         """Similarities of articles by pairs of clusters; told by the articles the first time."""
         if self._bonds is None:
-            self._bonds = Bonds()
-            self._bind(self._bonds, self.near)
+            self._bonds = Bonds(LEAST)
+            self._bind(self._bonds, self.signatures)
         return self._bonds
 
     def _bind(self, bonds: Bonds, articles: Iterable[str]) -> None:
         """Bind the clusters of articles by all of their pairs, in the order in which these were found."""
-        numbers, cluster_of = self.neighbours.numbers, self.cluster_of
-        pairs = {
-            (numbers[one], other) if numbers[one] > numbers[other] else (numbers[other], one): (
-                one,
-                other,
-                value,
-            )
-            for one in articles
-            for other, value in self.near[one].items()
-        }
-        for key in sorted(pairs):
-            one, other, similarity = pairs[key]
-            bonds.add(cluster_of[one], cluster_of[other], similarity)
+        one, other, similarities = self.near.of(self.numbers(articles))
+        bonds.add(self.neighbours.groups(one), self.neighbours.groups(other), similarities)
 
     def _articles(self, cluster: int) -> list[str]:
         return self.profiles[cluster].articles if cluster in self.profiles else []

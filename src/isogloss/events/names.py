@@ -119,7 +119,7 @@ def count_names(title: Words, body: Words, lang: str, unwanted: Set[str] = froze
         return Counter(filter(None, map(name_key, foreign)))
     if script in _WITHOUT_CASE:
         return Counter()
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     common = body.small | title.small | unwanted
     known: set[str] = set()
     _count(body, _names(body, common, lang, known), counts)
@@ -127,7 +127,7 @@ def count_names(title: Words, body: Words, lang: str, unwanted: Set[str] = froze
         _count(title, {place for place in title.capitals if title.bare[place] in known}, counts)
     else:
         _count(title, _names(title, common, lang, known), counts)
-    return counts
+    return Counter(counts)
 
 
 def capitalises_nouns(lang: str) -> bool:
@@ -164,15 +164,16 @@ def _makes_nouns(word: str) -> bool:
     return word.islower() and word not in _PREPOSITIONS and word.endswith(_ENDINGS_BEFORE_NOUNS)
 
 
-def _count(words: Words, places: set[int], counts: Counter[str]) -> None:
+def _count(words: Words, places: set[int], counts: dict[str, int]) -> None:
     before, last = "", -2
     for place in sorted(places):
         word = words.bare[place]
         key = word.lower() if word.isupper() and word.isascii() and len(word) > 1 else name_key(word)
         if key:
-            counts[key] += 1
+            counts[key] = counts.get(key, 0) + 1
             if before and place == last + 1 and words.follows(place):
-                counts[f"{before} {key}"] += 1
+                pair = f"{before} {key}"
+                counts[pair] = counts.get(pair, 0) + 1
         before, last = key, place
 
 

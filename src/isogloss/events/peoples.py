@@ -8,7 +8,7 @@ which the gazetteer knows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
 
 from isogloss.events.wordtable import WordTable
 
@@ -18,8 +18,8 @@ PEOPLES = WordTable("peoples.tsv")
 """The table."""
 
 
-def named_peoples(words: Iterable[str], lang: str) -> Counter[str]:
-    """How often words in lower case are those of each country, by its code.
+def named_peoples(words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
+    """How often words in lower case are those of each country, by its code; see :meth:`WordTable.count`.
 
     Examples
     --------
@@ -28,4 +28,4 @@ def named_peoples(words: Iterable[str], lang: str) -> Counter[str]:
     >>> named_peoples("аргентинские и французские судьи".split(), "ru")
     Counter({'AR': 1, 'FR': 1})
     """
-    return PEOPLES.count(words, lang)
+    return PEOPLES.count(words, lang, vocabulary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 __all__ = ["PhraseBook"]
 
@@ -34,16 +34,26 @@ class PhraseBook:
                 lengths.append(len(words))
         for lengths in self._lengths.values():
             lengths.sort(reverse=True)
+        self._heads = frozenset(self._lengths)
 
     def __len__(self) -> int:
         return len(self._meanings)
 
-    def find(self, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-        """Where phrases begin and end, and what they mean; they do not overlap."""
+    def find(
+        self, words: Sequence[str], vocabulary: Set[str] | None = None
+    ) -> Iterator[tuple[int, int, str]]:
+        """Where phrases begin and end, and what they mean; they do not overlap.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The text.
+        vocabulary : set of str, optional
+            Its different words, if they are known.
+        """
         lengths, free = self._lengths, 0
-        if lengths.keys().isdisjoint(words):
-            return
-        for place in [place for place, word in enumerate(words) if word in lengths]:
+        heads = self._heads.intersection(words if vocabulary is None else vocabulary)
+        for place in [place for place, word in enumerate(words) if word in heads] if heads else ():
             if place < free:
                 continue
             for length in lengths[words[place]]:

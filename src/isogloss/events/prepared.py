@@ -22,13 +22,15 @@ from isogloss.events.duplicates import fingerprint
 from isogloss.events.signature import Draft, draft_signature
 from isogloss.events.terms import Terms, article_terms
 
-__all__ = ["Parcel", "Prepared", "pack", "unpack"]
+__all__ = ["PLAIN", "Parcel", "Prepared", "pack", "unpack"]
 
 Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
 
-_PLAIN = tuple(one.name for one in fields(Draft) if one.name != "terms")
-_plain = attrgetter(*_PLAIN)
+PLAIN = tuple(one.name for one in fields(Draft) if one.name != "terms")
+"""What a draft has beside its terms."""
+
+_plain = attrgetter(*PLAIN)
 
 
 class Prepared:
@@ -121,7 +123,7 @@ def unpack(parcel: Parcel) -> list[Prepared]:
     """What is known of the articles of a parcel."""
     told = zip(parcel.plain, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
     return [
-        Prepared.of(fingerprint, terms, Draft(**dict(zip(_PLAIN, plain, strict=True)), terms=letters), latent)
+        Prepared.of(fingerprint, terms, Draft(**dict(zip(PLAIN, plain, strict=True)), terms=letters), latent)
         for plain, (terms, letters), fingerprint, latent in told
     ]
 

@@ -3,23 +3,27 @@
 Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its
 point in a common space. All of that depends on the article alone. So it is found in batches; what comes out
 is the same in one process or in many. Until processes are up, articles are prepared here.
+
+Who hands articles over in small parts says before which come next: processes go on with these meanwhile, and
+what others have found of some of them is taken as it is.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.events.alike import way_of
 from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
 from isogloss.events.prepared import Parcel, Prepared, pack, unpack
@@ -42,6 +46,9 @@ _WORTH = 512
 _AHEAD = 3
 """Tasks of a process that are begun or wait."""
 
+_LEAST = 16
+"""Articles of the smallest task that is worth sending."""
+
 _TRIES = 3
 """Deaths of processes in a row after which none is started any more."""
 
@@ -60,6 +67,13 @@ class Preparer:
         A common space of documents.
     n_jobs : int, optional
         Processes beside this one; None or 1 is none, -1 one per core.
+
+    Attributes
+    ----------
+    count : int
+        Articles that were prepared in this process.
+    model_digest : str
+        By which others know the model; empty if they do not.
 
     Notes
     -----
@@ -82,9 +96,21 @@ class Preparer:
         self.model = model
         self.jobs = count_threads(n_jobs)
         self.count = 0
+        self.model_digest = ""
         self._deaths = 0
         self._languages: set[str] = set()
         self._workers: Workers[Batch, Parcel] | None = None
+        self._begun: dict[str, Prepared | _Task] = {}
+
+    @property
+    def way(self) -> int | None:
+        """A number that is the same for all who prepare alike, see :func:`~isogloss.events.alike.way_of`."""
+        return way_of(self.annotator, None if self.model is None else self.model_digest)
+
+    @property
+    def ahead(self) -> int:
+        """Articles that :meth:`begin` should have in hand, so that no process waits."""
+        return _AHEAD * self.jobs * _BATCH if self.jobs > 1 and self.started else 0
 
     @property
     def started(self) -> bool:
@@ -96,12 +122,46 @@ class Preparer:
         if self.jobs > 1:
             self._started().wait()
 
+    def begin(self, articles: Sequence[Article], known: Mapping[str, Prepared] | None = None) -> None:
+        """Begin with articles that :meth:`run` will be given, in this order; others have their own ids.
+
+        Parameters
+        ----------
+        articles : sequence of Article
+            The articles; processes that are up prepare them meanwhile, and without processes nothing happens.
+        known : mapping of str to Prepared, optional
+            What is known of some of them already, by their ids.
+        """
+        self._begun.update(known or {})
+        rest = [article for article in articles if article.id not in self._begun]
+        if self._alone or len(rest) < self.jobs * _LEAST or not self._started().ready:
+            return
+        workers, size = self._started(), min(_BATCH, -(-len(rest) // self.jobs))
+        for batch in _batches(rest, size):
+            task = _Task(batch, workers, workers.submit(batch))
+            self._begun.update((article.id, task) for article in batch)
+
     def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
         """Articles, each with what is known of it.
 
-        With processes, some hundred articles are read before the first is given; if reading fails, those
-        before are given first.
+        With processes, some hundred articles are read before the first is given, unless they were begun with;
+        if reading fails, those before are given first.
         """
+        for begun, some in groupby(articles, key=lambda article: article.id in self._begun):
+            if begun:
+                yield from map(self._handed, some)
+            else:
+                yield from self._run(some)
+
+    def _handed(self, article: Article) -> tuple[Article, Prepared]:
+        """An article that was begun with."""
+        found = self._begun.pop(article.id)
+        if isinstance(found, _Task):
+            self._begun.update((each.id, prepared) for each, prepared in self._taken(found))
+            return self._handed(article)
+        return article, found
+
+    def _run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
         batches = _batches(articles)
         while self._alone and (batch := next(batches, None)):
             yield from self._here(batch)
@@ -113,6 +173,10 @@ class Preparer:
 
     def close(self) -> None:
         """End the processes; they are started again when they are needed."""
+        self._begun = {name: task for name, task in self._begun.items() if not isinstance(task, _Task)}
+        self._end()
+
+    def _end(self) -> None:
         if self._workers is not None:
             self._workers.close()
             self._workers = None
@@ -175,7 +239,7 @@ class Preparer:
 
     def _note_death(self) -> None:
         """End processes one of which died; others are started, unless that happens all the time."""
-        self.close()
+        self._end()
         self._deaths += 1
         if self._deaths == _TRIES:
             logger.warning(
@@ -212,9 +276,9 @@ class _Tool:
         return pack(_prepared(batch, self.annotator, self.model))
 
 
-def _batches(articles: Iterable[Article]) -> Iterator[Batch]:
+def _batches(articles: Iterable[Article], size: int = 0) -> Iterator[Batch]:
     source = iter(articles)
-    while batch := list(islice(source, _BATCH)):
+    while batch := list(islice(source, size or _BATCH)):
         yield batch
 
 

@@ -6,43 +6,26 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.signature import Signature
 from isogloss.events.vectors import Vector, add_vectors
-from isogloss.kernels import pack_profile
+from isogloss.kernels import PackedProfile
 
-__all__ = ["PARTS", "Measures", "Profile"]
+__all__ = ["PARTS", "TOLD", "Profile"]
 
 _MAX_TERMS = 512
-
-Packed = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]
 
 PARTS = ("entities", "keywords", "places", "numbers", "dates", "vector")
 """What profiles are compared by."""
 
-_CACHED = ("parts", "measures", "most_named")
+TOLD = ("articles", "bare", "mean_time", "first", "last")
+"""What is told of a profile beside its parts."""
 
-
-class Measures(NamedTuple):
-    """What comparing two profiles needs of each: how many it has of everything, lengths, and times."""
-
-    articles: float
-    bare: float
-    entities: float
-    keywords: float
-    places: float
-    numbers: float
-    dates: float
-    entity_squares: float
-    keyword_squares: float
-    norm: float
-    mean_time: float
-    first: float
-    last: float
+_CACHED = ("packed", "most_named")
 
 
 class Profile:
@@ -97,32 +80,13 @@ class Profile:
         return self.seconds / len(self.articles)
 
     @cached_property
-    def parts(self) -> Packed:
-        """Its parts, as :data:`PARTS` has them, in a row: ascending numbers, weights, bounds."""
+    def packed(self) -> PackedProfile:
+        """What it is compared by: :data:`PARTS`, :data:`TOLD`, its language and its place."""
         dates = {day.isoformat(): n for day, n in self.dates.items()}
         named: list[dict[str, Any]] = [self.entities, self.keywords, self.places, self.numbers, dates]
-        return pack_profile(named, *self.vector)
-
-    @cached_property
-    def measures(self) -> Measures:
-        """How many it has of everything, lengths, and times."""
-        _, weights, bounds = self.parts
-        entities, keywords = np.split(weights[: bounds[2]], bounds[1:2])
-        return Measures(
-            articles=len(self.articles),
-            bare=self.bare,
-            entities=len(self.entities),
-            keywords=len(self.keywords),
-            places=len(self.places),
-            numbers=len(self.numbers),
-            dates=len(self.dates),
-            entity_squares=float(entities @ entities),
-            keyword_squares=float(keywords @ keywords),
-            norm=self.vector.norm,
-            mean_time=self.mean_time,
-            first=self.first,
-            last=self.last,
-        )
+        told = [len(self.articles), self.bare, self.mean_time, self.first, self.last]
+        marks = [self.lang, self.most_named]
+        return PackedProfile(named, *self.vector, np.array(told, dtype=np.float64), marks)
 
     @cached_property
     def most_named(self) -> str | None:

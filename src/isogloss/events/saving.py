@@ -1,6 +1,7 @@
 """The whole state of a stream as bytes, and back: going on from them is going on from the stream, to the bit.
 
-The bytes are compressed JSON and arrays; reading them runs no code.
+The bytes are arrays, and JSON for the little that is none; reading them runs no code. Text is compressed, and
+a sum over all arrays tells when bytes are damaged.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -18,39 +18,48 @@ from numpy.typing import NDArray
 
 from isogloss.events.agglomeration import Rules
 from isogloss.events.annotation import Annotator
+from isogloss.events.columns import Arrays, cut, named, pack_numbers, pack_strings, part, unpack_strings
 from isogloss.events.duplicates import Duplicates
 from isogloss.events.linker import Linker
-from isogloss.events.linking import LinkState
-from isogloss.events.profile import Profile
-from isogloss.events.signature import Signature, Signatures
+from isogloss.events.saved_links import load_links, save_links
+from isogloss.events.signature import Signatures
 from isogloss.events.snapshot import from_state, state_dict
 from isogloss.events.state import ClusterSettings
 from isogloss.events.stream import Changes, EventStream, StreamSettings
 from isogloss.events.tracking import EventTracker
-from isogloss.events.vectors import Vector
 from isogloss.exceptions import ModelFileError
 from isogloss.similarity.base import DocumentModel
 
 __all__ = ["restore_stream", "save_stream"]
 
-Arrays = dict[str, NDArray[Any]]
-_FORMAT = 1
+_FORMAT = 2
+_HEADER = "header"
+_TEXT = (".text", _HEADER)
+"""Ends of the names of arrays that are worth compressing."""
 
 
 def save_stream(stream: EventStream) -> bytes:
     """The state of a stream; annotator, linker and model are not part of it."""
     clusters = state_dict(stream.clusters)
-    arrays: Arrays = {f"clusters.{name}": array for name, array in clusters["arrays"].items()}
-    duplicates = stream.duplicates.state_dict()
-    arrays |= {f"duplicates.{name}": duplicates.pop(name) for name in ("signatures", "times")}
+    duplicates, seen = _save_duplicates(stream.duplicates)
+    windows, counted = _save_windows(stream.signatures)
+    links, linked = save_links(stream.links)
+    tracker, tracked = _save_tracker(stream.tracker)
+    arrays = {
+        **named("clusters", clusters["arrays"]),
+        **named("duplicates", seen),
+        **named("windows", counted),
+        **named("links", linked),
+        **named("tracker", tracked),
+    }
     header = {
         "format": _FORMAT,
         "settings": asdict(stream.settings),
         "clusters": clusters["header"],
         "duplicates": duplicates,
-        "windows": _save_windows(stream.signatures, arrays),
-        "links": _save_links(stream.links, arrays),
-        "tracker": _save_tracker(stream.tracker),
+        "windows": windows,
+        "links": links,
+        "tracker": tracker,
         "copies": stream.copies,
         "dormant": list(stream.dormant.items()),
         "left": list(stream.left.items()),
@@ -59,10 +68,7 @@ def save_stream(stream: EventStream) -> bytes:
         "merged": list(stream.changes.merged.items()),
         "reprints": stream.changes.reprints,
     }
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    arrays["header"] = np.frombuffer(text, dtype=np.uint8)
-    packed = safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-    return zlib.compress(packed, 1)
+    return _packed(header, arrays)
 
 
 def restore_stream(
@@ -82,25 +88,15 @@ def restore_stream(
     ModelFileError
         The bytes are damaged, or of another version.
     """
-    try:
-        arrays = safetensors.numpy.load(zlib.decompress(saved))
-        header = json.loads(arrays["header"].tobytes())
-    except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise ModelFileError(
-            f"the saved state of the stream cannot be read ({error}); replay the journal"
-        ) from error
-    if header.get("format") != _FORMAT:
-        raise ModelFileError(
-            f"the saved state has format {header.get('format')!r}, expected {_FORMAT}; replay the journal"
-        )
+    header, arrays = _unpacked(saved)
     stream = EventStream(
         _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
     )
-    stream.clusters = from_state(header["clusters"], _part(arrays, "clusters"))
-    stream.duplicates = Duplicates.from_state(header["duplicates"] | _part(arrays, "duplicates"))
-    _load_windows(stream.signatures, header["windows"], arrays)
-    _load_links(stream.links, header["links"], arrays)
-    _load_tracker(stream.tracker, header["tracker"])
+    stream.clusters = from_state(header["clusters"], part(arrays, "clusters"))
+    stream.duplicates = _load_duplicates(header["duplicates"], part(arrays, "duplicates"))
+    _load_windows(stream.signatures, header["windows"], part(arrays, "windows"))
+    load_links(stream.links, header["links"], part(arrays, "links"))
+    _load_tracker(stream.tracker, header["tracker"], part(arrays, "tracker"))
     stream.copies = header["copies"]
     stream.original_of = {copy: first for first, copies in stream.copies.items() for copy in copies}
     stream.dormant = dict(header["dormant"])
@@ -112,104 +108,104 @@ def restore_stream(
     return stream
 
 
+def _packed(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """Everything in one row of bytes."""
+    text = json.dumps({**header, "sum": _sum(arrays)}, ensure_ascii=False, separators=(",", ":")).encode()
+    told = {**arrays, _HEADER: np.frombuffer(text, dtype=np.uint8)}
+    packed: bytes = safetensors.numpy.save(
+        {
+            name: _compressed(array) if name.endswith(_TEXT) else np.ascontiguousarray(array)
+            for name, array in told.items()
+        }
+    )
+    return packed
+
+
+def _unpacked(saved: bytes) -> tuple[dict[str, Any], Arrays]:
+    """What :func:`_packed` was given."""
+    try:
+        arrays = {
+            name: _decompressed(array) if name.endswith(_TEXT) else array
+            for name, array in safetensors.numpy.load(saved).items()
+        }
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+    except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
+        raise ModelFileError(
+            f"the saved state of the stream cannot be read ({error}); replay the journal"
+        ) from error
+    if header.get("format") != _FORMAT:
+        raise ModelFileError(
+            f"the saved state has format {header.get('format')!r}, expected {_FORMAT}; replay the journal"
+        )
+    if header.pop("sum") != _sum(arrays):
+        raise ModelFileError(
+            "the saved state of the stream is damaged: its arrays are not those that were saved; "
+            "replay the journal"
+        )
+    return header, arrays
+
+
+def _sum(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """A sum over the bytes of arrays."""
+    found = 0
+    for name in sorted(arrays):
+        found = zlib.crc32(np.ascontiguousarray(arrays[name]).view(np.uint8).data, found)
+    return found
+
+
+def _compressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(zlib.compress(array.tobytes(), 1), dtype=np.uint8)
+
+
+def _decompressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(zlib.decompress(array.tobytes()), dtype=np.uint8)
+
+
 def _settings(told: Mapping[str, Any]) -> StreamSettings:
     parts = {"clusters": ClusterSettings(**told["clusters"]), "rules": Rules(**told["rules"])}
     return StreamSettings(**{**told, **parts})
 
 
-def _save_windows(signatures: Signatures, arrays: Arrays) -> dict[str, Any]:
-    headers = {}
+def _save_duplicates(duplicates: Duplicates) -> tuple[dict[str, Any], Arrays]:
+    header = duplicates.state_dict()
+    arrays = {name: header.pop(name) for name in ("signatures", "times")}
+    return header, {**arrays, **named("ids", pack_strings(header.pop("ids")))}
+
+
+def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> Duplicates:
+    return Duplicates.from_state({**header, **arrays, "ids": unpack_strings(part(arrays, "ids"))})
+
+
+def _save_windows(signatures: Signatures) -> tuple[dict[str, Any], Arrays]:
+    headers, arrays = {}, {}
     for lang, window in signatures.windows.items():
         state = window.state_dict()
         headers[lang] = state["header"]
-        arrays.update({f"windows.{lang}.{name}": array for name, array in state["arrays"].items()})
-    return headers
+        arrays.update(named(lang, state["arrays"]))
+    return headers, arrays
 
 
 def _load_windows(signatures: Signatures, headers: Mapping[str, Any], arrays: Arrays) -> None:
     for lang, header in headers.items():
-        signatures.window(lang).load_state(header, _part(arrays, f"windows.{lang}"))
+        signatures.window(lang).load_state(header, part(arrays, lang))
 
 
-def _save_links(links: LinkState, arrays: Arrays) -> dict[str, Any]:
-    numbers = links.neighbours.numbers
-    kept = list(links.signatures.values())
-    vectors = [one.vector for one in kept]
-    latents = [one.latent for one in kept if one.latent is not None]
-    arrays["links.lengths"] = np.array([len(vector.ids) for vector in vectors], dtype=np.int64)
-    arrays["links.terms"] = np.concatenate([np.empty(0, np.int32), *(vector.ids for vector in vectors)])
-    arrays["links.weights"] = np.concatenate([np.empty(0), *(vector.weights for vector in vectors)])
-    arrays["links.latents"] = np.array(latents, dtype=np.float32) if latents else np.empty((0, 0), np.float32)
-    arrays |= {f"links.neighbours.{name}": array for name, array in links.neighbours.state_dict().items()}
-    return {
-        "signatures": [_plain(one) for one in kept],
-        "numbers": [numbers[one.id] for one in kept],
-        "last": links.neighbours.last,
-        "profiles": [[one.id, one.lang, one.articles] for one in links.profiles.values()],
-        "near": [list(links.near[one.id].items()) for one in kept],
-        "changed": sorted(links.changed),
-    }
-
-
-def _load_links(links: LinkState, header: Mapping[str, Any], arrays: Arrays) -> None:
-    ends = np.cumsum(arrays["links.lengths"])[:-1]
-    terms, weights = np.split(arrays["links.terms"], ends), np.split(arrays["links.weights"], ends)
-    latents = iter(arrays["links.latents"])
-    for plain, ids, values in zip(header["signatures"], terms, weights, strict=False):
-        latent = next(latents).copy() if plain.pop("latent") else None
-        signature = _signature(plain, Vector(ids.copy(), values.copy()), latent)
-        links.signatures[signature.id] = signature
-    for number, lang, articles in header["profiles"]:
-        links.profiles[number] = Profile(number, lang, [links.signatures[one] for one in articles])
-        links.cluster_of.update(dict.fromkeys(articles, number))
-    links.near = {article: dict(near) for article, near in zip(links.signatures, header["near"], strict=True)}
-    links.changed = set(header["changed"])
-    numbered = sorted(
-        zip(header["numbers"], links.signatures.values(), strict=True), key=lambda pair: pair[0]
-    )
-    links.neighbours.load_state(numbered, header["last"], _part(arrays, "links.neighbours"))
-
-
-def _plain(signature: Signature) -> dict[str, Any]:
-    return {
-        "id": signature.id,
-        "lang": signature.lang,
-        "title": signature.title,
-        "time": signature.time,
-        "sentence": signature.sentence,
-        "entities": dict(signature.entities),
-        "keywords": dict(signature.keywords),
-        "places": signature.places,
-        "numbers": signature.numbers,
-        "dates": [day.isoformat() for day in signature.dates],
-        "latent": signature.latent is not None,
-    }
-
-
-def _signature(plain: dict[str, Any], vector: Vector, latent: NDArray[np.float32] | None) -> Signature:
-    for name in ("places", "numbers"):
-        plain[name] = tuple(plain[name])
-    plain["dates"] = tuple(map(date.fromisoformat, plain["dates"]))
-    return Signature(**plain, vector=vector, latent=latent)
-
-
-def _save_tracker(tracker: EventTracker) -> dict[str, Any]:
+def _save_tracker(tracker: EventTracker) -> tuple[dict[str, Any], Arrays]:
     ids = tracker.ids
-    return {
+    header = {
         "event_of": list(ids.event_of.items()),
         "aliases": list(ids.aliases.items()),
         "last": ids.last,
-        "probabilities": [[one, list(others.items())] for one, others in tracker.probabilities.items()],
+        "clusters": list(tracker.probabilities),
     }
+    return header, pack_numbers(list(tracker.probabilities.values()))
 
 
-def _load_tracker(tracker: EventTracker, header: Mapping[str, Any]) -> None:
+def _load_tracker(tracker: EventTracker, header: Mapping[str, Any], arrays: Arrays) -> None:
     ids = tracker.ids
     ids.event_of, ids.aliases, ids.last = dict(header["event_of"]), dict(header["aliases"]), header["last"]
     for cluster, event in ids.event_of.items():
         ids.members.setdefault(event, set()).add(cluster)
-    tracker.probabilities = {one: dict(others) for one, others in header["probabilities"]}
-
-
-def _part(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
-    return {key[len(name) + 1 :]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
+    numbers, weights = (cut(arrays[name].tolist(), arrays["lengths"]) for name in ("numbers", "weights"))
+    rows = (dict(zip(*pair, strict=True)) for pair in zip(numbers, weights, strict=True))
+    tracker.probabilities = dict(zip(header["clusters"], rows, strict=True))

@@ -23,8 +23,8 @@ class Shelf:
     ----------
     ids, weights : arrays
         Terms of each row and their weights; what is behind ``lengths`` means nothing.
-    lengths, owners : arrays
-        Terms of the vector in each row, and its number; 0 in empty rows.
+    lengths, owners, groups : arrays
+        Terms of the vector in each row, its number, and the group that it is of; 0 in empty rows.
     table : array
         For a number, modulo the length of the table, one more than its row, if that row is its own.
 
@@ -45,14 +45,15 @@ class Shelf:
         self.weights: NDArray[np.float64] = np.zeros((64, 16))
         self.lengths: Ids = np.zeros(64, dtype=np.int32)
         self.owners: Ids = np.zeros(64, dtype=np.int32)
+        self.groups: Ids = np.zeros(64, dtype=np.int32)
         self.table: Ids = np.zeros(256, dtype=np.int32)
         self._free = list(range(63, -1, -1))
 
     def __len__(self) -> int:
         return len(self.owners) - len(self._free)
 
-    def put(self, number: int, vector: Vector) -> None:
-        """Keep a vector under a number, from 1 on, that is higher than those before."""
+    def put(self, number: int, vector: Vector, group: int = 0) -> None:
+        """Keep a vector of a group under a number, from 1 on, that is higher than those before."""
         n = len(vector.ids)
         if n > self.ids.shape[1]:
             self._resize(len(self.owners), max(n, 2 * self.ids.shape[1]))
@@ -60,17 +61,23 @@ class Shelf:
             self._resize(2 * len(self.owners), self.ids.shape[1])
         row = self._free.pop()
         self.ids[row, :n], self.weights[row, :n] = vector
-        self.lengths[row], self.owners[row] = n, number
+        self.lengths[row], self.owners[row], self.groups[row] = n, number, group
         self._enter(number, row)
 
     def take(self, number: int) -> None:
         """Forget a vector."""
-        place = number & (len(self.table) - 1)
-        row = int(self.table[place]) - 1
-        if row < 0 or self.owners[row] != number:
-            raise KeyError(f"no vector {number}; expected one that was put on the shelf")
-        self.table[place] = self.owners[row] = self.lengths[row] = 0
+        (row,) = self.rows(np.array([number], dtype=np.int32)).tolist()
+        self.table[number & (len(self.table) - 1)] = 0
+        self.owners[row] = self.lengths[row] = self.groups[row] = 0
         self._free.append(row)
+
+    def rows(self, numbers: Ids) -> Ids:
+        """The rows of some numbers."""
+        found: Ids = self.table[numbers & (len(self.table) - 1)] - 1
+        missing = numbers[(found < 0) | (self.owners[found] != numbers)]
+        if len(missing):
+            raise KeyError(f"no vector {missing[0]}; expected one that was put on the shelf")
+        return found
 
     def _enter(self, number: int, row: int) -> None:
         """Note the row of a number; the table grows until no two numbers share a place."""
@@ -93,8 +100,9 @@ class Shelf:
         old = len(self.owners)
         self.ids = _grown(self.ids, rows, width)
         self.weights = _grown(self.weights, rows, width)
-        self.lengths, self.owners = (
-            np.concatenate([one, np.zeros(rows - old, dtype=np.int32)]) for one in (self.lengths, self.owners)
+        self.lengths, self.owners, self.groups = (
+            np.concatenate([one, np.zeros(rows - old, dtype=np.int32)])
+            for one in (self.lengths, self.owners, self.groups)
         )
         self._free += range(rows - 1, old - 1, -1)
 

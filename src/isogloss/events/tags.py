@@ -10,7 +10,7 @@ from isogloss.text import identify, language
 
 __all__ = ["settle_language"]
 
-_LOOKED_AT = 400
+_LOOKED_AT = 300
 """Characters that are looked at."""
 
 _ENOUGH = 120

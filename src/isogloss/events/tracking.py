@@ -20,8 +20,8 @@ class EventTracker:
     """Groups the clusters of a link state to events.
 
     An update looks at the clusters that changed, at the clusters of their events, and at the events that the
-    links of a cluster speak for; the rest stays as it is. How often to update is up to the caller: after every
-    article, or after some hundred of them, which costs less.
+    links of a cluster speak for; the rest stays as it is. How often to update is up to the caller: after
+    every article, or after some hundred of them, which costs less.
 
     Parameters
     ----------

@@ -189,15 +189,14 @@ def _written_down(
     links: LinkState, events: Mapping[str, str]
 ) -> list[tuple[list[float], int, tuple[str, str]]]:
     """Features, label and languages of the links of clusters that changed."""
-    changed, rows = sorted(links.changed), []
+    pairs, bound = links.linked(links.changed)
     links.changed.clear()
-    for one in changed:
-        for other, similarities in links.links_of(one).items():
-            if other > one or other not in changed:
-                row = links.linker.row(links.features(one, other, similarities))
-                pair = (links.profiles[one], links.profiles[other])
-                same = len({_event(profile.articles, events) for profile in pair}) == 1
-                rows.append((row, int(same), (pair[0].lang, pair[1].lang)))
+    wanted = [FEATURES.index(name) for name in links.linker.features]
+    rows = []
+    for (a, b), row in zip(pairs.tolist(), links.feature_rows(pairs, bound)[:, wanted].tolist(), strict=True):
+        profiles = links.profiles[a], links.profiles[b]
+        same = len({_event(profile.articles, events) for profile in profiles}) == 1
+        rows.append((row, int(same), (profiles[0].lang, profiles[1].lang)))
     return rows
 
 

@@ -58,8 +58,7 @@ class Words:
     @classmethod
     def of(cls, text: str, lang: str) -> Words:
         """The words of a text in a language."""
-        parts, bare, small, traits = cut_parts(_with_blanks(text, lang), _marks())
-        return cls(parts, bare, list(map(str.lower, bare)), small, traits)
+        return cls(*cut_parts(_with_blanks(text, lang), _marks()))
 
     def __add__(self, other: Words) -> Words:
         """These words and then the others."""
@@ -74,12 +73,17 @@ class Words:
     @cached_property
     def capitals(self) -> list[int]:
         """Where words are that begin with a capital letter."""
-        return [place for place, traits in enumerate(self._traits) if traits & _CAPITAL]
+        return self._with(_CAPITAL)
 
     @cached_property
     def digits(self) -> list[int]:
         """Where words are that begin with a digit."""
-        return [place for place, traits in enumerate(self._traits) if traits & _DIGIT]
+        return self._with(_DIGIT)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The different words in lower case."""
+        return frozenset(self.lower)
 
     def begins(self, place: int) -> bool:
         """Whether a word may be the first of a sentence."""
@@ -88,6 +92,10 @@ class Words:
     def follows(self, place: int) -> bool:
         """Whether a word and the one before it stand together, without any mark between them."""
         return place > 0 and bool(self._traits[place - 1] & _AT_END and self._traits[place] & _AT_START)
+
+    def _with(self, trait: int) -> list[int]:
+        places: list[int] = np.flatnonzero(np.frombuffer(self._traits, np.uint8) & trait).tolist()
+        return places
 
 
 @cache

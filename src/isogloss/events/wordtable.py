@@ -8,7 +8,7 @@ that are written together with them too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
 from functools import cached_property, partial
 from importlib.resources import files
 from itertools import chain
@@ -23,6 +23,9 @@ _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
 _SHORTEST = 3
 _REMEMBERED = 1 << 16
 """Words of a language whose meanings are kept at hand."""
+
+_DULL = 1 << 17
+"""Words of a language that are known to mean nothing, at most."""
 
 
 class _Column(NamedTuple):
@@ -51,6 +54,7 @@ class WordTable:
     def __init__(self, name: str) -> None:
         self.name = name
         self._found: dict[str, Remembered[tuple[str, ...]]] = {}
+        self._dull: dict[str, set[str]] = {}
 
     @cached_property
     def rows(self) -> list[list[str]]:
@@ -72,13 +76,35 @@ class WordTable:
         """The meanings of the words of a language that are listed without an asterisk."""
         return self._columns[lang].words
 
-    def count(self, words: Iterable[str], lang: str) -> Counter[str]:
-        """How often words in lower case mean what; nothing for a language without column."""
+    def count(self, words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
+        """How often words in lower case mean what; nothing for a language without column.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The text.
+        lang : str
+            Its language.
+        vocabulary : set of str, optional
+            Its different words, if they are known.
+        """
         if lang not in self.languages:
             return Counter()
+        meanings = self._meanings(frozenset(words) if vocabulary is None else vocabulary, lang)
+        if not meanings:
+            return Counter()
+        return Counter(chain.from_iterable(meanings[word] for word in words if word in meanings))
+
+    def _meanings(self, vocabulary: Set[str], lang: str) -> dict[str, tuple[str, ...]]:
+        """The words that mean something, and what; those that mean nothing are not looked up again."""
+        dull = self._dull.setdefault(lang, set())
         if lang not in self._found:
             self._found[lang] = Remembered(partial(self.find, lang=lang), _REMEMBERED)
-        return Counter(chain.from_iterable(map(self._found[lang].__getitem__, words)))
+        found = {word: self._found[lang][word] for word in vocabulary - dull}
+        if len(dull) > _DULL:
+            dull.clear()
+        dull.update(word for word, meanings in found.items() if not meanings)
+        return {word: meanings for word, meanings in found.items() if meanings}
 
     def find(self, word: str, lang: str) -> tuple[str, ...]:
         """What a word in lower case means; nothing for a language without column."""

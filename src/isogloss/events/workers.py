@@ -3,7 +3,7 @@
 They are started by a server (``forkserver``) that has no threads and none of the memory of this process:
 that is safe in a service, and takes no longer because much is remembered here. Each process gets a copy of
 the tool when it starts. A process ends when this one does, whatever ends it, and leaves it to this one to act
-on Ctrl-C.
+on Ctrl-C. It stands back behind this one, which takes what all of them find.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import gc
 import os
 import signal
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import connection, context, get_all_start_methods, get_context, parent_process
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
@@ -24,6 +25,9 @@ I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
+
+_NICE = 5
+"""How much a process stands back."""
 
 _PRELOADED = ["__main__", "isogloss.events.preparing"]
 """Modules that the server imports once for all processes; the first is what it imports by itself."""
@@ -112,6 +116,8 @@ _tools: list[Tool[Any, Any]] = []
 def _begin(tool: Tool[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(OSError, AttributeError):
+        os.nice(_NICE)
     one_thread()
     tool.warm_up()
     gc.freeze()

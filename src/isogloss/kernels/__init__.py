@@ -1,9 +1,12 @@
-"""Compiled loops: contiguous arrays in, arrays out, the GIL released while they run.
+"""Compiled loops: contiguous arrays in, arrays out, the GIL released while they run; and tables of links.
 
 They know nothing of estimators and check shapes only; each has a slow NumPy twin in ``tests/oracles``.
 """
 
 from isogloss.kernels._kernels import (
+    Bonds,
+    NearPairs,
+    PackedProfile,
     add_sparse,
     best_links,
     count_article,
@@ -27,12 +30,12 @@ from isogloss.kernels._kernels import (
     link_posteriors,
     list_active,
     list_cluster,
+    measure_profiles,
     min_hashes,
     normalise_lexicon,
     normalise_log_joint,
     number_pairs,
     overlap_pairs,
-    pack_profile,
     pack_queries,
     pack_targets,
     pair_slots,
@@ -40,15 +43,21 @@ from isogloss.kernels._kernels import (
     part_spans,
     quadratic_features,
     rank_candidates,
+    score_languages,
     select_both,
     select_rounded,
     select_rows,
     sound_key,
     spelling_similarity,
+    spot_words,
+    strongest_keys,
     weigh_terms,
 )
 
 __all__ = [
+    "Bonds",
+    "NearPairs",
+    "PackedProfile",
     "add_sparse",
     "best_links",
     "count_article",
@@ -72,12 +81,12 @@ __all__ = [
     "link_posteriors",
     "list_active",
     "list_cluster",
+    "measure_profiles",
     "min_hashes",
     "normalise_lexicon",
     "normalise_log_joint",
     "number_pairs",
     "overlap_pairs",
-    "pack_profile",
     "pack_queries",
     "pack_targets",
     "pair_slots",
@@ -85,10 +94,13 @@ __all__ = [
     "part_spans",
     "quadratic_features",
     "rank_candidates",
+    "score_languages",
     "select_both",
     "select_rounded",
     "select_rows",
     "sound_key",
     "spelling_similarity",
+    "spot_words",
+    "strongest_keys",
     "weigh_terms",
 ]

@@ -32,87 +32,115 @@ i64 hash_name(std::string_view bytes) {
 
 using Weighted = std::vector<std::pair<i64, double>>;
 
+std::string_view name_of(nb::handle text) {
+    Py_ssize_t size = 0;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!bytes) throw nb::python_error();
+    return {bytes, static_cast<std::size_t>(size)};
+}
+
 Weighted weights_of(nb::handle named) {
     Weighted found;
-    for (const auto &[name, weight] : nb::cast<nb::dict>(named)) {
-        Py_ssize_t size = 0;
-        const char *bytes = PyUnicode_AsUTF8AndSize(name.ptr(), &size);
-        if (!bytes) throw nb::python_error();
-        found.emplace_back(hash_name({bytes, static_cast<std::size_t>(size)}), nb::cast<double>(weight));
-    }
+    for (const auto &[name, weight] : nb::cast<nb::dict>(named))
+        found.emplace_back(hash_name(name_of(name)), nb::cast<double>(weight));
     std::sort(found.begin(), found.end());
     return found;
 }
 
-// Parts of a profile one after the other: weights of names, then a vector; where each begins and the last ends.
-nb::tuple pack_profile(nb::list named, In<i32> ids, In<double> vector) {
-    if (ids.shape(0) != vector.shape(0)) throw std::invalid_argument("lengths differ");
-    std::vector<i64> keys;
-    std::vector<double> weights;
-    std::vector<i32> bounds{0};
-    for (const nb::handle part : named) {
-        for (const auto &[key, weight] : weights_of(part)) {
-            keys.push_back(key);
-            weights.push_back(weight);
-        }
-        bounds.push_back(static_cast<i32>(keys.size()));
+// What two clusters are compared by: weights of names and a vector, as parts one after the other; what else is told
+// of it; and marks, names that are the same or not.
+class PackedProfile {
+  public:
+    PackedProfile(nb::list named, In<i32> ids, In<double> vector, In<double> told, nb::list marks)
+        : told_(told.data(), told.data() + told.shape(0)) {
+        if (ids.shape(0) != vector.shape(0)) throw std::invalid_argument("lengths differ");
+        for (const nb::handle part : named) add(weights_of(part));
+        Weighted last;
+        for (std::size_t i = 0; i < ids.shape(0); ++i) last.emplace_back(ids.data()[i], vector.data()[i]);
+        add(last);
+        for (const nb::handle mark : marks) marks_.push_back(mark.is_none() ? 0 : hash_name(name_of(mark)));
     }
-    keys.insert(keys.end(), ids.data(), ids.data() + ids.shape(0));
-    weights.insert(weights.end(), vector.data(), vector.data() + vector.shape(0));
-    bounds.push_back(static_cast<i32>(keys.size()));
-    return nb::make_tuple(as_array(std::move(keys)), as_array(std::move(weights)), as_array(std::move(bounds)));
-}
 
-struct Packed {
-    const i64 *keys;
-    const double *weights;
-    const i32 *bounds;
+    std::size_t parts() const { return bounds_.size() - 1; }
+    std::size_t marks() const { return marks_.size(); }
+    std::size_t measures() const { return told_.size() + 2 * parts(); }
+
+    // What is told, then of each part how many keys it has, then of each the sum of squared weights.
+    void measure(double *out) const {
+        out = std::copy(told_.begin(), told_.end(), out);
+        for (std::size_t part = 0; part < parts(); ++part) *out++ = bounds_[part + 1] - bounds_[part];
+        for (std::size_t part = 0; part < parts(); ++part) *out++ = overlap(*this, part).first;
+    }
+
+    void mark(i64 *out) const { std::copy(marks_.begin(), marks_.end(), out); }
+
+    // The inner product of a part and that of another profile, and the number of keys that both have.
+    std::pair<double, i32> overlap(const PackedProfile &other, std::size_t part) const {
+        double sum = 0;
+        i32 shared = 0;
+        const i32 end = bounds_[part + 1], other_end = other.bounds_[part + 1];
+        for (i32 i = bounds_[part], j = other.bounds_[part]; i < end && j < other_end;) {
+            const i64 x = keys_[i], y = other.keys_[j];
+            if (x == y) {
+                sum += weights_[i] * other.weights_[j];
+                ++shared;
+            }
+            i += x <= y;
+            j += y <= x;
+        }
+        return {sum, shared};
+    }
+
+  private:
+    void add(const Weighted &part) {
+        for (const auto &[key, weight] : part) {
+            keys_.push_back(key);
+            weights_.push_back(weight);
+        }
+        bounds_.push_back(static_cast<i32>(keys_.size()));
+    }
+
+    std::vector<i64> keys_, marks_;
+    std::vector<double> weights_, told_;
+    std::vector<i32> bounds_{0};
 };
 
-// The inner product of a part of two profiles, and the number of keys that both have.
-std::pair<double, i32> overlap(const Packed &a, const Packed &b, std::size_t part) {
-    double sum = 0;
-    i32 shared = 0;
-    for (i32 i = a.bounds[part], j = b.bounds[part]; i < a.bounds[part + 1] && j < b.bounds[part + 1];) {
-        const i64 x = a.keys[i], y = b.keys[j];
-        if (x == y) {
-            sum += a.weights[i] * b.weights[j];
-            ++shared;
-        }
-        i += x <= y;
-        j += y <= x;
+// Profiles of a list, which holds them, and the caller the list, while the GIL is released.
+std::vector<const PackedProfile *> profiles_of(nb::list listed) {
+    std::vector<const PackedProfile *> out;
+    for (const nb::handle one : listed) out.push_back(nb::cast<const PackedProfile *>(one));
+    return out;
+}
+
+// What is told and counted of each profile, and its marks.
+void measure_profiles(nb::list listed, Out2<double> measures, Out2<i64> marks) {
+    const auto profiles = profiles_of(listed);
+    if (measures.shape(0) != profiles.size() || marks.shape(0) != profiles.size())
+        throw std::invalid_argument("lengths differ");
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+        if (profiles[i]->measures() != measures.shape(1) || profiles[i]->marks() != marks.shape(1))
+            throw std::invalid_argument("a profile has other parts");
+        profiles[i]->measure(measures.data() + i * measures.shape(1));
+        profiles[i]->mark(marks.data() + i * marks.shape(1));
     }
-    return {sum, shared};
 }
 
-Packed packed_of(nb::handle profile, std::size_t parts) {
-    const nb::tuple arrays = nb::cast<nb::tuple>(profile);
-    const auto keys = fixed<In<i64>>(arrays[0]);
-    const auto weights = fixed<In<double>>(arrays[1]);
-    const auto bounds = fixed<In<i32>>(arrays[2]);
-    const i32 *begin = bounds.data(), *end = begin + bounds.shape(0);
-    if (bounds.shape(0) != parts + 1 || keys.shape(0) != weights.shape(0) || *begin < 0 || !std::is_sorted(begin, end) ||
-        static_cast<std::size_t>(end[-1]) > keys.shape(0))
-        throw std::invalid_argument("a profile has other parts");
-    return {keys.data(), weights.data(), begin};
-}
-
-// Of pairs of packed profiles, the inner product of each part and the number of keys of both.
-void overlap_pairs(nb::list profiles, In<i32> first, In<i32> second, Out2<double> inner, Out2<i32> shared) {
+// Of pairs of profiles, the inner product of each part and the number of keys of both.
+void overlap_pairs(nb::list listed, In<i32> first, In<i32> second, Out2<double> inner, Out2<i32> shared) {
     const std::size_t m = first.shape(0), parts = inner.shape(1);
     if (second.shape(0) != m || inner.shape(0) != m || shared.shape(0) != m || shared.shape(1) != parts)
         throw std::invalid_argument("shapes differ");
-    // The list holds the arrays, and the caller the list, while the GIL is released.
-    std::vector<Packed> packed;
-    for (const nb::handle profile : profiles) packed.push_back(packed_of(profile, parts));
+    const auto profiles = profiles_of(listed);
+    if (std::any_of(profiles.begin(), profiles.end(), [parts](const auto *one) { return one->parts() != parts; }))
+        throw std::invalid_argument("a profile has other parts");
     const nb::gil_scoped_release released;
     for (std::size_t i = 0; i < m; ++i) {
         const i32 a = first.data()[i], b = second.data()[i];
-        if (a < 0 || b < 0 || static_cast<std::size_t>(std::max(a, b)) >= packed.size())
+        if (a < 0 || b < 0 || static_cast<std::size_t>(std::max(a, b)) >= profiles.size())
             throw std::invalid_argument("a pair names a profile that is not there");
         for (std::size_t part = 0; part < parts; ++part)
             std::tie(inner.data()[i * parts + part], shared.data()[i * parts + part]) =
-                overlap(packed[a], packed[b], part);
+                profiles[a]->overlap(*profiles[b], part);
     }
 }
 
@@ -329,7 +357,11 @@ void join_clusters(In<i64> ids, In<double> weights, In<i32> languages, nb::list 
 }  // namespace
 
 void bind_linking(nb::module_ &m) {
-    m.def("pack_profile", &pack_profile, nb::arg("named"), nb::arg("ids"), nb::arg("weights"));
+    nb::class_<PackedProfile>(m, "PackedProfile", "What two clusters are compared by.")
+        .def(nb::init<nb::list, In<i32>, In<double>, In<double>, nb::list>(), nb::arg("named"), nb::arg("ids"),
+             nb::arg("weights"), nb::arg("told"), nb::arg("marks"));
+    m.def("measure_profiles", &measure_profiles, nb::arg("profiles"), nb::arg("measures").noconvert(),
+          nb::arg("marks").noconvert());
     m.def("overlap_pairs", &overlap_pairs, nb::arg("profiles"), nb::arg("first"), nb::arg("second"),
           nb::arg("inner").noconvert(), nb::arg("shared").noconvert());
     m.def("join_clusters", &join_clusters, nb::arg("ids"), nb::arg("weights"), nb::arg("languages"),

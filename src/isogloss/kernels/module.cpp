@@ -4,6 +4,7 @@
 namespace nb = nanobind;
 
 void bind_alignment(nb::module_ &m);
+void bind_bonds(nb::module_ &m);
 void bind_exchange(nb::module_ &m);
 void bind_fertility(nb::module_ &m);
 void bind_hmm(nb::module_ &m);
@@ -21,6 +22,7 @@ void bind_words(nb::module_ &m);
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled loops of isogloss.";
     bind_alignment(m);
+    bind_bonds(m);
     bind_exchange(m);
     bind_fertility(m);
     bind_hmm(m);

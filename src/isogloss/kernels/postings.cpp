@@ -301,28 +301,74 @@ std::size_t find_clusters(In2<i32> lists, In<i32> ids, In<double> weights, std::
     return found.size();
 }
 
-// Of the best that are listed, those on the shelf whose inner product with the vector is not too small. The place
-// of a number is where the table says, one less, if that place is its own.
-std::size_t find_nearest(In2<i32> lists, In<i32> folded, In<i32> ids, In<double> weights, std::size_t most,
-                         In<i32> table, In<i32> owners, In2<i32> shelf_ids, In2<double> shelf_weights,
-                         In<i32> lengths, double least, Out<i32> numbers, Out<double> products) {
-    const std::size_t width = shelf_ids.shape(1), places = owners.shape(0), slots = table.shape(0);
-    if (shelf_weights.shape(1) != width || shelf_ids.shape(0) != places || shelf_weights.shape(0) != places ||
-        lengths.shape(0) != places || numbers.shape(0) != products.shape(0) || !slots || (slots & (slots - 1)))
-        throw std::invalid_argument("shapes differ");
-    const Probe probe = probe_of(ids, weights);
-    std::size_t n = 0;
-    for (const Entry &entry : listed(lists, terms_of(folded, weights, most, lists.shape(0)), numbers.shape(0))) {
-        const i32 place = table.data()[static_cast<std::size_t>(entry.id) & (slots - 1)] - 1;
-        if (place < 0 || static_cast<std::size_t>(place) >= places || owners.data()[place] != entry.id) continue;
-        const std::size_t start = static_cast<std::size_t>(place) * width;
-        const std::size_t length = std::min(width, static_cast<std::size_t>(lengths.data()[place]));
-        const double product = probe.dot(shelf_ids.data() + start, shelf_weights.data() + start, length);
-        if (product < least) continue;
-        numbers.data()[n] = entry.id;
-        products.data()[n++] = product;
+// Where the vectors of a shelf are. The place of a number is where the table says, one less, if that place is its own.
+struct Shelf {
+    In<i32> table, owners;
+    In2<i32> ids;
+    In2<double> weights;
+    In<i32> lengths, groups;
+
+    void check() const {
+        const std::size_t places = owners.shape(0), slots = table.shape(0);
+        if (ids.shape(0) != places || weights.shape(0) != places || weights.shape(1) != ids.shape(1) ||
+            lengths.shape(0) != places || groups.shape(0) != places || !slots || (slots & (slots - 1)))
+            throw std::invalid_argument("shapes differ");
     }
-    return n;
+
+    // The place of a number that is there and not of a group, or -1.
+    i32 find(i32 number, i32 group) const {
+        const i32 place = table.data()[static_cast<std::size_t>(number) & (table.shape(0) - 1)] - 1;
+        if (place < 0 || static_cast<std::size_t>(place) >= owners.shape(0)) return -1;
+        return owners.data()[place] == number && groups.data()[place] != group ? place : -1;
+    }
+
+    double product(const Probe &probe, i32 place) const {
+        const std::size_t width = ids.shape(1), start = static_cast<std::size_t>(place) * width;
+        const std::size_t length = std::min(width, static_cast<std::size_t>(lengths.data()[place]));
+        return probe.dot(ids.data() + start, weights.data() + start, length);
+    }
+};
+
+// For each of several sets of lists: of those listed best, the ones on the shelf and of other groups whose inner
+// products with the vector are highest and not too small; of equal ones the later. They come by ascending number.
+std::size_t find_nearest(nb::list lists, In<i32> folded, In<i32> ids, In<double> weights, std::size_t most,
+                         std::size_t compared, std::size_t k, In<i32> table, In<i32> owners, In2<i32> shelf_ids,
+                         In2<double> shelf_weights, In<i32> lengths, In<i32> groups, i32 group, double least,
+                         Out<i32> numbers, Out<double> products) {
+    const Shelf shelf{table, owners, shelf_ids, shelf_weights, lengths, groups};
+    shelf.check();
+    // The caller holds the list, and it the arrays, while the GIL is released.
+    std::vector<In2<i32>> sets;
+    for (const nb::handle one : lists) {
+        sets.push_back(fixed<In2<i32>>(one));
+        if (sets.back().shape(0) != sets.front().shape(0)) throw std::invalid_argument("shapes differ");
+    }
+    if (numbers.shape(0) != products.shape(0) || numbers.shape(0) < k * sets.size())
+        throw std::invalid_argument("shapes differ");
+    const nb::gil_scoped_release released;
+    const Probe probe = probe_of(ids, weights);
+    if (sets.empty()) return 0;
+    const std::vector<Entry> terms = terms_of(folded, weights, most, sets.front().shape(0));
+    std::vector<Entry> found, near;
+    for (const In2<i32> &set : sets) {
+        near.clear();
+        for (const Entry &entry : listed(set, terms, compared)) {
+            const i32 place = shelf.find(entry.id, group);
+            if (place < 0) continue;
+            const double product = shelf.product(probe, place);
+            if (product >= least) near.push_back({entry.id, product});
+        }
+        std::sort(near.begin(), near.end(), [](const Entry &a, const Entry &b) {
+            return a.weight != b.weight ? a.weight > b.weight : a.id > b.id;
+        });
+        found.insert(found.end(), near.begin(), near.begin() + static_cast<std::ptrdiff_t>(std::min(k, near.size())));
+    }
+    std::sort(found.begin(), found.end(), [](const Entry &a, const Entry &b) { return a.id < b.id; });
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        numbers.data()[i] = found[i].id;
+        products.data()[i] = found[i].weight;
+    }
+    return found.size();
 }
 
 }  // namespace
@@ -345,8 +391,9 @@ void bind_postings(nb::module_ &m) {
           nb::arg("weights"), nb::arg("most"), nb::arg("cluster"), released());
     m.def("find_clusters", &find_clusters, nb::arg("lists").noconvert(), nb::arg("ids"), nb::arg("weights"),
           nb::arg("most"), nb::arg("clusters").noconvert(), released());
-    m.def("find_nearest", &find_nearest, nb::arg("lists").noconvert(), nb::arg("folded"), nb::arg("ids"),
-          nb::arg("weights"), nb::arg("most"), nb::arg("table").noconvert(), nb::arg("owners").noconvert(),
-          nb::arg("shelf_ids").noconvert(), nb::arg("shelf_weights").noconvert(), nb::arg("lengths").noconvert(),
-          nb::arg("least"), nb::arg("numbers").noconvert(), nb::arg("products").noconvert(), released());
+    m.def("find_nearest", &find_nearest, nb::arg("lists"), nb::arg("folded"), nb::arg("ids"), nb::arg("weights"),
+          nb::arg("most"), nb::arg("compared"), nb::arg("k"), nb::arg("table"), nb::arg("owners"),
+          nb::arg("shelf_ids").noconvert(), nb::arg("shelf_weights").noconvert(), nb::arg("lengths"),
+          nb::arg("groups"), nb::arg("group"), nb::arg("least"), nb::arg("numbers").noconvert(),
+          nb::arg("products").noconvert());
 }

@@ -23,6 +23,10 @@
 ``lookups``       small questions to the store
 ``metrics``       figures for Prometheus
 ``leases``        one worker at a time
+``keeping``       the state of the stream, saved by a copy of the worker
+``garbage``       less looking for it
+``lines``         lines of the journal, read ahead
+``preparers``     articles prepared for the worker, on any host
 ``logs``          a line for each request, for people or as JSON
 ``making``        the stream as the settings want it
 ``worker``        from the journal to the tables

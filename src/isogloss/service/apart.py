@@ -22,6 +22,7 @@ from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.linalg.threads import one_thread
 from isogloss.service.background import Background
+from isogloss.service.garbage import leave_alone_what_stays
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
@@ -31,7 +32,7 @@ __all__ = ["ApartWorker"]
 
 logger = logging.getLogger(__name__)
 
-NICE = 5
+NICE = 15
 """How much the process stands back behind those that answer requests."""
 
 AGAIN = 1.0
@@ -159,6 +160,7 @@ def _work(
         signal.signal(each, signal.SIG_IGN)
     os.nice(NICE)
     one_thread()
+    leave_alone_what_stays()
     code = 1
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         store = _Elsewhere(place, wire)

@@ -23,6 +23,7 @@ from isogloss.service.metrics import Measured, Metrics
 from isogloss.service.models import Models
 from isogloss.service.neighbours import Neighbours
 from isogloss.service.parts import Parts, Worker
+from isogloss.service.preparers import prepared_figures
 from isogloss.service.records import Problem
 from isogloss.service.routes import PREFIX
 from isogloss.service.routes.articles import articles_router
@@ -163,6 +164,7 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
             "listeners": ("Clients that follow changes", changes.listeners),
             "indexed": ("Articles that can be found by meaning", len(neighbours)),
             "commits": ("Commits of articles", writer.commits if writer else 0),
+            **prepared_figures(store),
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 

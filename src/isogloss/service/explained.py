@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
-from itertools import chain
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from isogloss.events.features import FEATURES, feature_rows
-from isogloss.events.linker import Linker
+from isogloss.events.candidates import LEAST
+from isogloss.events.features import FEATURES, Bound
 from isogloss.events.linking import LinkState
 from isogloss.store import LinkRow
 
@@ -23,8 +25,18 @@ SHOWN = 5
 DIGITS = 9
 """Of a probability: sums of many links at once differ beyond them, by the number of links."""
 
-Array = NDArray[np.float64]
-Pair = tuple[str, str, float]
+_FINE = 6
+"""Digits of features and of what they add."""
+
+Told = list[list[float]]
+
+
+class _Near(NamedTuple):
+    """Pairs of near articles of two clusters, by their numbers, and their similarities."""
+
+    one: NDArray[np.int32]
+    other: NDArray[np.int32]
+    similarities: NDArray[np.float64]
 
 
 def explained(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[LinkRow]:
@@ -37,60 +49,50 @@ def explained(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[LinkRo
     pairs : sequence of (int, int)
         Clusters, the smaller id first.
     """
-    clusters = list(dict.fromkeys(chain.from_iterable(pairs)))
-    place = {cluster: number for number, cluster in enumerate(clusters)}
-    near = [_near(links, a, b) for a, b in pairs]
-    rows = feature_rows(
-        [links.profiles[one] for one in clusters],
-        [(place[a], place[b]) for a, b in pairs],
-        [[similarity for _, _, similarity in found] for found in near],
-    )
-    wanted = rows[:, [FEATURES.index(name) for name in links.linker.features]]
-    odds, shares, constant = _shares(links.linker, wanted)
-    names = [*links.linker.features, "(constant)"]
+    near = dict(_near(links, pairs))
+    alike = [near[pair].similarities for pair in pairs]
+    alike = [found[found >= LEAST] for found in alike]
+    bound = Bound(np.array([float(len(one)) for one in alike]), np.array([one.sum() for one in alike]))
+    rows = links.feature_rows(np.array(pairs, dtype=np.int32).reshape(-1, 2), bound)
+    linker = links.linker
+    shares = linker.shares(rows[:, [FEATURES.index(name) for name in linker.features]])
+    chances = expit(shares.sum(axis=1) + linker.constant).round(DIGITS).tolist()
+    features, contributions = rows.round(_FINE).tolist(), shares.round(_FINE).tolist()
+    constant = round(linker.constant, _FINE)
     return [
         LinkRow(
-            a,
-            b,
-            round(float(expit(odds[n])), DIGITS),
+            *pair,
+            chances[n],
             {
-                "features": _finite(FEATURES, rows[n].tolist()),
-                "contributions": _finite(names, [*shares[n].tolist(), constant]),
-                "pairs": [[int(one), int(other), round(s, 4)] for one, other, s in _best(near[n])],
+                "features": _finite(FEATURES, features[n]),
+                "contributions": _finite(linker.features, contributions[n]) | {"(constant)": constant},
+                "pairs": _best(links, near[pair]),
             },
         )
-        for n, (a, b) in enumerate(pairs)
+        for n, pair in enumerate(pairs)
     ]
 
 
-def _near(links: LinkState, a: int, b: int) -> list[Pair]:
-    """Pairs of articles of two clusters that are near, and their similarities."""
-    return [
-        (article, other, similarity)
-        for article in links.profiles[a].articles
-        for other, similarity in links.near[article].items()
-        if links.cluster_of[other] == b
-    ]
+def _near(links: LinkState, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], _Near]]:
+    """What is near in each pair of clusters; the pairs of articles of a cluster are gathered once."""
+    for a, own in groupby(sorted(set(pairs)), key=itemgetter(0)):
+        found = links.near.of(links.numbers(links.profiles[a].articles))
+        clusters = links.neighbours.groups(found[1])
+        for pair in own:
+            between = clusters == pair[1]
+            yield pair, _Near(*(column[between] for column in found))
 
 
-def _best(near: Iterable[Pair]) -> list[Pair]:
-    return nlargest(SHOWN, near, key=lambda pair: (pair[2], pair[0], pair[1]))
-
-
-def _shares(linker: Linker, rows: Array) -> tuple[Array, Array, float]:
-    """Log odds of pairs, what each feature adds to them, and the rest; a missing feature adds nothing."""
-    n, features = rows.shape
-    without = np.repeat(rows[:, None, :], features, axis=1)
-    without[:, range(features), range(features)] = np.nan
-    odds = linker.decision_function(rows)
-    lacking = linker.decision_function(without.reshape(-1, features)).reshape(n, features)
-    constant = linker.decision_function(np.full((1, features), np.nan))
-    return odds, odds[:, None] - lacking, float(constant[0])
+def _best(links: LinkState, near: _Near) -> Told:
+    """The most similar pairs of articles."""
+    if len(near.similarities) > SHOWN:
+        least = np.partition(near.similarities, -SHOWN)[-SHOWN]
+        near = _Near(*(column[near.similarities >= least] for column in near))
+    names = (links.neighbours.names(numbers) for numbers in (near.one, near.other))
+    told = zip(near.similarities.tolist(), *names, strict=True)
+    return [[int(one), int(other), round(s, 4)] for s, one, other in nlargest(SHOWN, told)]
 
 
 def _finite(names: Iterable[str], values: Iterable[float]) -> dict[str, float | None]:
-    """Values as JSON can hold them: what cannot be said is null."""
-    return {
-        name: round(value, 6) + 0.0 if value == value else None
-        for name, value in zip(names, values, strict=True)
-    }
+    """Values as JSON can hold them: what cannot be said is null, and no zero is negative."""
+    return {name: value + 0.0 if value == value else None for name, value in zip(names, values, strict=True)}

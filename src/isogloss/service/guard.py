@@ -31,6 +31,12 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 ALWAYS = frozenset({"/api/v1/health"})
 """Paths that answer even when nothing else does."""
 
+WRITTEN = frozenset({"/api/v1/articles"})
+"""Paths that articles are sent to."""
+
+RESERVED = 4
+"""One place of so many is kept for requests that send no articles, however many of those there are."""
+
 UNCOUNTED = ALWAYS | {"/api/v1/changes", "/changes"}
 """Paths that do not count as requests at the same time; streams have a bound of their own."""
 
@@ -49,7 +55,8 @@ class Guard:
     body_seconds : float
         Time that a body may take to arrive.
     concurrent : int
-        Requests at the same time; streams of events do not count.
+        Requests at the same time; streams of events do not count. Those that send articles have three
+        quarters of the places at most, so that whoever reads is still answered when they are too many.
     hosts : iterable of str
         Names this service goes by; a request for another is refused, so that no name of a stranger leads a
         browser here. ``*`` allows all.
@@ -61,7 +68,7 @@ class Guard:
         self.app = app
         self.body_bytes, self.body_seconds, self.concurrent = body_bytes, body_seconds, concurrent
         self.hosts = frozenset(hosts)
-        self.active = self.held = 0
+        self.active = self.writing = self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Turn a request away, or hand it on."""
@@ -73,12 +80,14 @@ class Guard:
         if refused is not None:
             await answer(*refused)(scope, receive, with_headers(send))
             return
-        counts = scope["path"] not in UNCOUNTED
+        counts, writes = scope["path"] not in UNCOUNTED, _writes(scope)
         self.active += counts
+        self.writing += writes
         try:
             await self._pass_on(scope, receive, with_headers(send))
         finally:
             self.active -= counts
+            self.writing -= writes
 
     def _refused(self, scope: Scope, headers: Headers) -> Refusal | None:
         """Why a request is turned away before its body is read."""
@@ -86,6 +95,9 @@ class Guard:
             return 400, "the Host header names another host than this service goes by; see server.names", {}
         if scope["path"] not in ALWAYS and self.active >= self.concurrent:
             return 503, f"more than {self.concurrent} requests at once; try again", {"Retry-After": "1"}
+        most = self.concurrent - self.concurrent // RESERVED
+        if self.writing >= most and _writes(scope):
+            return 503, f"more than {most} requests with articles at once; try again", {"Retry-After": "1"}
         if scope["method"] not in SAFE and _from_elsewhere(headers):
             return 403, "a page of another site may not write here", {}
         if _number(headers.get("content-length", "0")) > self.body_bytes:
@@ -156,6 +168,11 @@ def _outgrown(body: bytes) -> Refusal | None:
     if values > MAX_VALUES:
         return 413, f"the JSON has more than {MAX_VALUES:,} values; send less at a time", {}
     return None
+
+
+def _writes(scope: Scope) -> bool:
+    """Whether a request sends articles."""
+    return scope["path"] in WRITTEN and scope["method"] not in SAFE
 
 
 def _from_elsewhere(headers: Headers) -> bool:

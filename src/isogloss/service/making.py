@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
+from isogloss.events.annotation import Annotator
+from isogloss.events.preparing import Preparer
 from isogloss.events.saving import restore_stream
 from isogloss.events.stream import EventStream
 from isogloss.events.stream import StreamSettings as Rules
@@ -32,6 +34,8 @@ class StreamMaker:
     n_jobs : int, optional
         Processes that look at the words of articles, see :class:`~isogloss.events.stream.EventStream`; who
         made the stream closes it.
+    digest : str
+        Of the model; articles that others prepared are used if theirs is the same.
 
     Examples
     --------
@@ -42,9 +46,21 @@ class StreamMaker:
     settings: StreamSettings = field(default_factory=StreamSettings)
     model: DocumentModel | None = None
     n_jobs: int | None = None
+    digest: str = ""
 
     def __call__(self, saved: bytes | None) -> EventStream:
         """The stream, from the beginning or from a saved state."""
+        stream = self._made(saved)
+        stream.preparer.model_digest = self.digest
+        return stream
+
+    def preparer(self) -> Preparer:
+        """What prepares articles as the stream does, for others."""
+        preparer = Preparer(Annotator(), self.model, n_jobs=self.n_jobs)
+        preparer.model_digest = self.digest
+        return preparer
+
+    def _made(self, saved: bytes | None) -> EventStream:
         wanted = self._rules()
         if saved is None:
             return EventStream(wanted, model=self.model, n_jobs=self.n_jobs)

@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from isogloss.exceptions import SettingsError
+from isogloss.service.garbage import leave_alone_what_stays
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
@@ -98,6 +99,7 @@ def serve(app: FastAPI, settings: Settings, place: socket.socket | None = None) 
     with place or listen(settings) as bound, _signals_end_here():
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
         sys.setswitchinterval(SWITCH)
+        leave_alone_what_stays()
         Server(app, settings).run(sockets=[bound])
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "Settings",
     "StoreSettings",
     "StreamSettings",
+    "WorkerSettings",
 ]
 
 
@@ -67,7 +68,9 @@ class LimitSettings:
     reads_per_second: float = _setting(50.0, "requests of one client that read, in the mean")
     writes_per_second: float = _setting(400.0, "articles of one client, in the mean")
     burst_seconds: float = _setting(2.0, "how much of a client's allowance may come at once")
-    concurrent: int = _setting(64, "requests at the same time; more are sent away with 503")
+    concurrent: int = _setting(
+        64, "requests at the same time, three quarters of them with articles; more are sent away with 503"
+    )
     listeners: int = _setting(32, "clients that follow changes at the same time")
     backlog: int = _setting(
         50_000, "articles that may wait to be made into events; more are refused with 503"
@@ -82,6 +85,20 @@ class StreamSettings:
     max_articles: int = _setting(200_000, "articles in the window at most")
     threshold: float = _setting(0.5, "probability from which clusters of two languages are one event")
     snapshot_every: int = _setting(5_000, "articles after which the state is saved, to start again from")
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """What makes events, and what prepares articles for it."""
+
+    jobs: int = _setting(
+        1, "processes that look at the words of articles; 1 for none beside the worker, 0 for one per core"
+    )
+
+    @property
+    def n_jobs(self) -> int:
+        """The same as the library counts it: -1 for one per core."""
+        return self.jobs or -1
 
 
 @dataclass(frozen=True)
@@ -124,6 +141,7 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     stream: StreamSettings = field(default_factory=StreamSettings)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     feeds: FeedSettings = field(default_factory=FeedSettings)
 

@@ -15,8 +15,11 @@ from itertools import groupby
 from isogloss.events.saving import save_stream
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import IsoglossError, ModelFileError
+from isogloss.service.keeping import Keeping
+from isogloss.service.lines import Lines, article_of
 from isogloss.service.rows import Rows
 from isogloss.store import Entry, Store
+from isogloss.store.preparation import announcement
 
 __all__ = ["Follower", "keep_up"]
 
@@ -25,8 +28,8 @@ logger = logging.getLogger(__name__)
 BATCH = 256
 FEW = 32
 """Lines that are too few to look for more at once: a moment later there are more for one transaction."""
-SHARE = 0.02
-"""Part of the time that saving the state may take."""
+SHARE = 0.1
+"""Part of the time in which a state may be on its way."""
 
 LONGEST = 4.0
 """Seconds that saving the state at a stop may take."""
@@ -71,6 +74,12 @@ class Follower:
         self.position = store.position()
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.stream = self._restored(make)
+        self.keeping = Keeping(store, self.saved)
+        try:
+            self.lines = self._replayed()
+        except BaseException:
+            self.stream.close()
+            raise
         self._rows = Rows(self.stream)
         self.stream.observer = self._rows.note
 
@@ -84,7 +93,7 @@ class Follower:
         """Go through the lines of the journal that are new."""
         done = 0
         while most is None or done < most:
-            entries = self.store.journal(self.position, BATCH if most is None else min(BATCH, most - done))
+            entries = self.lines.take(BATCH if most is None else min(BATCH, most - done))
             if not entries:
                 break
             _feed(self.stream, entries)
@@ -106,11 +115,15 @@ class Follower:
 
     def close(self) -> None:
         """Save the state, unless that takes longer than a stop may; the next start reads more lines then."""
-        if self.save_seconds < LONGEST:
-            self.save()
+        try:
+            if self.save_seconds < LONGEST:
+                self.save()
+        finally:
+            self.keeping.close()
+            self.stream.close()
 
     def _restored(self, make: Callable[[bytes | None], EventStream]) -> EventStream:
-        """The stream as it was at the line where the tables stand."""
+        """The stream as it was at a line before the one where the tables stand."""
         kept = self.store.snapshot()
         try:
             stream = make(kept[1] if kept else None)
@@ -118,27 +131,35 @@ class Follower:
         except ModelFileError as error:
             logger.warning("%s", error)
             stream, self.saved = make(None), 0
-        line = self.saved
-        while line < self.position:
-            entries = [entry for entry in self.store.journal(line, BATCH) if entry.seq <= self.position]
-            if not entries:
-                break
-            _feed(stream, entries)
-            line = entries[-1].seq
         return stream
 
+    def _replayed(self) -> Lines:
+        """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
+        lines = Lines(self.store, self.stream.preparer, self.saved)
+        if lines.way is not None:
+            self.store.apply(announcement(self.position, lines.way))
+        while entries := lines.take(BATCH, until=self.position):
+            _feed(self.stream, entries)
+        lines.counts.clear()
+        return lines
+
     def _write(self, after: int, *, save: bool = False) -> None:
-        save = save or self._is_due(after)
-        snapshot = self._snapshot() if save else None
-        self.store.apply(self._rows.take(self.position, after, snapshot))
+        update = self._rows.take(self.position, after, self._snapshot() if save else None)
+        tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
+        step = self.keeping.step()
+        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
+        self.keeping.done(step)
+        self.lines.counts.clear()
         self.position = after
-        if save:
-            self.saved = after
+        self.saved = after if save else max(self.saved, self.keeping.saved)
+        if self._is_due(after):
+            self._saved_at = time.monotonic()
+            self.keeping.begin(self.stream, after)
 
     def _is_due(self, after: int) -> bool:
         """Whether to save the state: after enough lines, and in a small part of the time."""
-        rested = time.monotonic() - self._saved_at >= self.save_seconds / SHARE
-        return rested and after - self.saved >= self.snapshot_every
+        rested = time.monotonic() - self._saved_at >= self.keeping.seconds / SHARE
+        return rested and not self.keeping.busy and after - self.saved >= self.snapshot_every
 
     def _snapshot(self) -> bytes:
         began = time.monotonic()
@@ -155,9 +176,7 @@ def _feed(stream: EventStream, entries: list[Entry]) -> None:
             for _ in lines:
                 stream.update()
         elif kind == "article":
-            stream.add(
-                replace(entry.article, id=str(entry.number)) for entry in lines if entry.article is not None
-            )
+            stream.add(article for article in map(article_of, lines) if article is not None)
 
 
 def keep_up(
@@ -194,6 +213,8 @@ def keep_up(
                 wait(pause / 2 if busy else pause)
         except IsoglossError as error:
             tell(follower.position if follower else 0, str(error))
+            if follower is not None:
+                follower.stream.close()
             follower = None
             wait(1.0)
     if follower is not None:

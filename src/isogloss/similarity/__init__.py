@@ -10,6 +10,7 @@
 ``spokes``        its step 1, over blocks of rows
 ``consensus``     agreement of all languages in the place of the hub
 ``plan``          memory and time of a fit, before it starts
+``speeds``        what this machine does in a second, in trials of the shape of a fit
 ``spaces``        words and weights of one language
 ``shards``        weighted documents by blocks of rows, in memory, on disk or on a cluster
 ``scarce``        languages with few documents

@@ -157,9 +157,8 @@ class HubSimilarity(DocumentModel):
         hub = corpus.languages.index(_find_hub(corpus.languages, corpus.presence, self.hub))
         rows = corpus.presence.sum(axis=0).tolist()
         blocks = 1 if self.batch_rows is None else -(-len(corpus) // self.batch_rows)
-        return predict_sizes(
-            rows, words, entries, hub, self.n_components, self._directions(), n_blocks=blocks
-        )
+        sizes = (rows, words, entries, hub, self.n_components, self._directions())
+        return predict_sizes(*sizes, n_blocks=blocks, agreement=self.agreement)
 
     def fit_with(self, corpus: Corpus, extra: Mapping[str, ExtraView]) -> dict[str, ViewProjection]:
         """Learn the common space from the words of a corpus and from other vectors of its rows.
@@ -193,7 +192,8 @@ class HubSimilarity(DocumentModel):
         self.hub_ = _find_hub(tuple(self.spaces_), documents.present[:, : len(self.spaces_)], self.hub)
         self.shared_ = _shared_rows(documents.names, documents.present, self.hub_)
         if logger.isEnabledFor(logging.INFO):
-            logger.info("%s", predict_fit(documents, self.hub_, self.n_components, self._directions()))
+            sizes = (documents, self.hub_, self.n_components, self._directions())
+            logger.info("%s", predict_fit(*sizes, agreement=self.agreement))
         if self.agreement == "all":
             return self._with_all(documents)
         if self.agreement == "hub":

@@ -1,36 +1,36 @@
 """What a fit of hub CCA will take, told before it starts.
 
-Memory is counted from the blocks that are alive together; time from the numbers of operations of three kinds
-(products with sparse matrices, dense products, and orthonormal bases, which are slower), at the speed that
-this machine shows for each of them in a tenth of a second.
+Memory is counted from the blocks that are alive together; time from how much work of each kind there is
+(products with sparse matrices, dense products, orthonormal bases, counts that are read and weighted, and
+arrays that are filled and added), at the speed that this machine shows for each of them in a trial of this
+shape (:mod:`~isogloss.similarity.speeds`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
-
-import numpy as np
-from scipy import linalg, sparse
+from typing import NamedTuple
 
 from isogloss.similarity.shards import Shards
+from isogloss.similarity.speeds import measure_speeds
 from isogloss.similarity.spokes import group_size, waiting_sums
 
 __all__ = ["FitPlan", "predict_fit", "predict_sizes"]
 
 # Extra columns of random blocks, and times that steps 1 and 2 apply their operators.
 _EXTRA, _APPLICATIONS, _CONSENSUS = 10, 6, 8
-# Copies and checks between products, beside these.
-_AROUND = 1.1
-# Operations that reading and weighing an entry is worth.
-_READING = 64
+# Rows up to which eigenvectors are found by one application to all unit vectors.
+_SMALL = 500
 # Bytes of a count that was read from its file, and of a weighted one with the copy that weighing makes.
 _MAPPED, _WEIGHTED = 8, 12
 # Blocks of (directions of all languages x components) that are alive together in step 2.
 _SMALL_BLOCKS = 6
+# Arrays of (documents x columns) that an application of step 1 fills.
+_COPIES = 5
+# Multiplications of an eigenvalue problem, in cubes of its size.
+_EIGEN = 12
+# Checks and small steps beside these, and caches that are colder than in a trial.
+_AROUND = 1.25
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class FitPlan:
         Most memory in use, the data included.
     sparse_operations, dense_operations, basis_operations : float
         Multiplications and additions with sparse and with dense matrices, and for orthonormal bases.
+    entries : float
+        Counts of words that are read and weighted, in all passes together.
+    filled_bytes : float
+        Bytes of arrays that are filled and added up.
     seconds : float
         Of one core.
     """
@@ -51,6 +55,8 @@ class FitPlan:
     sparse_operations: float
     dense_operations: float
     basis_operations: float
+    entries: float
+    filled_bytes: float
     seconds: float
 
     def __str__(self) -> str:
@@ -58,11 +64,13 @@ class FitPlan:
         return f"a fit takes about {self.bytes / 1e9:.2g} GB and {minutes} min {seconds} s of one core"
 
 
-def predict_fit(documents: Shards, hub: str, n_components: int, n_directions: int) -> FitPlan:
+def predict_fit(
+    documents: Shards, hub: str, n_components: int, n_directions: int, *, agreement: str = "all"
+) -> FitPlan:
     """The plan of a fit of these documents."""
     rows, centre = documents.present.sum(axis=0).tolist(), documents.names.index(hub)
     sizes = (rows, documents.dims, documents.entries, centre, n_components, n_directions)
-    return predict_sizes(*sizes, n_blocks=documents.n_blocks)
+    return predict_sizes(*sizes, n_blocks=documents.n_blocks, agreement=agreement)
 
 
 def predict_sizes(
@@ -74,6 +82,7 @@ def predict_sizes(
     n_directions: int,
     *,
     n_blocks: int = 1,
+    agreement: str = "all",
 ) -> FitPlan:
     """The plan of a fit from sizes alone.
 
@@ -85,7 +94,7 @@ def predict_sizes(
         Different words of all documents together.
     hub : int
         Position of the hub.
-    n_components, n_directions : int
+    n_components, n_directions, agreement
         As in :class:`HubSimilarity`.
     n_blocks : int
         Blocks that the rows are read in. Documents and what they are reduced to then take the memory of one
@@ -102,26 +111,36 @@ def predict_sizes(
     >>> blocks.bytes < whole.bytes / 2
     True
     """
-    sizes = _Sizes(sum(rows), words, words[hub], entries, n_components, n_directions + _EXTRA, n_blocks)
-    products, dense, bases = (
-        _sparse_operations(sizes, rows[hub]),
-        _dense_operations(sizes),
-        _basis_operations(sizes),
+    s = _Sizes(rows, words, hub, entries, n_components, n_directions, n_blocks, agreement)
+    work = (
+        _sparse_operations(s),
+        _dense_operations(s),
+        _basis_operations(s),
+        _entries_read(s),
+        _filled_bytes(s),
     )
-    seconds = products / _sparse_rate() + dense / _dense_rate() + bases / _basis_rate()
-    return FitPlan(int(_memory(sizes)), products, dense, bases, _AROUND * seconds)
+    length = max(1, round(s.entries / max(s.documents, 1)))
+    speeds = measure_speeds(max(words), s.width, max(1, max(rows) // n_blocks), length)
+    seconds = sum(amount / speed for amount, speed in zip(work, speeds, strict=True))
+    return FitPlan(int(_memory(s)), *work, _AROUND * seconds)
 
 
 class _Sizes(NamedTuple):
     """What memory and time depend on."""
 
-    documents: int
+    rows: list[int]
     words: tuple[int, ...]
-    hub_words: int
+    hub: int
     entries: int
     k: int
-    width: int
+    n_directions: int
     n_blocks: int
+    agreement: str
+
+    @property
+    def documents(self) -> int:
+        """Of all languages together."""
+        return sum(self.rows)
 
     @property
     def languages(self) -> int:
@@ -129,19 +148,68 @@ class _Sizes(NamedTuple):
         return len(self.words)
 
     @property
-    def wide_k(self) -> int:
-        """Columns of the block of step 2."""
-        return self.k + _EXTRA
+    def hub_words(self) -> int:
+        """Words of the hub."""
+        return self.words[self.hub]
+
+    @property
+    def hub_entries(self) -> float:
+        """Different words of the documents of the hub, about."""
+        return self.entries * self.rows[self.hub] / max(self.documents, 1)
+
+    @property
+    def directions(self) -> int:
+        """That step 1 keeps."""
+        return min(self.n_directions, self.hub_words)
+
+    @property
+    def reduced(self) -> int:
+        """Directions of all languages together: of others than the hub what their documents span."""
+        others = [i for i in range(self.languages) if i != self.hub]
+        return self.directions + sum(_spanned(self.rows[i], self.words[i], self.directions) for i in others)
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """Applications of step 1, and columns of its block."""
+        return _effort(self.hub_words, self.n_directions + _EXTRA, _APPLICATIONS)
+
+    @property
+    def second(self) -> tuple[int, int]:
+        """The same of step 2, which has none if only the hub is to be agreed with."""
+        if self.agreement == "hub":
+            return 0, 0
+        return _effort(self.reduced, self.k + _EXTRA, _CONSENSUS)
+
+    @property
+    def width(self) -> int:
+        """Columns of the block of step 1."""
+        return self.first[1]
 
     @property
     def group(self) -> int:
         """Languages of a pass of step 1."""
-        return min(group_size(max(self.words), self.width, self.n_blocks), self.languages - 1)
+        return min(group_size(max(self.words), self.directions, self.n_blocks), self.languages - 1)
+
+    @property
+    def passed(self) -> float:
+        """Different words of the documents of a pass over all groups, each with the hub's."""
+        groups = -(-(self.languages - 1) // max(self.group, 1))
+        return self.entries + (groups - 1) * self.hub_entries
 
     @property
     def waiting(self) -> int:
         """Sums of blocks that wait for each other."""
         return waiting_sums(self.n_blocks)
+
+
+def _spanned(rows: int, words: int, directions: int) -> int:
+    """Directions of a language; all of its words, if they are no more."""
+    return words if words <= directions else min(directions, rows)
+
+
+def _effort(rows: int, columns: int, applications: int) -> tuple[int, int]:
+    """Applications of an operator of so many rows and their columns: one to unit vectors, if it is small."""
+    return (1, rows) if rows <= max(columns, _SMALL) else (applications, columns)
 
 
 def _memory(s: _Sizes) -> float:
@@ -153,59 +221,48 @@ def _memory(s: _Sizes) -> float:
     return data + hub + max(first, bases + second + hub)
 
 
-def _sparse_operations(s: _Sizes, hub_rows: int) -> float:
-    """Products of documents with blocks: of the hub once for each group, and once in step 2 for each pass."""
-    groups = -(-(s.languages - 1) // s.group)
-    hub_entries = s.entries * hub_rows / max(s.documents, 1)
-    first = (2 * _APPLICATIONS + 1) * (s.entries + (groups - 1) * hub_entries)
-    second = hub_entries + (1 if s.n_blocks == 1 else 1 + _CONSENSUS) * s.entries
-    readings = 1 if s.n_blocks == 1 else 2 * _APPLICATIONS + 3 + _CONSENSUS
-    return 2.0 * s.width * (first + second) + _READING * readings * s.entries
+def _sparse_operations(s: _Sizes) -> float:
+    """Products of documents with blocks; those with bases, in single precision, are half the work."""
+    applications, columns = s.first
+    first = 2.0 * s.passed * (2 * applications * columns + s.directions)
+    again = 1 if s.n_blocks == 1 else 1 + s.second[0]
+    doubles = s.hub_entries * (s.languages if s.agreement == "hub" else 1)
+    return first + 2.0 * s.directions * (doubles + again * s.entries / 2)
 
 
 def _dense_operations(s: _Sizes) -> float:
     """Bases of languages, moments of reduced documents, products of step 2, and directions."""
-    bases = 4.0 * sum(s.words) * s.width**2
-    directions = 2.0 * sum(s.words) * s.width * s.k
-    moments = 2.0 * s.documents * s.width**2
-    whitened = 4.0 * _CONSENSUS * s.languages * s.width**2 * s.wide_k
-    products = 4.0 * _CONSENSUS * s.documents * s.width * s.wide_k
+    d, (applications, columns) = s.directions, s.second
+    bases = 4.0 * sum(s.words) * d**2
+    directions = 2.0 * sum(s.words) * d * s.k
+    moments = 2.0 * s.documents * d**2 * (4 if s.agreement == "hub" else 1)
+    whitened = 4.0 * applications * s.reduced * d * columns
+    products = 4.0 * applications * s.documents * d * columns
     return bases + directions + moments + whitened + products
 
 
 def _basis_operations(s: _Sizes) -> float:
-    """Orthonormal bases of blocks after every application of an operator but the last."""
-    first = 4.0 * (_APPLICATIONS - 1) * s.hub_words * s.width**2
-    second = 4.0 * (_CONSENSUS - 1) * s.languages * s.width * s.wide_k**2
-    return first + second
+    """Orthonormal bases of blocks after every application but the last, and eigenvectors of moments."""
+    (first, columns), (second, narrow) = s.first, s.second
+    blocks = 4.0 * (first - 1) * s.hub_words * columns**2
+    small = 4.0 * max(second - 1, 0) * s.reduced * narrow**2
+    moments = _EIGEN * (2.0 * s.reduced * s.directions**2 + columns**3 + narrow**3)
+    return blocks + small + moments
 
 
-@cache
-def _dense_rate() -> float:
-    A = np.ones((400, 400))
-    return _rate(lambda: A @ A, 2.0 * 400**3)
+def _entries_read(s: _Sizes) -> float:
+    """Counts that are weighted: once, or in every pass over blocks."""
+    if s.n_blocks == 1:
+        return float(s.entries)
+    passes = (2 * s.first[0] + 2) * s.passed
+    if s.agreement == "hub":
+        return passes + 2 * (s.entries + (s.languages - 1) * s.hub_entries)
+    return passes + s.hub_entries + (2 + s.second[0]) * s.entries
 
 
-@cache
-def _basis_rate() -> float:
-    A = np.random.default_rng(0).standard_normal((1500, 300))
-    return _rate(lambda: linalg.qr(A, mode="economic"), 4.0 * 1500 * 300**2)
-
-
-@cache
-def _sparse_rate() -> float:
-    # The dense side is larger than caches are, as that of a vocabulary is; words follow Zipf's law.
-    columns = (20_000 ** np.random.default_rng(0).random(20_000)).astype(np.int32)
-    A = sparse.csr_matrix((np.ones(20_000), columns, np.arange(0, 20_001, 20)), shape=(1000, 20_000))
-    B, C = np.ones((20_000, 256)), np.ones((1000, 256))
-    return _rate(lambda: (A @ B, A.T @ C), 4.0 * 20_000 * 256)
-
-
-def _rate(trial: Callable[[], Any], operations: float) -> float:
-    """Operations per second of CPU, in a trial of some hundredths of a second."""
-    trial()
-    start, done = time.process_time(), 0.0
-    while time.process_time() - start < 0.03:
-        trial()
-        done += operations
-    return done / (time.process_time() - start)
+def _filled_bytes(s: _Sizes) -> float:
+    """Sums of (words x columns) over blocks, and copies of (documents x columns), in step 1."""
+    applications, columns = s.first
+    sums = (s.n_blocks - 1) * sum(s.words) * (applications * columns + s.directions)
+    copies = _COPIES * s.documents * applications * columns
+    return 8.0 * (sums + copies)

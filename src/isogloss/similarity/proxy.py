@@ -48,6 +48,9 @@ class ProxyMatrix:
         """Words of both languages."""
         return len(self.left), len(self.right)
 
+    def __repr__(self) -> str:
+        return f"ProxyMatrix({self.shape[0]} words of {self.lang_a!r} x {self.shape[1]} of {self.lang_b!r})"
+
     def __matmul__(self, Y: Any) -> Any:
         """``S @ Y`` without forming ``S``."""
         return self.left @ (self.right.T @ Y)

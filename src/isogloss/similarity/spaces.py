@@ -70,7 +70,7 @@ class LanguageSpace:
         max_features : int, optional
             Most words to keep, the most frequent ones.
         """
-        counts, words = corpus.matrix(lang), corpus.vocabulary(lang)
+        counts, words = corpus.matrix(lang), list(corpus.vocabulary(lang))
         df, totals = _frequencies(counts)
         kept = _columns_worth_keeping(df, min_df, drop_top, max_features)
         if not len(kept):

@@ -86,6 +86,8 @@ class Spokes(LinearOperator):
 
     def _outwards(self, group: Group, U: Array) -> list[Array]:
         """``C_j1 U`` for each language of a group."""
+        # Products with sparse rows would copy a block in another order, once for every batch.
+        U = np.ascontiguousarray(U)
         centres = [seen.hub @ U for seen in group.shared]
         sums: list[Array] = self.engine.map_reduce(_outward, _add_each, group.source, U, centres)
         for product, seen in zip(sums, group.shared, strict=True):

@@ -1,16 +1,17 @@
 """The store: articles, journal and events in SQLite or PostgreSQL, behind one small interface.
 
-==============  ====================================================================
-``database``    what is asked of a database: transactions and statements
-``sqlite``      one file, one writer
-``postgres``    a server
-``schema``      the tables, and the steps from one version to the next
-``articles``    what came, once and in order, with earlier texts
-``projection``  clusters, links and events, up to a line of the journal
-``queries``     questions about events, page by page
-``store``       all of it
-``upkeep``      what is too old goes; copies, restoring, a look at its health
-==============  ====================================================================
+===============  ====================================================================
+``database``     what is asked of a database: transactions and statements
+``sqlite``       one file, one writer
+``postgres``     a server
+``schema``       the tables, and the steps from one version to the next
+``articles``     what came, once and in order, with earlier texts
+``projection``   clusters, links and events, up to a line of the journal
+``preparation``  articles that others prepare, and who is at which
+``queries``      questions about events, page by page
+``store``        all of it
+``upkeep``       what is too old goes; copies, restoring, a look at its health
+===============  ====================================================================
 """
 
 from isogloss.store.articles import Entry, Receipt, from_micros, micros

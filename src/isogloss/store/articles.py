@@ -19,6 +19,7 @@ __all__ = [
     "digest_of",
     "from_micros",
     "journal_after",
+    "journal_lines",
     "micros",
     "note_update",
     "read_articles",
@@ -26,6 +27,12 @@ __all__ = [
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = "id, lang, title, body, time, source, url"
+_LINES = (
+    "SELECT j.seq, j.kind, a.seq, a.id, coalesce(r.lang, a.lang), coalesce(r.title, a.title), "
+    "coalesce(r.body, a.body), coalesce(r.time, a.time), a.source, a.url FROM journal j "
+    "LEFT JOIN article a ON a.seq = j.article "
+    "LEFT JOIN revision r ON r.article = j.article AND r.number = j.revision "
+)
 _PART = 200
 """Articles of one statement."""
 
@@ -148,15 +155,19 @@ def _revise(session: Session, article: Article, digest: str, seq: int, revision:
 
 def journal_after(session: Session, seq: int, limit: int) -> list[Entry]:
     """Lines of the journal after a number, each with the text as it was then."""
-    rows = session.run(
-        "SELECT j.seq, j.kind, a.seq, a.id, coalesce(r.lang, a.lang), coalesce(r.title, a.title), "
-        "coalesce(r.body, a.body), coalesce(r.time, a.time), a.source, a.url FROM journal j "
-        "LEFT JOIN article a ON a.seq = j.article "
-        "LEFT JOIN revision r ON r.article = j.article AND r.number = j.revision "
-        "WHERE j.seq > ? ORDER BY j.seq LIMIT ?",
-        [seq, limit],
-    )
-    return [Entry(row[0], row[1], row[2] or 0, _article(row[3:]) if row[2] else None) for row in rows]
+    return list(map(_entry, session.run(f"{_LINES} WHERE j.seq > ? ORDER BY j.seq LIMIT ?", [seq, limit])))
+
+
+def journal_lines(session: Session, lines: Sequence[int]) -> list[Entry]:
+    """Lines of the journal by their numbers, in order."""
+    if not lines:
+        return []
+    marks = ", ".join("?" * len(lines))
+    return list(map(_entry, session.run(f"{_LINES} WHERE j.seq IN ({marks}) ORDER BY j.seq", lines)))
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(row[0], row[1], row[2] or 0, _article(row[3:]) if row[2] else None)
 
 
 def note_update(session: Session, received: int) -> None:

@@ -17,7 +17,15 @@ Row = tuple[Any, ...]
 
 
 class Session(ABC):
-    """Statements inside one transaction."""
+    """Statements inside one transaction.
+
+    Attributes
+    ----------
+    clock : str
+        An expression for the time of the database, in microseconds since 1970.
+    """
+
+    clock: str
 
     @abstractmethod
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -26,6 +34,10 @@ class Session(ABC):
     @abstractmethod
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for every row of values."""
+
+    @abstractmethod
+    def skip_locked(self, table: str) -> str:
+        """The end of a question that takes rows of a table and leaves those that others are at."""
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """The first row of the answer, if there is one."""
@@ -45,6 +57,10 @@ class Database(ABC):
 
         It is on the disk when the block ends, and never was when the block raises.
         """
+
+    def write_beside(self) -> AbstractContextManager[Session]:
+        """A transaction for rows that no writer waits for; others may run at the same time, if they can."""
+        return self.write()
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Session]:

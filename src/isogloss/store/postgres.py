@@ -68,6 +68,12 @@ class PostgresDatabase(Database):
             yield _PostgresSession(connection)
 
     @contextmanager
+    def write_beside(self) -> Iterator[Session]:
+        """A transaction without the lock of writers."""
+        with self._told(), self._pool.connection() as connection:
+            yield _PostgresSession(connection)
+
+    @contextmanager
     def read(self) -> Iterator[Session]:
         """A transaction that sees one moment and may not write."""
         with self._told(), self._pool.connection() as connection:
@@ -128,6 +134,8 @@ class PostgresDatabase(Database):
 
 
 class _PostgresSession(Session):
+    clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
+
     def __init__(self, connection: Any) -> None:
         self.connection = connection
 
@@ -138,3 +146,6 @@ class _PostgresSession(Session):
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         with self.connection.cursor() as cursor:
             cursor.executemany(sql.replace("?", "%s"), [tuple(row) for row in rows])
+
+    def skip_locked(self, table: str) -> str:
+        return f"FOR UPDATE OF {table} SKIP LOCKED"

@@ -22,11 +22,15 @@ __all__ = [
     "Update",
     "apply_update",
     "clear_projection",
+    "forget_prepared",
     "position",
     "statements",
 ]
 
 KEPT_SNAPSHOTS = 2
+
+PUT_PROGRESS = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq"
+"""Writes down how far something has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,14 @@ class Update:
         Ids of events that went into others: old and new.
     snapshot : bytes or None
         The state of the stream, to start again from.
+    kept : sequence of (str, int, bytes)
+        Parts of a state by their names, and the line that it is of; ``events`` is the name of the last one.
+    dropped : sequence of (str, int)
+        Names and lines of parts of older states.
+    begun : int
+        The last line whose article the worker prepares itself; 0 if that is not known.
+    tallies : mapping of str to int
+        What is added to counts that are kept.
     """
 
     before: int
@@ -101,6 +113,10 @@ class Update:
     gone_events: Sequence[str] = ()
     aliases: Sequence[tuple[str, str]] = ()
     snapshot: bytes | None = None
+    kept: Sequence[tuple[str, int, bytes]] = ()
+    dropped: Sequence[tuple[str, int]] = ()
+    begun: int = 0
+    tallies: Mapping[str, int] = field(default_factory=dict)
 
 
 Statement = tuple[str, list[Sequence[Any]]]
@@ -134,6 +150,16 @@ def apply_update(session: Session, update: Update | Changeset) -> None:
         )
     for sql, rows in update.statements:
         session.many(sql, rows)
+    forget_prepared(session, update.after)
+
+
+def forget_prepared(session: Session, line: int) -> None:
+    """Forget what was prepared of articles up to a line; a row that somebody is at goes the next time."""
+    session.run(
+        "DELETE FROM prepared WHERE seq IN "
+        f"(SELECT seq FROM prepared WHERE seq <= ? {session.skip_locked('prepared')})",
+        [line],
+    )
 
 
 def statements(update: Update) -> Changeset:
@@ -151,10 +177,17 @@ def statements(update: Update) -> Changeset:
             ],
         ),
         (
-            "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
-            [("events", update.after)],
+            PUT_PROGRESS,
+            [("events", update.after), *([("begun", update.begun)] if update.begun else ())],
+        ),
+        (
+            "INSERT INTO tally VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
+            "count = tally.count + excluded.count",
+            [(name, n) for name, n in sorted(update.tallies.items()) if n],
         ),
         *(_put_snapshot(update.after, update.snapshot) if update.snapshot is not None else ()),
+        (_PUT_PART, list(update.kept)),
+        ("DELETE FROM snapshot WHERE name = ? AND seq = ?", list(update.dropped)),
     ]
     return Changeset(update.before, update.after, [(sql, rows) for sql, rows in found if rows])
 
@@ -224,11 +257,32 @@ def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
     )
 
 
-def _put_snapshot(seq: int, data: bytes) -> Iterable[Statement]:
-    yield (
-        "INSERT INTO snapshot VALUES (?, ?, ?) ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data",
-        [("events", seq, data)],
+_PUT_PART = "INSERT INTO snapshot VALUES (?, ?, ?) ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data"
+
+
+def read_snapshot(session: Session) -> tuple[int, bytes] | None:
+    """The newest state that is whole, with its line of the journal."""
+    row = session.one("SELECT seq, data FROM snapshot WHERE name = 'events' ORDER BY seq DESC LIMIT 1")
+    if row is None or len(row[1]):
+        return (int(row[0]), bytes(row[1])) if row else None
+    parts = session.run(
+        "SELECT data FROM snapshot WHERE seq = ? AND name <> 'events' ORDER BY name", [row[0]]
     )
+    return int(row[0]), b"".join(bytes(data) for (data,) in parts)
+
+
+def old_parts(session: Session) -> list[tuple[str, int]]:
+    """Parts of states that are not among the newest whole ones."""
+    rows = session.run(
+        "SELECT name, seq FROM snapshot WHERE seq NOT IN "
+        "(SELECT seq FROM snapshot WHERE name = 'events' ORDER BY seq DESC LIMIT ?) ORDER BY seq, name",
+        [KEPT_SNAPSHOTS],
+    )
+    return [(str(name), int(seq)) for name, seq in rows]
+
+
+def _put_snapshot(seq: int, data: bytes) -> Iterable[Statement]:
+    yield _PUT_PART, [("events", seq, data)]
     yield (
         "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)",
         [(KEPT_SNAPSHOTS,)],

@@ -67,6 +67,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
             id TEXT PRIMARY KEY, secret TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT NOT NULL,
             created {integer} NOT NULL, expires {integer} NOT NULL, revoked {integer} NOT NULL)""",
     ),
+    (
+        """CREATE TABLE prepared (
+            seq {integer} PRIMARY KEY, way {integer} NOT NULL, owner TEXT NOT NULL,
+            expires {integer} NOT NULL, data {blob})""",
+        "CREATE TABLE tally (name TEXT PRIMARY KEY, count {integer} NOT NULL)",
+    ),
 )
 """Statements of every step; the version of a database is the number of steps it has taken."""
 

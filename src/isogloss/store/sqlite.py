@@ -173,6 +173,8 @@ class SQLiteDatabase(Database):
 
 
 class _SQLiteSession(Session):
+    clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
 
@@ -181,6 +183,9 @@ class _SQLiteSession(Session):
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self.connection.executemany(sql, rows)
+
+    def skip_locked(self, table: str) -> str:
+        return ""
 
 
 def _translated(path: Path, error: sqlite3.Error) -> StoreError:

@@ -22,12 +22,22 @@ from isogloss.store.articles import (
 )
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
+from isogloss.store.preparation import (
+    claim_lines,
+    forget_claims,
+    keep_prepared,
+    read_prepared,
+    read_tallies,
+    something_waits,
+    way_of_worker,
+)
 from isogloss.store.projection import (
     Changeset,
     Update,
     apply_update,
     clear_projection,
     position,
+    read_snapshot,
     statements,
 )
 from isogloss.store.queries import (
@@ -147,11 +157,55 @@ class Store:
         with self.database.read() as session:
             return position(session)
 
+    def claim(self, owner: str, way: int, *, most: int, seconds: float = 60.0) -> list[Entry]:
+        """Claim the oldest articles that nobody prepares, for a while; see :meth:`keep_prepared`.
+
+        Parameters
+        ----------
+        owner : str
+            Who claims them; a name that nobody else has.
+        way : int
+            Alike for those who prepare alike. Nothing is to be had in another way than the worker's.
+        most : int
+            How many at most.
+        seconds : float
+            After which others may claim them.
+        """
+        with self.database.read() as session:
+            if not something_waits(session, way):
+                return []
+        with self.database.write_beside() as session:
+            return claim_lines(session, owner, way, most=most, seconds=seconds)
+
+    def keep_prepared(self, owner: str, rows: Sequence[tuple[int, bytes]]) -> int:
+        """Keep what was found of claimed articles, by their lines; of how many the claim still held."""
+        with self.database.write_beside() as session:
+            return keep_prepared(session, owner, rows)
+
+    def forget_claims(self, owner: str, lines: Sequence[int]) -> None:
+        """Give claims back."""
+        with self.database.write_beside() as session:
+            forget_claims(session, owner, lines)
+
+    def prepared(self, after: int, last: int) -> dict[int, tuple[int, bytes]]:
+        """What others prepared of the lines after one and up to another, and in which way."""
+        with self.database.read() as session:
+            return read_prepared(session, after, last)
+
+    def way_of_worker(self) -> int | None:
+        """The way in which the worker prepares articles; None when there has been none."""
+        with self.database.read() as session:
+            return way_of_worker(session)
+
+    def tallies(self) -> Mapping[str, int]:
+        """What workers have counted."""
+        with self.database.read() as session:
+            return read_tallies(session)
+
     def snapshot(self) -> tuple[int, bytes] | None:
         """The newest state to start again from, with its line of the journal."""
         with self.database.read() as session:
-            row = session.one("SELECT seq, data FROM snapshot ORDER BY seq DESC LIMIT 1")
-        return (int(row[0]), bytes(row[1])) if row else None
+            return read_snapshot(session)
 
     def clear(self) -> None:
         """Forget clusters, links and events; the journal has what they are made of."""

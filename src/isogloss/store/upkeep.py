@@ -13,6 +13,7 @@ from pathlib import Path
 from isogloss.exceptions import StoreError
 from isogloss.store.articles import micros
 from isogloss.store.database import Session
+from isogloss.store.projection import forget_prepared, position
 from isogloss.store.store import Store
 
 __all__ = ["back_up", "forget_before", "look_over", "restore"]
@@ -36,12 +37,13 @@ def forget_before(store: Store, moment: datetime, *, go_on: Callable[[], bool] =
     with store.database.write() as session:
         session.run("DELETE FROM quarantine WHERE received < ?", [limit])
         session.run("DELETE FROM alias WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.id = alias.event)")
+        forget_prepared(session, position(session))
     return gone
 
 
 def _forget_part(store: Store, moment: int) -> int:
     with store.database.write() as session:
-        kept = session.one("SELECT max(seq) FROM snapshot")
+        kept = session.one("SELECT max(seq) FROM snapshot WHERE name = 'events'")
         line = int(kept[0]) if kept and kept[0] is not None else 0
         rows = session.run(
             "SELECT a.seq FROM article a JOIN member m ON m.article = a.seq "

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 from anyascii import anyascii
+from numpy.typing import NDArray
 
+from isogloss.kernels import spot_words
 from isogloss.text.gazetteer_places import Name
 from isogloss.text.gazetteer_words import WHOLE_NAMES, common_words, stemmer, stop_words
 from isogloss.text.languages import Language
+from isogloss.text.letters import matching_letters
 from isogloss.text.tokens import word_pattern
 
 __all__ = ["LARGE", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
@@ -24,6 +28,9 @@ _CASED = ("Latn", "Cyrl", "Grek", "Armn")
 _NOUNS_IN_CAPITALS = ("de", "lb", "nds")
 _GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
 _REMEMBERED = 1 << 17
+_BEGINS, _BLOCKS, _GOES_ON = 1, 2, 4
+"""Letters that begin a word, those behind which none begins, and those that go on with it."""
+
 LARGE = 1_000_000
 """People of a city that is meant even where a capital letter says nothing."""
 
@@ -77,30 +84,24 @@ class WordSpotter:
             self._stems = _by_stem(self._names, self._stem)
             self._stem_depth = _depths(self._stems)
         self._dull: set[str] = set()
+        self._heads: dict[str, tuple[str, int]] = {}
 
     def spot(self, text: str) -> Iterator[Spot]:
         """Names in a text from left to right, the longest ones first."""
         capitals = self.cased and _capital().search(text) is not None
-        pattern = _capitalised() if capitals else word_pattern()
-        dull, end = self._dull, 0
-        for match in pattern.finditer(text):
-            word = match[0]
-            if word in dull or match.start() < end:
-                continue
-            found = self._longest(text, match.end(), word)
+        end = 0
+        for start, stop, word in spot_words(text, _capitalised() if capitals else _any(), self._dull):
+            found = self._longest(text, stop, word) if start >= end else None
             if found is None:
                 continue
             end, key, names = found
-            if self._plausible(text[match.start() : end], key, names, capitals):
-                yield self._spot(text, match.start(), end, key, names)
+            if self._plausible(text[start:end], key, names, capitals):
+                yield self._spot(text, start, end, key, names)
 
     def _longest(self, text: str, end: int, word: str) -> tuple[int, str, tuple[Name, ...]] | None:
         """The longest name that begins with a word, in its own form and then in that of another case."""
-        first = _key(word)
-        stem = self._stem(first) if self._stem else first
-        depth = max(self._depth.get(first, 0), self._stem_depth.get(stem, 0))
+        first, depth = self._heads.get(word) or self._head(word)
         if not depth:
-            self._note_dull(word)
             return None
         words, ends = _following(text, first, end, depth)
         for n in range(len(words), 0, -1):
@@ -114,10 +115,16 @@ class WordSpotter:
         stem = _stem_of(key, self._stem) if self._stem else None
         return None if stem is None else self._stems.get(stem)
 
-    def _note_dull(self, word: str) -> None:
-        """Remember that no name begins with a word."""
-        if len(self._dull) < _REMEMBERED:
+    def _head(self, word: str) -> tuple[str, int]:
+        """A word as it is looked up, and the words of the longest name that begins with it; remembered."""
+        first = _key(word)
+        stem = self._stem(first) if self._stem else first
+        depth = max(self._depth.get(first, 0), self._stem_depth.get(stem, 0))
+        if not depth and len(self._dull) < _REMEMBERED:
             self._dull.add(word)
+        if depth and len(self._heads) < _REMEMBERED:
+            self._heads[word] = first, depth
+        return first, depth
 
     def _plausible(self, text: str, key: str, names: tuple[Name, ...], capitals: bool) -> bool:
         """Whether it is no abbreviation, and well known where a text has no capitals at all."""
@@ -307,6 +314,15 @@ def _capital() -> re.Pattern[str]:
 
 
 @cache
-def _capitalised() -> re.Pattern[str]:
-    """Words that begin with a capital letter: it comes first in the pattern, which is quick to search for."""
-    return re.compile(rf"[{_capital_class()}](?<!\w.)[\w\u0300-\u036f]*", re.DOTALL)
+def _capitalised() -> NDArray[np.uint8]:
+    """Letters of words that begin with a capital letter."""
+    table = matching_letters(re.compile(r"\w+")) * np.uint8(_BLOCKS | _GOES_ON)
+    table |= matching_letters(re.compile("[\u0300-\u036f]+")) * np.uint8(_GOES_ON)
+    table |= matching_letters(re.compile(f"[{_capital_class()}]+")) * np.uint8(_BEGINS)
+    return table
+
+
+@cache
+def _any() -> NDArray[np.uint8]:
+    """Letters of all words."""
+    return matching_letters(word_pattern()) * np.uint8(_BEGINS | _GOES_ON)

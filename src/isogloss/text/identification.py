@@ -7,6 +7,10 @@ from copy import copy
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.kernels import score_languages
 from isogloss.text.extras import need_extra
 from isogloss.text.languages import language
 from isogloss.text.tokens import check_text
@@ -87,4 +91,38 @@ def _identifier(wanted: tuple[str, ...] | None) -> tuple[Any, dict[str, str | No
 def _model() -> Any:
     """The identifier of all languages; reading it takes a second."""
     module = need_extra(_MODULE)
-    return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)
+    return _quick(module.LanguageIdentifier).from_model_file(module.MODEL_FILE, norm_probs=True)
+
+
+def _quick(slow: Any) -> Any:
+    """The package's identifier with its inner loop compiled, which takes a tenth of the time."""
+
+    class Quick(slow):
+        """Scores languages as the package does, to the rounding."""
+
+        __slots__ = ("_tables", "_weights")
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            rows, outputs = np.array(self.tk_row, np.int32) << 8, np.array(self.tk_output, np.int32)
+            self._tables = np.frombuffer(self.tk_nextmove, np.uint32), np.column_stack([rows, outputs])
+            self._weights = _bits(self.nb_ptc)
+
+        def set_languages(self, langs: Sequence[str] | None = None) -> None:
+            """Choose among some languages."""
+            super().set_languages(langs)
+            self._weights = _bits(self.nb_ptc)
+
+        def _raw_score(self, text: bytes) -> NDArray[np.float32]:
+            scores = np.array(self.nb_pc, np.float32)
+            if score_languages(text, *self._tables, self._weights, scores):
+                return scores
+            nothing: NDArray[np.float32] = super()._raw_score(text)
+            return nothing
+
+    return Quick
+
+
+def _bits(weights: NDArray[np.float16]) -> NDArray[np.uint16]:
+    """Numbers of half precision as the compiled loop takes them."""
+    return np.ascontiguousarray(weights, np.float16).view(np.uint16)

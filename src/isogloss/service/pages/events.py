@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from functools import lru_cache
 from itertools import chain
 from typing import Any, cast
 from urllib.parse import quote
@@ -57,8 +58,7 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
     wanted = reading_order(request.headers.get("accept-language", ""))
     page = _page(store, filters)
     cards = [Card.of(event, wanted) for event in page.events]
-    latest = store.events(EventQuery(limit=_FACET_EVENTS)).events
-    facets = Facets([*cards, *(Card.of(event, wanted) for event in latest)])
+    facets = Facets([*cards, *_latest(store, store.position())])
     return render(
         request,
         "now.html",
@@ -142,6 +142,12 @@ def _page(store: Store, filters: Filters) -> EventPage:
         if not filters.cursor or error.__cause__ is not None:
             raise
         raise ServiceError(400, "The address of this page is damaged; begin at the first page.") from error
+
+
+@lru_cache(maxsize=2)
+def _latest(store: Store, position: int) -> list[Card]:
+    """The newest events when the tables stood at a line of the journal."""
+    return [Card.of(event) for event in store.events(EventQuery(limit=_FACET_EVENTS)).events]
 
 
 def _told(store: Store, name: str) -> dict[str, Any]:

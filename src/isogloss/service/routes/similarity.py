@@ -60,7 +60,7 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
             found[each.lang].append(SimilarArticle(**line.model_dump(), similarity=each.similarity))
     for other, told in found.items():
         first = told[:EXPLAINED]
-        points = model.project([articles[one.seq].text for one in first], other)
+        points = parts.comparing.points([articles[one.seq].text for one in first], other)
         for one, there in zip(first, points, strict=True):
             one.topics = parts.comparing.shared(point, there, sorted({lang, other}))
     return SimilarAnswer(lang=lang, articles=dict(found))

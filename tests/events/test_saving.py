@@ -1,0 +1,155 @@
+"""The saved state of a stream: all of it in the same order, refused when damaged, saved while it goes on."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isogloss.events import EventStream, columns, saving, saving_apart
+from isogloss.events.samples import sample_news
+from isogloss.events.saving import restore_stream, save_stream
+from isogloss.events.saving_apart import SavingApart, can_save_apart
+from isogloss.exceptions import ModelFileError
+
+NEWS = sample_news().articles[:130]
+TEXT = st.text(max_size=8)
+apart = pytest.mark.skipif(not can_save_apart(), reason="this system does not copy processes safely")
+
+
+@pytest.fixture(scope="module")
+def stream():
+    stream = EventStream()
+    stream.add(NEWS)
+    return stream
+
+
+@pytest.fixture(scope="module")
+def saved(stream):
+    return save_stream(stream)
+
+
+def test_saving_what_was_restored_gives_the_same_bytes(saved):
+    assert save_stream(restore_stream(saved)) == saved
+
+
+def test_everything_is_there_in_the_same_order(stream, saved):
+    again = restore_stream(saved)
+    assert again.links.signatures.keys() == stream.links.signatures.keys()
+    for one, other in zip(again.links.signatures.values(), stream.links.signatures.values(), strict=True):
+        assert all(map(same, fields_of(one), fields_of(other)))
+    assert all(map(np.array_equal, near(again.links), near(stream.links)))
+    assert in_order(again.tracker.probabilities) == in_order(stream.tracker.probabilities)
+    assert again.links.cluster_of == stream.links.cluster_of
+    assert list(again.clusters.members) == list(stream.clusters.members)
+    assert [one.article_ids for one in again.clusters.clusters.values()] == [
+        one.article_ids for one in stream.clusters.clusters.values()
+    ]
+
+
+def fields_of(signature):
+    return [getattr(signature, name) for name in signature.__slots__]
+
+
+def same(one, other):
+    if isinstance(one, dict):
+        return list(one.items()) == list(other.items())
+    if isinstance(one, tuple) and one and isinstance(one[0], np.ndarray):
+        return all(map(np.array_equal, one, other))
+    return type(one) is type(other) and one == other
+
+
+def near(links):
+    return links.near.of(links.numbers(links.signatures))
+
+
+def in_order(rows):
+    return [(key, list(row.items())) for key, row in rows.items()]
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.75, 0.999])
+def test_a_changed_byte_is_found(saved, place):
+    damaged = bytearray(saved)
+    damaged[int(place * len(saved))] ^= 4
+    with pytest.raises(ModelFileError, match="replay the journal"):
+        restore_stream(bytes(damaged))
+
+
+def test_another_format_is_refused(monkeypatch):
+    monkeypatch.setattr(saving, "_FORMAT", saving._FORMAT + 1)
+    later = save_stream(EventStream())
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match=r"has format 3, expected 2; replay the journal"):
+        restore_stream(later)
+
+
+def test_the_first_format_is_refused():
+    header = np.frombuffer(json.dumps({"format": 1}).encode(), dtype=np.uint8)
+    first = zlib.compress(safetensors.numpy.save({"header": header}), 1)
+    with pytest.raises(ModelFileError, match="replay the journal"):
+        restore_stream(first)
+
+
+@given(st.lists(st.dictionaries(TEXT, st.floats(allow_nan=False), max_size=4), max_size=5))
+def test_weights_come_back_in_order(rows):
+    found = columns.unpack_weights(columns.pack_weights(rows))
+    assert [list(row.items()) for row in found] == [list(row.items()) for row in rows]
+
+
+@given(st.lists(st.lists(TEXT, max_size=4), max_size=5))
+def test_names_come_back(rows):
+    assert [list(row) for row in columns.unpack_names(columns.pack_names(rows))] == rows
+
+
+@given(st.integers(0, 4), st.integers(1, 20), st.integers(0, 99))
+def test_tables_come_back(rows, width, seed):
+    table = np.random.default_rng(seed).integers(-1, 2, (rows, width)).astype(np.int32)
+    found = columns.unpack_table(columns.pack_table(table))
+    assert found.dtype == table.dtype
+    assert np.array_equal(found, table)
+
+
+@apart
+def test_a_stream_goes_on_while_it_is_saved():
+    stream, saving_ = EventStream(), SavingApart()
+    stream.add(NEWS[:60])
+    before = save_stream(stream)
+    saving_.begin(stream)
+    stream.add(NEWS[60:])
+    assert saving_.wait() == before
+    assert save_stream(stream) != before
+    assert not saving_.busy
+    assert saving_.take() is None
+
+
+@apart
+def test_one_state_at_a_time():
+    saving_ = SavingApart()
+    saving_.begin(EventStream())
+    with pytest.raises(RuntimeError, match="is being saved"):
+        saving_.begin(EventStream())
+    saving_.close()
+    saving_.begin(EventStream())
+    assert restore_stream(saving_.wait()).count == 0
+
+
+@apart
+def test_a_state_that_cannot_be_saved_is_told(monkeypatch, caplog):
+    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: 1 / 0)
+    saving_ = SavingApart()
+    saving_.begin(EventStream())
+    assert saving_.wait() is None
+    assert "ended with status" in caplog.text
+    assert not saving_.busy
+
+
+@apart
+def test_a_copy_that_does_not_end_is_given_up(monkeypatch, caplog):
+    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: saving_apart.time.sleep(8))
+    saving_ = SavingApart(longest=0.05)
+    saving_.begin(EventStream())
+    assert saving_.wait() is None
+    assert "given up" in caplog.text

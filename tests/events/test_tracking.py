@@ -1,0 +1,51 @@
+"""An update looks at what a change may concern, and at no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from isogloss.events.linking import LinkState
+from isogloss.events.profile import Profile
+from isogloss.events.tracking import EventTracker
+
+STORY = {1: "de", 2: "en", 3: "es", 4: "fr"}
+NEW = 9
+
+
+@pytest.fixture
+def tracker() -> EventTracker:
+    links = LinkState()
+    for cluster, lang in {**STORY, NEW: "it"}.items():
+        links.profiles[cluster] = Profile(cluster, lang)
+        links.profiles[cluster].articles = [str(cluster)]
+    found = EventTracker(links)
+    found.probabilities = {
+        one: {other: 0.9 for other in STORY if other != one} for one in links.profiles if one != NEW
+    }
+    found.ids.settle([list(STORY)], dict.fromkeys(STORY, 1))
+    return found
+
+
+def _link(tracker: EventTracker, others: list[int]) -> None:
+    tracker.probabilities[NEW] = dict.fromkeys(others, 0.9)
+    for other in others:
+        tracker.probabilities[other][NEW] = 0.9
+
+
+@pytest.mark.parametrize(("others", "expected"), [([1], {NEW}), ([1, 2], {NEW, *STORY})])
+def test_an_event_is_tried_if_the_links_of_a_cluster_speak_for_it_as_a_whole(
+    tracker: EventTracker, others: list[int], expected: set[int]
+) -> None:
+    _link(tracker, others)
+    assert tracker._concerned([NEW]) == expected
+
+
+def test_the_event_of_a_cluster_that_changed_is_looked_at_whole(tracker: EventTracker) -> None:
+    _link(tracker, [])
+    assert tracker._concerned([2]) == set(STORY)
+
+
+def test_large_clusters_of_an_event_count_for_more(tracker: EventTracker) -> None:
+    tracker.links.profiles[1].articles = [f"1.{n}" for n in range(16)]
+    _link(tracker, [1])
+    assert tracker._concerned([NEW]) == {NEW, *STORY}

@@ -1,0 +1,82 @@
+"""The state of a stream is kept in parts, and counts when it is whole."""
+
+import time
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from isogloss.events.saving import save_stream
+from isogloss.service import keeping
+from isogloss.service.keeping import Keeping
+from isogloss.service.making import StreamMaker
+from isogloss.service.worker import Follower
+from isogloss.store import Store, Update
+from tests.service import data
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "PART", 10_000)
+    with Store(tmp_path / "news.db") as store:
+        store.add(data.ARTICLES)
+        yield store
+
+
+@pytest.fixture
+def follower(store):
+    follower = Follower(store, StreamMaker())
+    follower.catch_up()
+    yield follower
+    follower.stream.close()
+
+
+def written(store, keeping, line):
+    """Write steps until there are none; how many there were."""
+    steps = 0
+    while (step := keeping.step()) or keeping.busy:
+        if step:
+            steps += 1
+            store.apply(Update(line, line, **step))
+            keeping.done(step)
+        else:
+            time.sleep(0.01)
+    return steps
+
+
+def test_a_state_counts_when_its_last_part_is_there(store, follower):
+    line, state, keeps = follower.position, save_stream(follower.stream), Keeping(store)
+    before = store.snapshot()
+    keeps.begin(follower.stream, line)
+    while not (step := keeps.step()):
+        time.sleep(0.01)
+    store.apply(Update(line, line, **step))
+    assert store.snapshot() == before
+    assert written(store, keeps, line) > 2
+    assert store.snapshot() == (line, state)
+    assert keeps.saved == line
+
+
+def test_parts_of_old_states_are_taken_out(store, follower):
+    keeps, line = Keeping(store), follower.position
+    for number in range(3):
+        keeps.begin(follower.stream, number + 1)
+        written(store, keeps, line)
+    with store.database.read() as session:
+        kept = {seq for (seq,) in session.run("SELECT seq FROM snapshot")}
+    assert kept == {2, 3}
+    assert store.snapshot() == (3, save_stream(follower.stream))
+
+
+def test_a_worker_keeps_its_state_and_goes_on_from_it(store):
+    first = Follower(store, StreamMaker(), snapshot_every=1)
+    first.catch_up()
+    while first.keeping.busy or not first.keeping.saved:
+        first._write(first.position)
+    state = save_stream(first.stream)
+    first.keeping.close()
+    first.stream.close()
+    second = Follower(store, StreamMaker())
+    assert 0 < second.saved <= first.position
+    assert save_stream(second.stream) == state
+    second.stream.close()
