@@ -23,6 +23,7 @@ from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
 from isogloss.events.concepts import ConceptDictionary
 from isogloss.events.event import Event
+from isogloss.events.garbage import collected_seldom
 from isogloss.events.history import History
 from isogloss.events.journal import Journal, read_journal
 from isogloss.events.labels import concept_labels, place_labels
@@ -160,6 +161,7 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 def _run(history: History, articles: Iterable[Article]) -> None:
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
     with (
+        collected_seldom(),
         Progress(*columns, console=Console(stderr=True), transient=True) as progress,
         history.stream,
         closing(_shown(articles, progress)) as shown,

@@ -7,7 +7,7 @@ finds, and a profile of every cluster, and tells the features of any pair of lin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 
@@ -164,14 +164,14 @@ class LinkState:
         profiles = [self.profiles[one] for one in clusters.tolist()]
         return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), bound)
 
-    def probabilities(self, clusters: Iterable[int]) -> dict[tuple[int, int], float]:
-        """Probabilities of the links of some clusters, the smaller id first."""
+    def probabilities(self, clusters: Iterable[int]) -> Iterator[tuple[int, int, float]]:
+        """The links of some clusters, ascending, the smaller id first, each with its probability."""
         pairs, bound = self.linked(clusters)
         if not len(pairs):
-            return {}
+            return iter(())
         wanted = [FEATURES.index(name) for name in self.linker.features]
         chances = self.linker.predict_proba(self.feature_rows(pairs, bound)[:, wanted])[:, 1]
-        return dict(zip(map(tuple, pairs.tolist()), chances.tolist(), strict=True))
+        return zip(*pairs.T.tolist(), chances.tolist(), strict=True)
 
     def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
         """Pairs of near articles of two clusters, in the order in which they were found."""

@@ -83,7 +83,7 @@ class EventTracker:
                 self.probabilities[other].pop(one, None)
         for one in changed:
             self.probabilities[one] = {}
-        for (a, b), p in self.links.probabilities(changed).items():
+        for a, b, p in self.links.probabilities(changed):
             self.probabilities.setdefault(a, {})[b] = p
             self.probabilities.setdefault(b, {})[a] = p
 

@@ -24,7 +24,6 @@
 ``metrics``       figures for Prometheus
 ``leases``        one worker at a time
 ``keeping``       the state of the stream, saved by a copy of the worker
-``garbage``       less looking for it
 ``lines``         lines of the journal, read ahead
 ``preparers``     articles prepared for the worker, on any host
 ``logs``          a line for each request, for people or as JSON

@@ -18,11 +18,11 @@ from datetime import datetime
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
+from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.linalg.threads import one_thread
 from isogloss.service.background import Background
-from isogloss.service.garbage import leave_alone_what_stays
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update

@@ -14,8 +14,8 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.exceptions import SettingsError
-from isogloss.service.garbage import leave_alone_what_stays
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
