@@ -8,8 +8,8 @@ languages: words are those of the language, the names of its people are the same
 letters. A window is ten days. Times are those of the last tenth of the articles, when the window is full,
 the making of articles aside. Milliseconds by stage are CPU of the process that folds; those of an article
 are CPU of all processes, and ``ms_cpu_here`` is the part of the process that folds. ``--full`` goes to a
-window of 200,000 articles; ``--articles`` beyond the window shows memory as it goes on, and ``--progress`` how
-fast each part of them was, without the measuring of stages, which costs a twentieth.
+window of 200,000 articles; ``--articles`` beyond the window shows memory as it goes on, and ``--progress``
+how fast each part of them was, without the measuring of stages, which costs a twentieth.
 """
 
 from __future__ import annotations
