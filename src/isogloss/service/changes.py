@@ -61,11 +61,17 @@ class Changes:
             raise ServiceError(503, said, {"Retry-After": "30"})
 
     async def follow(self, line: int | None, seconds: float | None) -> AsyncIterator[str]:
-        """Messages about events that changed after a line of the journal; from now on without one."""
+        """Messages about events that changed after a line of the journal; from now on without one.
+
+        *Now* is when this returns, before anything is sent: who has an answer misses nothing after it.
+        """
+        at = await run_in_threadpool(self.store.position) if line is None else line
+        return self._told(at, seconds)
+
+    async def _told(self, at: int, seconds: float | None) -> AsyncIterator[str]:
         self.listeners += 1
         try:
             yield "retry: 3000\n\n"
-            at = await run_in_threadpool(self.store.position) if line is None else line
             ends = None if seconds is None else monotonic() + seconds
             spoken = monotonic()
             while True:

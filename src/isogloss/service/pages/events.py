@@ -56,9 +56,10 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
     store = parts.store
     filters = Filters.of(request.query_params)
     wanted = reading_order(request.headers.get("accept-language", ""))
+    position = store.position()
     page = _page(store, filters)
     cards = [Card.of(event, wanted) for event in page.events]
-    facets = Facets([*cards, *_latest(store, store.position())])
+    facets = Facets([*cards, *_latest(store, position)])
     return render(
         request,
         "now.html",
@@ -67,6 +68,7 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
         facets=facets,
         sorts=SORTS,
         next=filters.url(cursor=page.cursor) if page.cursor else "",
+        position=position,
     )
 
 
@@ -106,9 +108,9 @@ async def changes(request: Request, parts: Here, _: Visitor) -> Response:
     """
     check_own_page(request)
     parts.changes.check_room()
-    line = request.headers.get("last-event-id", "")
+    line = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(line) if _LINE.fullmatch(line) else None
-    told = _while_allowed(request, parts.changes.follow(after, None))
+    told = _while_allowed(request, await parts.changes.follow(after, None))
     return StreamingResponse(told, media_type="text/event-stream", headers=_UNKEPT)
 
 

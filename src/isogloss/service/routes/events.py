@@ -178,7 +178,7 @@ async def follow_changes(
     parts.changes.check_room()
     line = last_event_id if last_event_id is not None else after
     return StreamingResponse(
-        parts.changes.follow(line, seconds),
+        await parts.changes.follow(line, seconds),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
