@@ -171,10 +171,11 @@ def measure(window: int, total: int, stream: EventStream, progress: bool = False
     news, last = iter(WorldNews(window)), max(LAST, window // 10)
     memory, step = [], max(1, total // 10)
     for start in range(0, total - last, step):
-        told = follow(stream, news, min(step, total - last - start))
+        stop = min(start + step, total - last)
+        told = follow(stream, news, stop - start)
         memory.append(round(resident_mb()))
         if progress:
-            print(json.dumps({"articles": start + step, **told, "memory_mb": memory[-1]}), flush=True)
+            print(json.dumps({"articles": stop, **told, "memory_mb": memory[-1]}), flush=True)
     stages = Stages(stream)
     told = follow(stream, news, last)
     return {
