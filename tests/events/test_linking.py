@@ -105,7 +105,7 @@ def test_what_is_looked_at_does_not_grow_with_the_stream() -> None:
 
 
 def test_latent_neighbours_are_found_without_a_common_term() -> None:
-    neighbours = Neighbours(k=1)
+    neighbours = Neighbours(k=2)
     axes = np.eye(3, dtype=np.float32)
     neighbours.add(_sign("a", "de", 1, latent=axes[0]))
     neighbours.add(_sign("b", "de", 2, latent=axes[1]))

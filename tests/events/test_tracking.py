@@ -42,6 +42,7 @@ def test_an_event_is_tried_if_the_links_of_a_cluster_speak_for_it_as_a_whole(
 
 def test_the_event_of_a_cluster_that_changed_is_looked_at_whole(tracker: EventTracker) -> None:
     _link(tracker, [])
+    tracker.probabilities[2] = {}
     assert tracker._concerned([2]) == set(STORY)
 
 
