@@ -98,17 +98,22 @@ async def ask(app, messages=({"type": "http.request", "body": b"{}"},), path="/x
     return sent[0]["status"] if sent else None
 
 
+def answers_after(go):
+    """An application that answers when it may, and about its health at once."""
+
+    async def slow(scope, receive, send):
+        if not scope["path"].endswith("/health"):
+            await go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+
+    return slow
+
+
 def test_more_than_so_many_at_once_are_sent_away_and_health_is_not():
     async def run():
         go = asyncio.Event()
-
-        async def slow(scope, receive, send):
-            if not scope["path"].endswith("/health"):
-                await go.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body"})
-
-        app = guarded(slow)
+        app = guarded(answers_after(go))
         waiting = [asyncio.create_task(ask(app)) for _ in range(2)]
         await asyncio.sleep(0)
         statuses = [await ask(app), await ask(app, path="/api/v1/health")]
@@ -121,13 +126,7 @@ def test_more_than_so_many_at_once_are_sent_away_and_health_is_not():
 def test_articles_leave_places_to_those_who_read():
     async def run():
         go = asyncio.Event()
-
-        async def slow(scope, receive, send):
-            await go.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body"})
-
-        app = guarded(slow, concurrent=8)
+        app = guarded(answers_after(go), concurrent=8)
         articles = {"path": "/api/v1/articles"}
         waiting = [asyncio.create_task(ask(app, **articles)) for _ in range(6)]
         await asyncio.sleep(0)
@@ -165,13 +164,7 @@ def test_half_a_body_is_never_handed_on():
 def test_bodies_of_all_requests_together_are_bounded():
     async def run():
         go = asyncio.Event()
-
-        async def slow(scope, receive, send):
-            await go.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body"})
-
-        app = guarded(slow, concurrent=100)
+        app = guarded(answers_after(go), concurrent=100)
         large = [{"type": "http.request", "body": b" " * 1000}]
         waiting = [asyncio.create_task(ask(app, large)) for _ in range(8)]
         await asyncio.sleep(0.01)

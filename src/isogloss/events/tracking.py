@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import sqrt
+from math import fsum, sqrt
 
 from isogloss.events.agglomeration import Rules, group_linked
 from isogloss.events.event import Event, describe_event
@@ -116,7 +116,7 @@ class EventTracker:
                 linked[event] += p * sqrt(len(profiles[other].articles))
         for event in linked:
             if event not in weights:
-                weights[event] = sum(sqrt(len(profiles[one].articles)) for one in self.ids.members[event])
+                weights[event] = fsum(sqrt(len(profiles[one].articles)) for one in self.ids.members[event])
         least = _PLAUSIBLE * self.rules.threshold
         return [event for event, sum_ in linked.items() if sum_ >= least * weights[event]]
 
