@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from isogloss.events.latest import LatestPoints
 
 
-def test_the_nearest_of_each_language_are_those_of_the_definition() -> None:
+@pytest.mark.parametrize("dims", [6, 50])
+def test_the_nearest_of_each_language_are_those_of_the_definition(dims: int) -> None:
     rng = np.random.default_rng(4)
-    drawn = rng.standard_normal((300, 6)).astype(np.float32)
+    drawn = (rng.standard_normal((300, dims)) + 0.5).astype(np.float32)
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-    points, languages = LatestPoints(6, reach=120), rng.choice(["de", "en"], 300)
+    points, languages = LatestPoints(dims, reach=120), rng.choice(["de", "en"], 300)
     for number, (point, lang) in enumerate(zip(drawn, languages, strict=True), 1):
         points.add(number, lang, point)
         points.remove(number - 7 if number % 3 else 0)
@@ -35,3 +37,20 @@ def test_what_is_out_of_reach_is_not_found_even_if_nothing_took_its_place() -> N
     assert points.nearest(point, 3, least=0.5) == [1]
     points.last = 5
     assert points.nearest(point, 3, least=0.5) == []
+
+
+def test_what_is_as_near_as_asked_for_is_found_however_it_is_rounded() -> None:
+    rng = np.random.default_rng(9)
+    drawn = rng.standard_normal((200, 37)).astype(np.float32)
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    points = LatestPoints(37, reach=256)
+    for number, point in enumerate(drawn, 1):
+        points.add(number, "en", point)
+    lanes = np.zeros((200, 48))
+    lanes[:, :37] = drawn.astype(float) * drawn[0].astype(float)
+    scores = lanes.reshape(200, 3, 16).sum(axis=1)
+    while scores.shape[1] > 1:
+        scores = scores[:, : scores.shape[1] // 2] + scores[:, scores.shape[1] // 2 :]
+    for number, score in enumerate(scores[:, 0].tolist(), 1):
+        assert number in points.nearest(drawn[0], 200, least=score)
+        assert number not in points.nearest(drawn[0], 200, least=np.nextafter(score, 2))

@@ -20,7 +20,7 @@ from isogloss.events.latest import LatestPoints
 from isogloss.events.shelf import Shelf
 from isogloss.events.signature import Signature
 from isogloss.events.terms import Ids, Weights
-from isogloss.events.vectors import Vector, product
+from isogloss.events.vectors import Vector, products
 from isogloss.kernels import find_nearest, list_cluster
 
 __all__ = ["LEAST", "Near", "Neighbours"]
@@ -191,7 +191,7 @@ class Neighbours:
     def _nearest(self, signature: Signature, group: int) -> Near:
         lists = [self._lists[lang].lists for lang in sorted(self._lists)]
         room = self.k * len(lists)
-        numbers, products = np.empty(room, dtype=np.int32), np.empty(room)
+        numbers, similarities = np.empty(room, dtype=np.int32), np.empty(room)
         shelf = self._shelf
         n = find_nearest(
             lists,
@@ -209,9 +209,9 @@ class Neighbours:
             group,
             self.least,
             numbers,
-            products,
+            similarities,
         )
-        return Near(numbers[:n], products[:n])
+        return Near(numbers[:n], similarities[:n])
 
     def _with_latent(self, signature: Signature, group: int, near: Near) -> Near:
         """Neighbours with those of the latent space, whose similarities are those of texts too."""
@@ -219,10 +219,11 @@ class Neighbours:
             return near
         self._latent.last = self.last
         close = self._latent.nearest(signature.latent, self.k, least=self.least_latent)
-        numbers = np.setdiff1d(np.array(close, dtype=np.int32), near.numbers)
-        numbers = numbers[self.groups(numbers) != group]
-        products = [product(signature.vector, self.articles[one].vector) for one in numbers.tolist()]
-        both = np.concatenate([near.numbers, numbers]), np.concatenate([near.similarities, products])
+        known = set(near.numbers.tolist())
+        new = np.array([number for number in close if number not in known], dtype=np.int32)
+        new = new[self.groups(new) != group]
+        similarities = products(signature.vector, [self.articles[one].vector for one in new.tolist()])
+        both = np.concatenate([near.numbers, new]), np.concatenate([near.similarities, similarities])
         order = np.argsort(both[0])
         return Near(both[0][order], both[1][order])
 

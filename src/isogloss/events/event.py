@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -136,12 +136,17 @@ def _when(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _total(counters: Any) -> Counter[str]:
-    total: Counter[str] = Counter()
+def _total(counters: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    known = total.get
     for counter in counters:
-        total.update(counter)
+        for name, weight in counter.items():
+            total[name] = known(name, 0) + weight
     return total
 
 
 def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
-    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_SHOWN])
+    """The largest; of equal ones those whose names come first."""
+    least = min(sorted(weights.values())[-_SHOWN:], default=0.0)
+    strong = [(-weight, name) for name, weight in weights.items() if weight >= least]
+    return {name: -weight for weight, name in sorted(strong)[:_SHOWN]}

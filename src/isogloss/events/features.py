@@ -206,16 +206,10 @@ def _jaccard(part: str, shared: Columns, one: Columns, other: Columns) -> Array:
 
 
 def _latent_cosine(profiles: Sequence[Profile], first: Ids, second: Ids) -> Array:
-    latents = [profile.latent for profile in profiles]
-    if all(latent is None for latent in latents):
-        return np.full(len(first), nan)
-    return np.array(
-        [_angle(latents[a], latents[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
-    )
-
-
-def _angle(one: Array | None, other: Array | None) -> float:
-    if one is None or other is None:
-        return nan
-    lengths = np.linalg.norm(one) * np.linalg.norm(other)
-    return float(one @ other / lengths) if lengths else nan
+    found = [profile.latent for profile in profiles]
+    dims = next((len(latent) for latent in found if latent is not None), 0)
+    none = np.zeros(dims)
+    latents = np.array([none if latent is None else latent for latent in found])
+    lengths = np.sqrt(np.einsum("ij,ij->i", latents, latents))
+    inner = np.einsum("ij,ij->i", latents[first], latents[second])
+    return _ratio(inner, lengths[first] * lengths[second])

@@ -6,21 +6,24 @@ last, so its cost does not grow with the stream. Stories are told in all languag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.kernels import nearest_points
+
 __all__ = ["LatestPoints"]
 
-_ROUNDING = 1e-4
-"""More than what a product in single precision can be wrong by."""
+_UNIT = 32_000.0
+"""What a coordinate of one is rounded to: products of points are then found by whole numbers of two bytes."""
+
+_STEP = 16
+"""Coordinates that are multiplied together."""
 
 
 class LatestPoints:
     """Points under numbers that only grow; those far behind the last number are out of reach.
 
-    Memory: four bytes for each dimension and each number within reach.
+    Memory: six bytes for each dimension and each number within reach.
 
     Parameters
     ----------
@@ -44,6 +47,7 @@ class LatestPoints:
         self.reach = reach
         self.last = 0
         self._points = np.zeros((reach, dims), dtype=np.float32)
+        self._rounded = np.zeros((reach, -(-dims // _STEP) * _STEP), dtype=np.int16)
         self._owners = np.zeros(reach, dtype=np.int64)
         self._languages = np.zeros(reach, dtype=np.int16)
         self._codes: dict[str, int] = {}
@@ -52,7 +56,7 @@ class LatestPoints:
         """Add a point under a number, from 1 on, that is higher than those before."""
         row = number % self.reach
         self.last = number
-        self._points[row], self._owners[row] = point, number
+        self._points[row], self._rounded[row], self._owners[row] = point, self._round(point), number
         self._languages[row] = self._codes.setdefault(lang, len(self._codes))
 
     def remove(self, number: int) -> None:
@@ -73,29 +77,26 @@ class LatestPoints:
         least : float
             Least product with ``point``.
         """
-        n = min(self.last + 1, self.reach)
-        rough = self._points[:n] @ point
-        within = (rough >= least - _ROUNDING) & (self._owners[:n] > max(0, self.last - self.reach))
-        rows = np.flatnonzero(within)
-        languages = self._languages[rows]
-        return sorted(
-            number
-            for code in range(len(self._codes))
-            for number in self._best(rows[languages == code], rough, point, k, least)
+        numbers = np.empty(k * len(self._codes), dtype=np.int64)
+        found = nearest_points(
+            self._rounded,
+            self._points,
+            self._owners,
+            self._languages,
+            self._round(point),
+            point,
+            _UNIT,
+            min(self.last + 1, self.reach),
+            max(0, self.last - self.reach),
+            k,
+            least,
+            numbers,
         )
+        nearest: list[int] = numbers[:found].tolist()
+        return nearest
 
-    def _best(
-        self,
-        rows: NDArray[np.intp],
-        rough: NDArray[np.float32],
-        point: NDArray[np.float32],
-        k: int,
-        least: float,
-    ) -> Iterator[int]:
-        if len(rows) > k:
-            rows = rows[rough[rows] >= np.partition(rough[rows], -k)[-k] - 2 * _ROUNDING]
-        scores = self._points[rows].astype(np.float64) @ point.astype(np.float64)
-        numbers = self._owners[rows]
-        for place in np.lexsort((numbers, -scores))[:k].tolist():
-            if scores[place] >= least:
-                yield int(numbers[place])
+    def _round(self, point: NDArray[np.float32]) -> NDArray[np.int16]:
+        """The whole numbers that stand for a point, with zeros at the end."""
+        out = np.zeros(self._rounded.shape[1], dtype=np.int16)
+        np.rint(point * np.float32(_UNIT), out=out[: len(point)], casting="unsafe")
+        return out

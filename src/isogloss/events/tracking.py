@@ -121,7 +121,8 @@ class EventTracker:
         return [event for event, sum_ in linked.items() if sum_ >= least * weights[event]]
 
     def _confidence(self, members: list[int]) -> float:
-        known = [p for a in members for b, p in self.probabilities[a].items() if a < b and b in set(members)]
+        own = set(members)
+        known = [p for a in members for b, p in self.probabilities[a].items() if a < b and b in own]
         return sum(known) / len(known) if known else 1.0
 
     def _forget_gone(self) -> set[int]:

@@ -247,6 +247,20 @@ def find_nearest(
     numbers: _Indices,
     products: _Float,
 ) -> int: ...
+def nearest_points(
+    rounded: NDArray[np.int16],
+    points: NDArray[np.float32],
+    owners: NDArray[np.int64],
+    languages: NDArray[np.int16],
+    rounded_point: NDArray[np.int16],
+    point: NDArray[np.float32],
+    unit: float,
+    rows: int,
+    oldest: int,
+    k: int,
+    least: float,
+    numbers: NDArray[np.int64],
+) -> int: ...
 
 class NearPairs:
     def add(self, number: int, numbers: _Indices, similarities: _Float) -> None: ...

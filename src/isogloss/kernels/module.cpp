@@ -8,6 +8,7 @@ void bind_bonds(nb::module_ &m);
 void bind_exchange(nb::module_ &m);
 void bind_fertility(nb::module_ &m);
 void bind_hmm(nb::module_ &m);
+void bind_latest(nb::module_ &m);
 void bind_lexicon(nb::module_ &m);
 void bind_letters(nb::module_ &m);
 void bind_linking(nb::module_ &m);
@@ -21,11 +22,13 @@ void bind_words(nb::module_ &m);
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled loops of isogloss.";
+    nb::set_leak_warnings(false);  // objects may outlive the interpreter's end; that is nobody's concern then
     bind_alignment(m);
     bind_bonds(m);
     bind_exchange(m);
     bind_fertility(m);
     bind_hmm(m);
+    bind_latest(m);
     bind_lexicon(m);
     bind_letters(m);
     bind_linking(m);

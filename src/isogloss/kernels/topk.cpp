@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lists.hpp"
+#include "products.hpp"
 #include "simd.hpp"
 
 namespace nb = nanobind;
@@ -24,8 +25,6 @@ using OutExact = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 
 // Entries that are tested together; a power of two that divides into the registers of every instruction set.
 constexpr std::size_t kStep = 32;
-// Partial sums of an inner product: their number fixes the order of additions, whatever the registers.
-constexpr std::size_t kLanes = 16;
 
 // Most entries are in no list: steps of them are dismissed by comparisons alone.
 ISOGLOSS_CLONES
@@ -97,21 +96,6 @@ void select_both(Matrix block, Vector column_bias, Vector row_bias, std::int32_t
     nb::gil_scoped_release release;
     offer_both(block.data(), n, m, column_bias.data(), row_bias.data(), first_row, first_column, rows, columns,
                floors.data());
-}
-
-// A product of two floats is exact in double, so the order of additions alone decides the last bit.
-ISOGLOSS_CLONES
-double inner_product(const float *__restrict a, const float *__restrict b, std::size_t d) {
-    double lanes[kLanes] = {};
-    std::size_t i = 0;
-    for (; i + kLanes <= d; i += kLanes)
-        for (std::size_t l = 0; l < kLanes; ++l)
-            lanes[l] += static_cast<double>(a[i + l]) * static_cast<double>(b[i + l]);
-    for (std::size_t l = 0; i + l < d; ++l)
-        lanes[l] += static_cast<double>(a[i + l]) * static_cast<double>(b[i + l]);
-    for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-        for (std::size_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-    return lanes[0];
 }
 
 // Scores every candidate of a query in double, bias included, and sorts them, the best first.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import nlargest
-from itertools import groupby
-from operator import itemgetter
+import json
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.special import expit
 
 from isogloss.events.candidates import LEAST
 from isogloss.events.features import FEATURES, Bound
+from isogloss.events.linker import Linker
 from isogloss.events.linking import LinkState
 from isogloss.store import LinkRow
 
@@ -25,18 +25,20 @@ SHOWN = 5
 DIGITS = 9
 """Of a probability: sums of many links at once differ beyond them, by the number of links."""
 
-_FINE = 6
-"""Digits of features and of what they add."""
-
-Told = list[list[float]]
+_COARSE = 4
+"""Digits of similarities."""
 
 
 class _Near(NamedTuple):
-    """Pairs of near articles of two clusters, by their numbers, and their similarities."""
+    """Pairs of near articles: the link that each belongs to, both numbers, and the similarity."""
 
+    place: NDArray[np.intp]
     one: NDArray[np.int32]
     other: NDArray[np.int32]
-    similarities: NDArray[np.float64]
+    similarity: NDArray[np.float64]
+
+    def only(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> _Near:
+        return _Near(self.place[which], self.one[which], self.other[which], self.similarity[which])
 
 
 def explained(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[LinkRow]:
@@ -47,52 +49,75 @@ def explained(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[LinkRo
     links : LinkState
         The clusters and their articles.
     pairs : sequence of (int, int)
-        Clusters, the smaller id first.
+        Clusters, the smaller id first; each pair once.
     """
-    near = dict(_near(links, pairs))
-    alike = [near[pair].similarities for pair in pairs]
-    alike = [found[found >= LEAST] for found in alike]
-    bound = Bound(np.array([float(len(one)) for one in alike]), np.array([one.sum() for one in alike]))
-    rows = links.feature_rows(np.array(pairs, dtype=np.int32).reshape(-1, 2), bound)
+    ends = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    near = _near(links, ends)
     linker = links.linker
+    rows = links.feature_rows(ends, _bound(near, len(ends)))
     shares = linker.shares(rows[:, [FEATURES.index(name) for name in linker.features]])
     chances = expit(shares.sum(axis=1) + linker.constant).round(DIGITS).tolist()
-    features, contributions = rows.round(_FINE).tolist(), shares.round(_FINE).tolist()
-    constant = round(linker.constant, _FINE)
+    columns = np.argsort(FEATURES), np.argsort(linker.features)
+    told = np.hstack([shares[:, columns[1]], rows[:, columns[0]]]) + 0.0
+    form, best = _form(linker), _best(links, near, len(ends))
     return [
-        LinkRow(
-            *pair,
-            chances[n],
-            {
-                "features": _finite(FEATURES, features[n]),
-                "contributions": _finite(linker.features, contributions[n]) | {"(constant)": constant},
-                "pairs": _best(links, near[pair]),
-            },
-        )
-        for n, pair in enumerate(pairs)
+        LinkRow(*pair, chance, (form % (*values, alike)).replace(":nan", ":null"))
+        for pair, chance, values, alike in zip(pairs, chances, told.tolist(), best, strict=True)
     ]
 
 
-def _near(links: LinkState, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], _Near]]:
-    """What is near in each pair of clusters; the pairs of articles of a cluster are gathered once."""
-    for a, own in groupby(sorted(set(pairs)), key=itemgetter(0)):
-        found = links.near.of(links.numbers(links.profiles[a].articles))
-        clusters = links.neighbours.groups(found[1])
-        for pair in own:
-            between = clusters == pair[1]
-            yield pair, _Near(*(column[between] for column in found))
+def _form(linker: Linker) -> str:
+    """The text of a link, with gaps for what features add, for the features, and for pairs of articles."""
+    contributions = ",".join([f'"(constant)":{linker.constant:.6g}', *_gaps(linker.features)])
+    return f'{{"contributions":{{{contributions}}},"features":{{{",".join(_gaps(FEATURES))}}},"pairs":[%s]}}'
 
 
-def _best(links: LinkState, near: _Near) -> Told:
-    """The most similar pairs of articles."""
-    if len(near.similarities) > SHOWN:
-        least = np.partition(near.similarities, -SHOWN)[-SHOWN]
-        near = _Near(*(column[near.similarities >= least] for column in near))
-    names = (links.neighbours.names(numbers) for numbers in (near.one, near.other))
-    told = zip(near.similarities.tolist(), *names, strict=True)
-    return [[int(one), int(other), round(s, 4)] for s, one, other in nlargest(SHOWN, told)]
+def _gaps(names: Iterable[str]) -> list[str]:
+    return [f"{json.dumps(name)}:%.6g" for name in sorted(names)]
 
 
-def _finite(names: Iterable[str], values: Iterable[float]) -> dict[str, float | None]:
-    """Values as JSON can hold them: what cannot be said is null, and no zero is negative."""
-    return {name: value + 0.0 if value == value else None for name, value in zip(names, values, strict=True)}
+def _near(links: LinkState, ends: NDArray[np.int32]) -> _Near:
+    """What is near in each pair of clusters, in the order in which it was found."""
+    articles = (one for cluster in _covering(ends) for one in links.profiles[cluster].articles)
+    one, other, similarity = links.near.of(links.numbers(articles))
+    groups = np.stack([links.neighbours.groups(one), links.neighbours.groups(other)])
+    keys, order = _keys(ends.T), np.argsort(_keys(ends.T))
+    found = _keys(groups)
+    places = order[np.searchsorted(keys, found, sorter=order).clip(max=len(keys) - 1)]
+    turned = groups[0] > groups[1]
+    ones, others = np.where(turned, other, one), np.where(turned, one, other)
+    return _Near(places, ones, others, similarity).only(keys[places] == found)
+
+
+def _covering(ends: NDArray[np.int32]) -> list[int]:
+    """Clusters that have an end of every link, few of them: of each link the end that has more links."""
+    _, places, counts = np.unique(ends, return_inverse=True, return_counts=True)
+    often = counts[places.reshape(-1, 2)]
+    found: list[int] = np.unique(np.where(often[:, 1] > often[:, 0], ends[:, 1], ends[:, 0])).tolist()
+    return found
+
+
+def _keys(ends: NDArray[np.int32]) -> NDArray[np.int64]:
+    """A number for each pair of clusters, whichever comes first."""
+    keys: NDArray[np.int64] = ends.min(axis=0).astype(np.int64) << 32 | ends.max(axis=0)
+    return keys
+
+
+def _bound(near: _Near, n: int) -> Bound:
+    alike = near.only(near.similarity >= LEAST)
+    links, sums = np.bincount(alike.place, minlength=n), np.bincount(alike.place, alike.similarity, n)
+    return Bound(links.astype(np.float64), sums.astype(np.float64))
+
+
+def _best(links: LinkState, near: _Near, n: int) -> list[str]:
+    """The most similar pairs of articles of each link; of equal ones those that came first."""
+    near = near.only(np.lexsort((near.other, near.one, -near.similarity, near.place)))
+    starts = np.searchsorted(near.place, np.arange(n))
+    near = near.only(np.arange(len(near.place)) - starts[near.place] < SHOWN)
+    names = (map(int, links.neighbours.names(numbers)) for numbers in (near.one, near.other))
+    told = [
+        f"[{one},{other},{similarity!r}]"
+        for one, other, similarity in zip(*names, near.similarity.round(_COARSE).tolist(), strict=True)
+    ]
+    ends = np.searchsorted(near.place, np.arange(n + 1)).tolist()
+    return [",".join(told[start:end]) for start, end in pairwise(ends)]

@@ -52,12 +52,12 @@ class ClusterRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """Two clusters of different languages, how likely they are one event, and why."""
+    """Two clusters of different languages, how likely they are one event, and why; a text is JSON."""
 
     a: int
     b: int
     probability: float
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] | str = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,5 +289,7 @@ def _put_snapshot(seq: int, data: bytes) -> Iterable[Statement]:
     )
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _json(value: Mapping[str, Any] | str) -> str:
+    if isinstance(value, str):
+        return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
