@@ -51,3 +51,15 @@ def test_points_that_nobody_asks_for_are_forgotten(made, monkeypatch):
     assert asked == ["en1w1", "en2w1", "en3w1"]
     answers.points(["en2w1"], "en")
     assert asked[-1] == "en2w1"
+
+
+def test_topics_shared_with_many_are_those_shared_with_each(made):
+    answers, _, project = made
+    point, *others = project(["en2w1 en2w3", "en2w1", "en5w0 en7w1", "en2w3 en5w1"], "en")
+    told = answers.shared_with(point, others, ["en", "de"])
+    assert told == [answers.shared(point, other, ["en", "de"]) for other in others]
+    for topics, other in zip(told, others, strict=True):
+        parts = point.astype(float) * other.astype(float)
+        best = [c for c in np.argsort(-parts, kind="stable")[:3].tolist() if parts[c] > 0]
+        assert [(topic.component, topic.share) for topic in topics] == [(c, parts[c]) for c in best]
+    assert answers.shared_with(point, [-point], ["en"]) == [[]]

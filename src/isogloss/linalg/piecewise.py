@@ -65,8 +65,13 @@ class PiecewiseSearch:
         self._rounded: RoundedQueries | None = None
         self._longest = 0.0
 
-    def scan(self, vectors: NDArray[np.floating], bias: Single, first: int) -> None:
-        """Offer targets numbered from ``first`` on; a bias of minus infinity leaves one out."""
+    def scan(
+        self, vectors: NDArray[np.floating], bias: Single, first: int, *, longest: float | None = None
+    ) -> None:
+        """Offer targets numbered from ``first`` on; a bias of minus infinity leaves one out.
+
+        ``longest`` is the square of the length of the longest of them, if somebody knows it.
+        """
         buffer = np.empty(len(self.queries) * min(_WIDTH, len(vectors)), np.float32)
         for start in range(0, len(vectors), _WIDTH):
             piece = vectors[start : start + _WIDTH].astype(np.float32, copy=False)
@@ -75,7 +80,8 @@ class PiecewiseSearch:
             kernels.select_rows(
                 products, bias[start : start + _WIDTH], first + start, self.scores, self.indices
             )
-            self._longest = max(self._longest, float(np.einsum("ij,ij->i", piece, piece).max()))
+            known = float(np.einsum("ij,ij->i", piece, piece).max()) if longest is None else longest
+            self._longest = max(self._longest, known)
 
     def scan_rounded(self, vectors: RoundedVectors, bias: Single, first: int) -> None:
         """Offer rounded targets numbered from ``first`` on."""

@@ -8,6 +8,7 @@
 ``records``       articles, events and errors as types; ``shapes`` has the others
 ``client``        the API as methods; ``transport`` sends its requests
 ``guard``         what every request must pass; ``bodies`` looks at JSON before it is parsed
+``plain``         plain requests answered without ceremony
 ``headers``       what a browser may do with an answer
 ``access``        who may do what; ``tokens`` and ``rates`` are what it decides by
 ``errors``        one shape for everything that goes wrong
@@ -30,6 +31,7 @@
 ``making``        the stream as the settings want it
 ``worker``        from the journal to the tables
 ``pages``         the web pages; ``drawing`` has their pictures
+``kept_pages``    pages as they were written last
 ``parts``         all of these together
 ================  ====================================================================
 """

@@ -23,6 +23,7 @@ from isogloss.service.metrics import Measured, Metrics
 from isogloss.service.models import Models
 from isogloss.service.neighbours import Neighbours
 from isogloss.service.parts import Parts, Worker
+from isogloss.service.plain import Shortcut
 from isogloss.service.preparers import prepared_figures
 from isogloss.service.records import Problem
 from isogloss.service.routes import PREFIX
@@ -110,6 +111,7 @@ def create_app(
     if (pages := importlib.util.find_spec(PAGES)) is not None and pages.origin:
         app.include_router(importlib.import_module(PAGES).router, include_in_schema=False)
     limits = settings.limits
+    app.add_middleware(Shortcut, routers=ROUTERS)
     app.add_middleware(
         Guard,
         body_bytes=limits.body_bytes,

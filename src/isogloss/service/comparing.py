@@ -86,15 +86,26 @@ class Comparing:
 
     def shared(self, a: NDArray[Any], b: NDArray[Any], langs: list[str]) -> list[SharedTopic]:
         """The components that add most to the inner product of two points."""
-        parts = np.asarray(a, dtype=np.float64) * np.asarray(b, dtype=np.float64)
-        best = [int(c) for c in np.argsort(-parts, kind="stable")[:SHARED] if parts[c] > 0]
+        return self.shared_with(a, [b], langs)[0]
+
+    def shared_with(
+        self, point: NDArray[Any], others: Sequence[NDArray[Any]], langs: list[str]
+    ) -> list[list[SharedTopic]]:
+        """What :meth:`shared` gives for a point and each of others."""
+        parts = np.asarray(point, dtype=np.float64) * np.asarray(others, dtype=np.float64)
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :SHARED]
+        shares = np.take_along_axis(parts, best, axis=1)
         return [
-            SharedTopic(component=c, share=float(parts[c]), words=self._words(c, float(a[c]), langs))
-            for c in best
+            [
+                SharedTopic(component=c, share=share, words=self._words(c, float(point[c]), langs))
+                for c, share in zip(components, added, strict=True)
+                if share > 0
+            ]
+            for components, added in zip(best.tolist(), shares.tolist(), strict=True)
         ]
 
     def _words(self, component: int, sign: float, langs: list[str]) -> dict[str, list[str]]:
-        topic = self.topic(component)
+        topic = self._topics.get(component) or self.topic(component)
         side = topic.positive if sign >= 0 else topic.negative
         return {lang: [word for word, _ in side[lang][:5]] for lang in langs}
 

@@ -18,7 +18,10 @@ from isogloss.service.bodies import outline
 from isogloss.service.errors import answer
 from isogloss.service.headers import with_headers
 
-__all__ = ["Guard"]
+__all__ = ["BODY", "Guard"]
+
+BODY = "isogloss.body"
+"""Where the whole body of a request is, for those within who would rather not wait for it."""
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
@@ -122,10 +125,12 @@ class Guard:
             body = b"".join(parts)
             refused = refused or _outgrown(body)
             if refused is None:
+                scope[BODY] = body
                 await self.app(scope, _replay(body, receive), send)
             elif refused is not _GONE:
                 await answer(*refused)(scope, receive, send)
         finally:
+            scope.pop(BODY, None)
             self.held -= sum(map(len, parts))
 
     async def _read(self, receive: Receive, parts: list[bytes]) -> Refusal | None:

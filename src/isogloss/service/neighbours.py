@@ -40,6 +40,15 @@ class Near(NamedTuple):
     similarity: float
 
 
+class _Points(NamedTuple):
+    """Articles of a language by their numbers, where they are and when they are from."""
+
+    lang: str
+    numbers: list[int]
+    points: NDArray[np.float32]
+    times: list[float]
+
+
 class Neighbours(Background):
     """The articles of a store, to be found by meaning.
 
@@ -79,8 +88,9 @@ class Neighbours(Background):
         by_language: dict[str, dict[int, Article]] = defaultdict(dict)
         for number, article in newest.items():
             by_language[article.lang][number] = article
-        for lang, found in by_language.items():
-            self._put(lang, found)
+        if newest and self.model is not None:
+            known = {lang: by_language[lang] for lang in self.model.languages if lang in by_language}
+            self._put(list(newest), [_points(self.model, lang, found) for lang, found in known.items()])
         if entries:
             self.line = entries[-1].seq
         return len(entries)
@@ -112,18 +122,15 @@ class Neighbours(Background):
     def __len__(self) -> int:
         return sum(map(len, self._indexes.values()))
 
-    def _put(self, lang: str, articles: dict[int, Article]) -> None:
-        numbers, points = list(articles), None
-        if self.model is not None and lang in self.model.languages:
-            points = self.model.project([article.text for article in articles.values()], lang)
-        times = [float(micros(article.time)) for article in articles.values()]
+    def _put(self, numbers: list[int], found: list[_Points]) -> None:
+        """Have articles in the place of what they were before, perhaps in another language."""
         with self._lock:
             for index in self._indexes.values():
                 index.remove(numbers)
-            if points is not None:
+            for lang, own, points, times in found:
                 if lang not in self._indexes:
                     self._indexes[lang] = Index(points.shape[1])
-                self._indexes[lang].add(numbers, points, times)
+                self._indexes[lang].add(own, points, times)
 
     def run(self) -> None:
         """Follow the journal, as long as nothing says to stop."""
@@ -149,3 +156,10 @@ class Neighbours(Background):
             with self._lock:
                 for index in self._indexes.values():
                     index.remove(oldest)
+
+
+def _points(model: DocumentModel, lang: str, articles: dict[int, Article]) -> _Points:
+    """Articles of one language in the common space."""
+    times = [float(micros(article.time)) for article in articles.values()]
+    points = model.project([article.text for article in articles.values()], lang)
+    return _Points(lang, list(articles), points, times)

@@ -14,6 +14,7 @@ from isogloss.service.backlog import Backlog
 from isogloss.service.changes import Changes
 from isogloss.service.comparing import Comparing
 from isogloss.service.errors import ServiceError
+from isogloss.service.kept_pages import KeptPages
 from isogloss.service.metrics import Metrics
 from isogloss.service.models import Models
 from isogloss.service.neighbours import Neighbours
@@ -56,6 +57,7 @@ class Parts:
     writer: GroupWriter | None = None
     checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     """Articles of one request are checked at a time: it takes computing and no waiting."""
+    pages: KeptPages = field(default_factory=KeptPages)
 
     def need_writer(self) -> GroupWriter:
         """The writer, which is there while the application runs."""

@@ -187,7 +187,7 @@ class DocumentModel(TextModel, BaseEstimator):
             raise ValueError(f"vectors of {X.shape[1]} words; the model has {len(projector)} in {lang!r}")
         out = np.empty((X.shape[0], projector.shape[1]), dtype=np.float32)
         for start in range(0, X.shape[0], _BLOCK):
-            part = X[start : start + _BLOCK]
+            part = X if X.shape[0] <= _BLOCK else X[start : start + _BLOCK]
             known = np.diff(part.indptr)[:, None] > 0
             out[start : start + _BLOCK] = np.where(known, part @ projector - offset, np.float32(0))
         return unit_rows(out) if self.normalise else out
@@ -236,6 +236,8 @@ class DocumentModel(TextModel, BaseEstimator):
                 raise ValueError(f"{documents} documents in {language!r}; expected at least 2: leave it out")
 
     def _check_language(self, lang: str) -> None:
+        if lang in getattr(self, "projectors_", ()):
+            return
         check_is_fitted(self)
         if lang not in self.projectors_:
             known = ", ".join(self.projectors_)

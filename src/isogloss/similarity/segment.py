@@ -38,6 +38,7 @@ class Segment:
         self._rows: Rows = np.empty(0, np.int64), np.empty((0, dims), dtype), np.empty(0)
         self._live: Mask = np.empty(0, dtype=bool)
         self._rounded: RoundedVectors | None = None
+        self._longest = 0.0
 
     @property
     def ids(self) -> Ids:
@@ -70,6 +71,9 @@ class Segment:
         self._grow(self.n + new)
         for array, added in zip((*self._rows, self._live), (*rows, np.ones(new, dtype=bool)), strict=True):
             array[self.n : self.n + new] = added
+        if new:
+            added_rows = self._rows[1][self.n : self.n + new].astype(np.float32, copy=False)
+            self._longest = max(self._longest, float(np.einsum("ij,ij->i", added_rows, added_rows).max()))
         self.n += new
         if not in_order:
             order = np.argsort(self.ids, kind="stable")
@@ -113,7 +117,7 @@ class Segment:
         """Offer the wanted rows, numbered from ``first`` on."""
         bias = np.where(self.live & wanted, 0.0, -np.inf).astype(np.float32)
         if self._rounded is None:
-            search.scan(self.vectors, bias, first)
+            search.scan(self.vectors, bias, first, longest=self._longest)
         else:
             search.scan_rounded(self._rounded, bias, first)
 

@@ -36,6 +36,8 @@ _LINES = (
 _PART = 200
 """Articles of one statement."""
 
+_WRITE = json.JSONEncoder(sort_keys=True, ensure_ascii=True)
+
 Known = dict[str, tuple[int, str, int]]
 """By key: number, digest and revision."""
 
@@ -86,17 +88,17 @@ def add_articles(session: Session, articles: Iterable[Article], received: int) -
     received : int
         Microseconds since 1970.
     """
-    came = [(article, _digest(article)) for article in articles]
-    known = _known(session, [article.key for article, _ in came])
-    new = {article.key: (article, digest) for article, digest in reversed(came) if article.key not in known}
+    came = [(article.key, article, digest_of([article])) for article in articles]
+    known = _known(session, [key for key, _, _ in came])
+    new = {one[0]: one for one in reversed(came) if one[0] not in known}
     known |= _insert(session, list(new.values())[::-1], received)
     lines: list[tuple[str, int, int, int]] = []
     receipts = []
-    for article, digest in came:
-        first = new.pop(article.key, None) is not None
+    for key, article, digest in came:
+        first = new.pop(key, None) is not None
         status = "new" if first else _compare(session, article, digest, known, received)
-        seq, _, revision = known[article.key]
-        receipts.append(Receipt(article.key, seq, status))
+        seq, _, revision = known[key]
+        receipts.append(Receipt(key, seq, status))
         if status != "same":
             lines.append(("article" if first else "revision", seq, revision, received))
     session.many("INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, ?, ?)", lines)
@@ -114,7 +116,7 @@ def _known(session: Session, keys: Sequence[str]) -> Known:
     return found
 
 
-def _insert(session: Session, articles: Sequence[tuple[Article, str]], received: int) -> Known:
+def _insert(session: Session, articles: Sequence[tuple[str, Article, str]], received: int) -> Known:
     """Write articles that are new, in their order, and give them numbers."""
     found: Known = {}
     for start in range(0, len(articles), _PART):
@@ -123,7 +125,7 @@ def _insert(session: Session, articles: Sequence[tuple[Article, str]], received:
         rows = session.run(
             f"INSERT INTO article (key, {_FIELDS}, digest, received, revision) VALUES {marks} "
             "RETURNING key, seq, digest",
-            [v for article, digest in part for v in (article.key, *_values(article), digest, received)],
+            [v for key, article, digest in part for v in (key, *_values(article), digest, received)],
         )
         found.update((key, (seq, digest, 0)) for key, seq, digest in rows)
     return found
@@ -205,13 +207,19 @@ def _article(row: Row) -> Article:
     return Article(key, lang, title, body, from_micros(time), source, url)
 
 
-def _digest(article: Article) -> str:
-    """Of what an article says; not of its time, which for one from the future is that of its arrival."""
-    return digest_of([article])
-
-
 def digest_of(articles: Sequence[Article]) -> str:
-    """A digest of what articles say."""
-    records = [article.as_record() | {"time": ""} for article in articles]
-    content = json.dumps(records, sort_keys=True, ensure_ascii=True)
+    """A digest of what articles say; not of their time, which for one from the future is its arrival's."""
+    content = _WRITE.encode([_said(article) for article in articles])
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def _said(article: Article) -> dict[str, str]:
+    return {
+        "id": article.id,
+        "lang": article.lang,
+        "title": article.title,
+        "body": article.body,
+        "time": "",
+        "source": article.source,
+        "url": article.url,
+    }

@@ -24,6 +24,13 @@ __all__ = [
 
 SORTS = {"last": "last", "size": "size", "languages": "languages", "changed": "changed"}
 MAX_LIMIT = 200
+_INDEXED = frozenset({"last", "changed"})
+"""Orders that an index has: the first events of a page are found without looking at all."""
+
+_MANY = 300
+"""Events with a term from which on it is looked for in the order of the page."""
+
+_TERM = "kind = ? AND term = ?"
 _COLUMNS = "id, first, last, size, languages, changed, data"
 
 
@@ -78,7 +85,7 @@ def find_events(session: Session, query: EventQuery) -> EventPage:
     if not 1 <= query.limit <= MAX_LIMIT:
         raise StoreError(f"limit is {query.limit}; expected 1 to {MAX_LIMIT}")
     column = SORTS[query.sort]
-    conditions, values = _conditions(query, column)
+    conditions, values = _conditions(session, query, column)
     rows = session.run(
         f"SELECT {_COLUMNS} FROM event WHERE {' AND '.join(conditions)} "
         f"ORDER BY {column} DESC, id DESC LIMIT ?",
@@ -89,7 +96,7 @@ def find_events(session: Session, query: EventQuery) -> EventPage:
     return EventPage(events, _cursor(query.sort, events[-1]) if more else "")
 
 
-def _conditions(query: EventQuery, column: str) -> tuple[list[str], list[Any]]:
+def _conditions(session: Session, query: EventQuery, column: str) -> tuple[list[str], list[Any]]:
     conditions = ["languages >= ?", "size >= ?"]
     values: list[Any] = [query.min_languages, query.min_size]
     if query.since is not None:
@@ -99,7 +106,7 @@ def _conditions(query: EventQuery, column: str) -> tuple[list[str], list[Any]]:
         conditions.append("first <= ?")
         values.append(query.until)
     for term in query.terms:
-        conditions.append("id IN (SELECT event FROM event_term WHERE kind = ? AND term = ?)")
+        conditions.append(_having(session, term, column))
         values += term
     if query.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(query.ids))})" if query.ids else "1 = 0")
@@ -109,6 +116,15 @@ def _conditions(query: EventQuery, column: str) -> tuple[list[str], list[Any]]:
         conditions.append(f"({column} < ? OR ({column} = ? AND id < ?))")
         values += [at, at, after]
     return conditions, values
+
+
+def _having(session: Session, term: tuple[str, str], column: str) -> str:
+    """The condition that an event has a term; whether events with it are few decides where to begin."""
+    if column in _INDEXED:
+        some = f"SELECT 1 FROM event_term WHERE {_TERM} LIMIT {_MANY}"
+        if session.run(f"SELECT count(*) FROM ({some}) AS found", term)[0][0] == _MANY:
+            return f"EXISTS (SELECT 1 FROM event_term WHERE {_TERM} AND event_term.event = event.id)"
+    return f"id IN (SELECT event FROM event_term WHERE {_TERM})"
 
 
 def _cursor(sort: str, event: dict[str, Any]) -> str:

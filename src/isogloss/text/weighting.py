@@ -113,10 +113,10 @@ class TermWeighting(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"got counts of {counts.shape[1]} words; the weights were learned for {self.n_features_in_}"
             )
-        idf = self.idf_.astype(np.float32)
-        data = self._tf(counts) * idf[counts.indices]
+        data = self._tf(counts) * self.idf_[counts.indices].astype(np.float32)
         weights = sparse.csr_matrix((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
-        weights.eliminate_zeros()
+        if not data.all():
+            weights.eliminate_zeros()
         return _normalised(weights) if self.norm == "l2" else weights
 
     def _idf(self, df: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -137,7 +137,7 @@ class TermWeighting(TransformerMixin, BaseEstimator):
             return np.float32(1) + np.log(np.maximum(tf, np.float32(1)))
         if self.scheme != "bm25":
             return tf
-        lengths = np.asarray(counts.sum(axis=1), dtype=np.float32).ravel() / max(self.mean_length_, 1e-9)
+        lengths = _row_sums(counts.data, counts.indptr).astype(np.float32) / max(self.mean_length_, 1e-9)
         held_back = np.repeat(self.k1 * (1 - self.b + self.b * lengths), np.diff(counts.indptr))
         return np.asarray(tf * (self.k1 + 1) / (tf + held_back), dtype=np.float32)
 
@@ -155,14 +155,24 @@ def _check_counts(counts: Any) -> sparse.csr_matrix:
         counts = np.atleast_2d(np.asarray(counts))
         if counts.dtype.kind not in "biuf":
             raise TypeError(f"got an array of {counts.dtype}; expected counts of words, documents by words")
-    counts = sparse.csr_matrix(counts)
+    counts = counts if isinstance(counts, sparse.csr_matrix) else sparse.csr_matrix(counts)
     if counts.nnz and not (np.isfinite(counts.data).all() and counts.data.min() >= 0):
         raise ValueError("got counts that are negative or not finite; expected how often each word occurs")
     return counts
 
 
 def _normalised(weights: sparse.csr_matrix) -> sparse.csr_matrix:
-    lengths = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1), dtype=np.float64)).ravel()
+    weights.sum_duplicates()
+    lengths = np.sqrt(_row_sums(weights.data * weights.data, weights.indptr).astype(np.float64))
     lengths[lengths == 0] = 1
     weights.data /= np.repeat(lengths, np.diff(weights.indptr)).astype(np.float32)
     return weights
+
+
+def _row_sums(values: NDArray[Any], starts: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Sums of the values of each row, 0 for a row without any."""
+    filled = np.flatnonzero(np.diff(starts))
+    found = np.add.reduceat(values, starts[filled]) if len(filled) else values[:0]
+    sums = np.zeros(len(starts) - 1, dtype=found.dtype)
+    sums[filled] = found
+    return sums

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -84,7 +85,7 @@ class Card:
     @property
     def sparkline(self) -> Markup:
         """Its articles day by day."""
-        return sparkline(self.days)
+        return _drawn(tuple(self.days))
 
 
 class Facets:
@@ -124,6 +125,12 @@ def reading_order(header: str) -> list[str]:
         code, _, weight = part.strip().partition(";q=")
         wanted.append((-_weight(weight), at, code.partition("-")[0].lower()))
     return list(dict.fromkeys([*(code for _, _, code in sorted(wanted) if code.isalpha()), "en"]))
+
+
+@lru_cache(maxsize=1000)
+def _drawn(days: tuple[tuple[str, int], ...]) -> Markup:
+    """Days as a picture: those of most events on a page are the same few."""
+    return sparkline(days)
 
 
 def _weight(text: str) -> float:

@@ -21,7 +21,7 @@ from isogloss.service.errors import ServiceError
 from isogloss.service.lookups import add_verdict
 from isogloss.service.pages.cards import Card, Facets, reading_order
 from isogloss.service.pages.filters import SORTS, Filters
-from isogloss.service.pages.frame import PageRoute, language_name, render
+from isogloss.service.pages.frame import PageRoute, language_name, page_of, render, written
 from isogloss.service.pages.reasons import reasons, seen_articles
 from isogloss.service.pages.visitor import (
     KEY,
@@ -53,23 +53,28 @@ _UNKEPT = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 @events_router.get("/")
 def now(request: Request, parts: Here, _: Visitor) -> Response:
     """Events as cards, with filters that stand in the address."""
-    store = parts.store
+    store, path = parts.store, request.url.path
     filters = Filters.of(request.query_params)
     wanted = reading_order(request.headers.get("accept-language", ""))
     position = store.position()
     page = _page(store, filters)
     cards = [Card.of(event, wanted) for event in page.events]
-    facets = Facets([*cards, *_latest(store, position)])
-    return render(
-        request,
-        "now.html",
-        filters=filters,
-        cards=cards,
-        facets=facets,
-        sorts=SORTS,
-        next=filters.url(cursor=page.cursor) if page.cursor else "",
-        position=position,
-    )
+    latest = _latest(store, position)
+
+    def write() -> str:
+        return written(
+            path,
+            "now.html",
+            filters=filters,
+            cards=cards,
+            facets=Facets([*cards, *latest]),
+            sorts=SORTS,
+            next=filters.url(cursor=page.cursor) if page.cursor else "",
+            position=position,
+        )
+
+    shown = position, page.cursor, cards, latest
+    return page_of(parts.pages.text((path, filters, *wanted), shown, write))
 
 
 @events_router.get("/event/{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any, Self
 from urllib.parse import urlencode
 
@@ -76,13 +77,7 @@ class Filters:
 
     def url(self, **changes: Any) -> str:
         """The address of the page with these filters, some of them changed; it begins at the first page."""
-        other = replace(self, **({"cursor": ""} | changes))
-        pairs = [("lang", code) for code in other.lang]
-        for name in ("place", "concept", "since", "until", "min_languages", "sort", "cursor"):
-            value = getattr(other, name)
-            if value and value != getattr(type(self), name):
-                pairs.append((name, str(value)))
-        return "/?" + urlencode(pairs) if pairs else "/"
+        return _address(self, tuple(changes.items()))
 
     def query(self) -> EventQuery:
         """The question to the store."""
@@ -97,6 +92,17 @@ class Filters:
             limit=PAGE,
             cursor=self.cursor,
         )
+
+
+@lru_cache(maxsize=1000)
+def _address(filters: Filters, changes: tuple[tuple[str, Any], ...]) -> str:
+    other = replace(filters, **({"cursor": ""} | dict(changes)))
+    pairs = [("lang", code) for code in other.lang]
+    for name in ("place", "concept", "since", "until", "min_languages", "sort", "cursor"):
+        value = getattr(other, name)
+        if value and value != getattr(Filters, name):
+            pairs.append((name, str(value)))
+    return "/?" + urlencode(pairs) if pairs else "/"
 
 
 def _day(text: str, name: str) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import mimetypes
 from collections.abc import Callable, Coroutine
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,10 +27,12 @@ __all__ = [
     "error_page",
     "language_name",
     "moment",
+    "page_of",
     "render",
     "sentence",
     "static_file",
     "web_address",
+    "written",
 ]
 
 _FOLDER = Path(__file__).parent.parent
@@ -92,7 +94,16 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
     **context
         What the template needs.
     """
-    text = templates().get_template(template).render(path=request.url.path, pages=PAGES, **context)
+    return page_of(written(request.url.path, template, **context), status)
+
+
+def written(path: str, template: str, **context: Any) -> str:
+    """The text of a page, see :func:`render`."""
+    return templates().get_template(template).render(path=path, pages=PAGES, **context)
+
+
+def page_of(text: str, status: int = 200) -> HTMLResponse:
+    """A page as an answer, which nobody keeps."""
     return HTMLResponse(text, status, HEADERS)
 
 
@@ -213,6 +224,7 @@ def web_address(url: str) -> str:
     return url.strip() if clean else ""
 
 
+@lru_cache(maxsize=1000)
 def _language(code: str) -> Language | None:
     try:
         return language(code)

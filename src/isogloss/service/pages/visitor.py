@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 from urllib.parse import parse_qsl
 
@@ -39,8 +40,15 @@ _FIELDS = 20
 def need(request: Request, scope: str) -> Holder:
     """Who asks, if he may: by a header as programs do, or by the cookie."""
     access: Access = request.app.state.access
-    try:
+    with _sign_in_first():
         return access.need(_with_token(request), scope)
+
+
+@contextmanager
+def _sign_in_first() -> Iterator[None]:
+    """Tell whoever needs a token how people give one."""
+    try:
+        yield
     except ServiceError as error:
         if error.status == 401 and error.headers:
             raise ServiceError(401, f"{error.message}. Sign in with a token to go on.") from error
@@ -71,14 +79,14 @@ def check_own_page(request: Request) -> None:
         raise ServiceError(403, "Only pages of this service are told of changes.")
 
 
-def _needs(scope: str) -> Callable[[Request], Holder]:
-    def check(request: Request) -> Holder:
-        return need(request, scope)
+async def _reader(request: Request) -> Holder:
+    """Who asks, if he may read; without a thread where the store need not be asked."""
+    access: Access = request.app.state.access
+    with _sign_in_first():
+        return await access.admit(_with_token(request), "read")
 
-    return check
 
-
-Visitor = Annotated[Holder, Depends(_needs("read"))]
+Visitor = Annotated[Holder, Depends(_reader)]
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -16,6 +16,7 @@ from isogloss.service.access import Reader, Writer
 from isogloss.service.errors import ServiceError, answer
 from isogloss.service.lookups import place_of_article
 from isogloss.service.parts import Here, Parts
+from isogloss.service.plain import plainly
 from isogloss.service.records import (
     Accepted,
     ArticleAnswer,
@@ -26,6 +27,7 @@ from isogloss.service.records import (
     moment,
 )
 from isogloss.service.routes import PREFIX
+from isogloss.service.tokens import Holder
 from isogloss.store import Receipt
 
 __all__ = ["articles_router"]
@@ -49,26 +51,10 @@ Key = Annotated[
 ]
 
 
-@articles_router.post(
-    "/articles",
-    status_code=202,
-    response_model=Accepted,
-    summary="Send articles",
-    responses={409: {"description": "The Idempotency-Key was used for other articles."}},
-)
-async def send_articles(
-    request: Request,
-    parts: Here,
-    holder: Writer,
-    records: Annotated[Record | list[Record], Body(description="One article, or a list of them.")],
-    key: Key = None,
+async def _send(
+    request: Request, parts: Parts, holder: Holder, records: Any, key: str | None = None
 ) -> JSONResponse:
-    """Take one article or many. The answer comes when they are on the disk.
-
-    An article that was sent before is `same`, or `revised` when its text is another. Articles that
-    cannot be taken are listed with the reason and kept in the quarantine; the others are taken all the
-    same. When none can be, the answer is 422.
-    """
+    """Have articles checked and written; the answer, after the commit."""
     sent = records if isinstance(records, list) else [records]
     if _is_quick(request, parts, sent):
         taken, refused = _admit(request, parts, holder, sent)
@@ -87,6 +73,30 @@ async def send_articles(
         said = f"no article could be taken; the first: {refusals[0].message}"
         return answer(422, said, refused=[each.model_dump() for each in refusals])
     return JSONResponse(_accepted(taken, receipts, refusals), status_code=202)
+
+
+@articles_router.post(
+    "/articles",
+    status_code=202,
+    response_model=Accepted,
+    summary="Send articles",
+    responses={409: {"description": "The Idempotency-Key was used for other articles."}},
+)
+@plainly("write", answer=_send, unless="idempotency-key")
+async def send_articles(
+    request: Request,
+    parts: Here,
+    holder: Writer,
+    records: Annotated[Record | list[Record], Body(description="One article, or a list of them.")],
+    key: Key = None,
+) -> JSONResponse:
+    """Take one article or many. The answer comes when they are on the disk.
+
+    An article that was sent before is `same`, or `revised` when its text is another. Articles that
+    cannot be taken are listed with the reason and kept in the quarantine; the others are taken all the
+    same. When none can be, the answer is 422.
+    """
+    return await _send(request, parts, holder, records, key)
 
 
 @articles_router.get("/articles/{seq}", response_model=ArticleAnswer, summary="An article")

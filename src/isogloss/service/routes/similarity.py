@@ -8,12 +8,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
+from isogloss.events.article import Article
 from isogloss.service.access import Reader
 from isogloss.service.comparing import topic_answer
 from isogloss.service.models import settle
+from isogloss.service.neighbours import Near
 from isogloss.service.parts import Here, check_text
+from isogloss.service.plain import plainly
 from isogloss.service.routes import PREFIX
-from isogloss.service.routes.events import article_line
 from isogloss.service.shapes import (
     CompareAnswer,
     CompareRequest,
@@ -32,6 +34,7 @@ EXPLAINED = 3
 
 
 @similarity_router.post("/similarity", response_model=CompareAnswer, summary="Compare two texts")
+@plainly("read", CompareRequest)
 def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswer:
     """How similar two texts are, in one language or two, and why.
 
@@ -43,6 +46,7 @@ def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswe
 
 
 @similarity_router.post("/similar", response_model=SimilarAnswer, summary="Articles like a text")
+@plainly("read", SimilarRequest)
 def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer:
     """The articles nearest to a text, in each language that the model and the store have."""
     check_text(parts, asked.text)
@@ -56,13 +60,13 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
     found: dict[str, list[SimilarArticle]] = defaultdict(list)
     for each in near:
         if each.seq in articles:
-            line = article_line(each.seq, articles[each.seq])
-            found[each.lang].append(SimilarArticle(**line.model_dump(), similarity=each.similarity))
+            found[each.lang].append(_found(each, articles[each.seq]))
     for other, told in found.items():
         first = told[:EXPLAINED]
         points = parts.comparing.points([articles[one.seq].text for one in first], other)
-        for one, there in zip(first, points, strict=True):
-            one.topics = parts.comparing.shared(point, there, sorted({lang, other}))
+        shared = parts.comparing.shared_with(point, points, sorted({lang, other}))
+        for one, topics in zip(first, shared, strict=True):
+            one.topics = topics
     return SimilarAnswer(lang=lang, articles=dict(found))
 
 
@@ -81,6 +85,18 @@ def list_topics(
 def read_topic(parts: Here, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicAnswer:
     """The words at both ends of one component."""
     return topic_answer(parts.comparing.topic(n))
+
+
+def _found(near: Near, article: Article) -> SimilarArticle:
+    return SimilarArticle(
+        seq=near.seq,
+        lang=article.lang,
+        title=article.title,
+        time=article.time,
+        source=article.source,
+        url=article.url,
+        similarity=near.similarity,
+    )
 
 
 def _utc(time: datetime | None) -> datetime | None:
