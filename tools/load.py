@@ -33,7 +33,7 @@ def main():
     options = parse()
     one_thread()
     if not options.url:
-        prepare(options.folder, options.database, options.prefill, options.window)
+        prepare(options.folder, options.database, options.prefill, options.window, options.jobs)
     with serving(options.folder) if not options.url else nullcontext((options.url, None)) as (url, pid):
         options.url = url
         if not options.only_prepare:
@@ -55,6 +55,7 @@ def parse():
     parser.add_argument("--database", default="", help="postgresql://... instead of a file in the folder")
     parser.add_argument("--prefill", type=int, default=0, help="articles in events before the clock starts")
     parser.add_argument("--window", type=int, default=100_000, help="articles in the window at most")
+    parser.add_argument("--jobs", type=int, default=1, help="worker.jobs of the service that is started")
     parser.add_argument("--only-prepare", action="store_true", help="fill the store, start the service, stop")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--ramp", type=float, default=5, help="seconds in which rates rise from 0")

@@ -22,7 +22,7 @@ DAYS = 2
 PART = 500
 
 
-def prepare(folder, database, prefill, window):
+def prepare(folder, database, prefill, window, jobs):
     """Settings, a model and a store with so many articles in events; what is there already is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / "similarity.isogloss"
@@ -33,6 +33,7 @@ def prepare(folder, database, prefill, window):
         made,
         store=dataclasses.replace(made.store, place=database or "load.db", keep_days=0),
         stream=dataclasses.replace(made.stream, max_articles=window),
+        worker=dataclasses.replace(made.worker, jobs=jobs),
         models=dataclasses.replace(made.models, similarity=model.name),
     )
     (folder / "isogloss.toml").write_text(settings.as_toml(), encoding="utf-8")

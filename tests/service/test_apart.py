@@ -9,10 +9,11 @@ import psutil
 import pytest
 
 from isogloss.events.samples import sample_news
-from isogloss.service.apart import ApartWorker
+from isogloss.exceptions import StoreFullError
+from isogloss.service.apart import ApartWorker, _Elsewhere
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import Follower
-from isogloss.store import Store
+from isogloss.store import Store, Update
 from tests.service.test_worker import tables, without_lines
 
 ARTICLES = sample_news().articles[:120]
@@ -86,3 +87,55 @@ def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path
             again.note_update() if entry.kind == "update" else again.add([entry.article])
         Follower(again, StreamMaker()).follow()
         assert without_lines(tables(again)) == without_lines(tables(store))
+
+
+class _Wire:
+    """The other end of a wire: answers are given when they are fetched, in order."""
+
+    def __init__(self, *troubles):
+        self.troubles, self.sent, self.fetched = list(troubles), [], 0
+
+    def send(self, message):
+        self.sent.append(message)
+
+    def recv(self):
+        assert self.fetched < len(self.sent), "an answer that nobody asked for would never come"
+        self.fetched += 1
+        return (self.troubles.pop(0) if self.troubles else None), False
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Makes a store whose writer is at the other end of a wire."""
+    Store(tmp_path / "read.db").close()
+    return lambda *troubles: _Elsewhere((str(tmp_path / "read.db"), ""), _Wire(*troubles))
+
+
+def test_nobody_waits_for_an_update_but_the_next_one(elsewhere):
+    store = elsewhere()
+    store.apply(Update(0, 1))
+    store.tell(1, "")
+    assert store.wire.fetched == 0
+    store.apply(Update(1, 2))
+    assert store.wire.fetched == 2
+    store.settle()
+    assert store.wire.fetched == 3
+
+
+def test_an_update_that_failed_is_raised_before_the_next_and_nothing_is_left_on_the_wire(elsewhere):
+    store = elsewhere(("StoreFullError", "the disk is full"), None)
+    store.apply(Update(0, 1))
+    store.tell(1, "")
+    with pytest.raises(StoreFullError, match="the disk is full"):
+        store.apply(Update(1, 2))
+    assert [what for what, _ in store.wire.sent] == ["apply", "note"]
+    assert store.wire.fetched == 2
+    store.apply(Update(0, 1))
+
+
+def test_an_update_that_makes_a_state_whole_is_waited_for(elsewhere):
+    store = elsewhere()
+    store.apply(Update(0, 1, kept=[("part 000000", 1, b"abc")]))
+    assert store.wire.fetched == 0
+    store.apply(Update(1, 2, kept=[("events", 1, b"")]))
+    assert store.wire.fetched == 2

@@ -23,6 +23,7 @@ from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.linalg.threads import one_thread
 from isogloss.service.background import Background
+from isogloss.service.keeping import LAST
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
@@ -165,26 +166,36 @@ def _work(
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         store = _Elsewhere(place, wire)
         keep_up(store, make, snapshot_every=snapshot_every, pause=pause, wait=store.wait, tell=store.tell)
+        store.settle()
         code = 0
     os._exit(code)
 
 
 class _Elsewhere(Store):
-    """A store that is read here and written by the process at the other end of a wire."""
+    """A store that is read here and written by the process at the other end of a wire.
+
+    Nobody waits for an update to be written: the stream goes on meanwhile, and what went wrong is raised
+    when the next one is to be written. Whoever follows the journal starts again from the tables then.
+    """
 
     def __init__(self, place: tuple[str, str], wire: Connection) -> None:
         where, schema = place
         self.database = PostgresDatabase(where, schema=schema) if schema else SQLiteDatabase(where)
         self.wire = wire
         self.stopped = False
+        self._unanswered = 0
 
     def apply(self, update: Update | Changeset) -> None:
-        """Have an update written."""
+        """Have an update written; one that makes a state whole is waited for, which is looked up next."""
+        self.settle()
         self._ask("apply", statements(update) if isinstance(update, Update) else update)
+        if isinstance(update, Update) and any(name == LAST for name, _, _ in update.kept):
+            self.settle()
 
     def note_update(self, now: datetime | None = None) -> None:
         """Have it written down that events are brought up to date."""
         self._ask("note_update", now)
+        self.settle()
 
     def tell(self, position: int, error: str) -> None:
         """Say how far the worker is, and what went wrong."""
@@ -193,12 +204,20 @@ class _Elsewhere(Store):
     def wait(self, seconds: float) -> bool:
         """Wait; whether it is time to stop."""
         if seconds > 0 and not self.stopped:
+            self.settle()
             time.sleep(seconds)
         return self.stopped
 
+    def settle(self) -> None:
+        """Wait until all that was asked for is done; what went wrong first is raised."""
+        found = []
+        while self._unanswered:
+            trouble, self.stopped = self.wire.recv()
+            self._unanswered -= 1
+            found += [] if trouble is None else [trouble]
+        for kind, said in found:
+            raise _ERRORS.get(kind, StoreError)(said)
+
     def _ask(self, what: str, told: Any) -> None:
         self.wire.send((what, told))
-        trouble, self.stopped = self.wire.recv()
-        if trouble is not None:
-            kind, said = trouble
-            raise _ERRORS.get(kind, StoreError)(said)
+        self._unanswered += 1

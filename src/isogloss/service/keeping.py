@@ -17,7 +17,7 @@ from isogloss.events.stream import EventStream
 from isogloss.store import Store
 from isogloss.store.projection import old_parts
 
-__all__ = ["Keeping"]
+__all__ = ["LAST", "Keeping"]
 
 PART = 4 << 20
 """Bytes that are written with one update."""

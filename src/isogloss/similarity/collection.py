@@ -167,10 +167,14 @@ def check_vectors(vectors: ArrayLike, dims: int) -> NDArray[np.float32]:
 
 def _rows(given: ArrayLike, name: str, **rules: Any) -> NDArray[np.float32]:
     """What scikit-learn makes of an array, which it takes long to find out where nothing is to be done."""
-    if isinstance(given, np.ndarray) and given.dtype == np.float32 and given.ndim == 2 and given.size:
-        if given.flags.c_contiguous and np.isfinite(given).all():
-            return given
+    if isinstance(given, np.ndarray) and _is_sound(given):
+        return given
     return np.asarray(check_array(given, dtype=np.float32, input_name=name, **rules))
+
+
+def _is_sound(rows: NDArray[Any]) -> bool:
+    plain = rows.dtype == np.float32 and rows.ndim == 2 and rows.size > 0 and rows.flags.c_contiguous
+    return plain and bool(np.isfinite(rows).all())
 
 
 def _check_rows(ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None, dims: int) -> Rows:
