@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from isogloss.kernels import (
     list_cluster,
     measure_profiles,
     overlap_pairs,
+    strongest_names,
 )
 from tests.oracles import linking as twin
 from tests.oracles.postings import dense
@@ -142,3 +145,26 @@ def test_bad_arguments_are_refused() -> None:
         measure_profiles(packed, np.empty((2, 4)), np.empty((1, 0), dtype=np.int64))
     with pytest.raises(TypeError):
         PackedProfile([{1: 2.0}], *nothing, np.empty(0), [])  # type: ignore[dict-item]
+
+
+def test_the_strongest_names_are_those_of_the_sums():
+    rng = np.random.default_rng(3)
+    names = ["".join(rng.choice(list("abzé名"), 2)) for _ in range(60)]
+    tables = [
+        {name: float(rng.integers(1, 6)) / 4 for name in rng.choice(names, 20)} | {"only": 1}
+        for _ in range(7)
+    ]
+    total = Counter()
+    for table in tables:
+        total.update(table)
+    ranked = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))
+    for k in (1, 10, 100):
+        assert strongest_names(tables, k) == ranked[:k]
+    assert strongest_names([], 3) == strongest_names([{}], 3) == []
+
+
+def test_tables_of_names_are_checked():
+    with pytest.raises(ValueError, match="tables"):
+        strongest_names([["a"]], 3)
+    with pytest.raises(ValueError, match="texts"):
+        strongest_names([{1: 1.0}], 3)

@@ -10,7 +10,8 @@ from typing import Any
 
 from isogloss.events.profile import Profile
 from isogloss.events.signature import Signature
-from isogloss.events.vectors import product
+from isogloss.events.vectors import products
+from isogloss.kernels import strongest_names
 
 __all__ = ["Event", "describe_event"]
 
@@ -114,8 +115,8 @@ def describe_event(
         timeline=dict(sorted(days.items())),
         first=_when(min(profile.first for profile in profiles)),
         last=_when(max(profile.last for profile in profiles)),
-        places=_strongest(_total(profile.places for profile in profiles)),
-        concepts=_strongest(_total(c for profile in profiles for c in (profile.entities, profile.keywords))),
+        places=_most_named(profile.places for profile in profiles),
+        concepts=dict(strongest_names([c for p in profiles for c in (p.entities, p.keywords)], _SHOWN)),
         confidence=confidence,
     )
 
@@ -129,24 +130,18 @@ def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -
     """Articles of the largest cluster, the nearest to its centre first."""
     largest = min(profiles, key=lambda profile: (-len(profile), profile.id))
     own = [signatures[article] for article in largest.articles]
-    return sorted(own, key=lambda one: (-product(one.vector, largest.vector), one.time, one.id))
+    near = products(largest.vector, [one.vector for one in own]) if len(own) > 1 else [1.0]
+    ranked = sorted(zip(near, own, strict=True), key=lambda pair: (-pair[0], pair[1].time, pair[1].id))
+    return [one for _, one in ranked]
 
 
 def _when(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _total(counters: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    known = total.get
+def _most_named(counters: Iterable[Mapping[str, int]]) -> dict[str, float]:
+    """The most frequent; of equal ones those whose names come first."""
+    total: Counter[str] = Counter()
     for counter in counters:
-        for name, weight in counter.items():
-            total[name] = known(name, 0) + weight
-    return total
-
-
-def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
-    """The largest; of equal ones those whose names come first."""
-    least = min(sorted(weights.values())[-_SHOWN:], default=0.0)
-    strong = [(-weight, name) for name, weight in weights.items() if weight >= least]
-    return {name: -weight for weight, name in sorted(strong)[:_SHOWN]}
+        total.update(counter)
+    return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))[:_SHOWN])

@@ -52,6 +52,7 @@ from isogloss.kernels._kernels import (
     spelling_similarity,
     spot_words,
     strongest_keys,
+    strongest_names,
     weigh_terms,
 )
 
@@ -104,5 +105,6 @@ __all__ = [
     "spelling_similarity",
     "spot_words",
     "strongest_keys",
+    "strongest_names",
     "weigh_terms",
 ]

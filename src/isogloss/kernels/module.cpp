@@ -13,6 +13,7 @@ void bind_lexicon(nb::module_ &m);
 void bind_letters(nb::module_ &m);
 void bind_linking(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
+void bind_naming(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_postings(nb::module_ &m);
 void bind_rounded(nb::module_ &m);
@@ -33,6 +34,7 @@ NB_MODULE(_kernels, m) {
     bind_letters(m);
     bind_linking(m);
     bind_mixture(m);
+    bind_naming(m);
     bind_pairs(m);
     bind_postings(m);
     bind_rounded(m);
