@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from isogloss.events.event import describe_event
 from isogloss.events.linking import LinkState
 from isogloss.events.profile import Profile
+from isogloss.events.signature import Signature
 from isogloss.events.tracking import EventTracker
+from isogloss.events.vectors import Vector
 
 STORY = {1: "de", 2: "en", 3: "es", 4: "fr"}
 NEW = 9
@@ -50,3 +54,17 @@ def test_large_clusters_of_an_event_count_for_more(tracker: EventTracker) -> Non
     tracker.links.profiles[1].articles = [f"1.{n}" for n in range(16)]
     _link(tracker, [1])
     assert tracker._concerned([NEW]) == {NEW, *STORY}
+
+
+def test_a_title_is_that_of_a_central_article_and_follows_the_cluster():
+    near, far = (Vector(np.array([one], dtype=np.int32), np.ones(1)) for one in (3, 9))
+    told = [("a", far), ("b", near), ("c", near)]
+    signatures = {
+        name: Signature(name, "en", f"title {name}", float(n), "", vector)
+        for n, (name, vector) in enumerate(told)
+    }
+    profile = Profile(1, "en", [signatures["a"]])
+    assert describe_event(7, [profile], signatures, 1.0).titles == {"en": "title a"}
+    for name in "bc":
+        profile.add(signatures[name])
+    assert describe_event(7, [profile], signatures, 1.0).titles == {"en": "title b"}

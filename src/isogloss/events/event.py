@@ -17,6 +17,9 @@ __all__ = ["Event", "describe_event"]
 
 _SHOWN = 10
 
+_RANKED = 24
+"""Articles of a cluster that may give it a title: the first ones, so that large clusters keep theirs."""
+
 
 @dataclass(frozen=True)
 class Event:
@@ -31,8 +34,8 @@ class Event:
     articles : dict of str to tuple of str
         Ids of articles by language, in the order of time; languages with most articles first.
     titles, summaries : dict of str to str
-        For each language the title of its most central article, and the first sentence of the most central
-        one that has a body.
+        For each language the title of the most central of its first articles, and the first sentence of the
+        most central one that has a body.
     timeline : dict of date to int
         Articles of each day (UTC).
     first, last : datetime
@@ -126,13 +129,15 @@ def _in_time(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -
     return sorted(found, key=lambda one: (one.time, one.id))
 
 
-def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -> list[Signature]:
-    """Articles of the largest cluster, the nearest to its centre first."""
+def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -> Sequence[Signature]:
+    """The first articles of the largest cluster, the nearest to its centre first."""
     largest = min(profiles, key=lambda profile: (-len(profile), profile.id))
-    own = [signatures[article] for article in largest.articles]
-    near = products(largest.vector, [one.vector for one in own]) if len(own) > 1 else [1.0]
-    ranked = sorted(zip(near, own, strict=True), key=lambda pair: (-pair[0], pair[1].time, pair[1].id))
-    return [one for _, one in ranked]
+    if not largest.ranked:
+        own = [signatures[article] for article in largest.articles[:_RANKED]]
+        near = products(largest.vector, [one.vector for one in own])
+        ranked = sorted(zip(near, own, strict=True), key=lambda pair: (-pair[0], pair[1].time, pair[1].id))
+        largest.ranked = tuple(one for _, one in ranked)
+    return largest.ranked
 
 
 def _when(seconds: float) -> datetime:

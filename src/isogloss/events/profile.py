@@ -53,6 +53,8 @@ class Profile:
         Articles with each.
     latent : array or None
         Sum of latent vectors.
+    ranked : tuple of Signature
+        Its first articles, the most central first, once somebody has ranked them; none after a change.
     """
 
     def __init__(self, cluster: int, lang: str, signatures: Iterable[Signature] = ()) -> None:
@@ -68,6 +70,7 @@ class Profile:
         self.numbers: Counter[str] = Counter()
         self.dates: Counter[date] = Counter()
         self.latent: NDArray[np.float64] | None = None
+        self.ranked: tuple[Signature, ...] = ()
         for signature in signatures:
             self.add(signature)
 
@@ -97,6 +100,7 @@ class Profile:
         """Take an article in."""
         for name in _CACHED:
             self.__dict__.pop(name, None)
+        self.ranked = ()
         self.articles.append(signature.id)
         self.bare += not signature.sentence
         self.first, self.last = min(self.first, signature.time), max(self.last, signature.time)
