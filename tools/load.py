@@ -103,9 +103,10 @@ def measure(options, pid):
 
 def watch(options, pid, begin, done, samples):
     """Look at memory, backlog and events every few seconds."""
-    connection = connect(options.url)
     while not done.is_set():
+        connection = connect(options.url)
         text = ask(connection, options.token, "GET", "/api/v1/metrics")[1].decode()
+        connection.close()
         own = figure(text, "process_resident_memory_bytes") / 2**20
         service, worker = memory(pid) if pid else (own, 0.0)
         samples.append(
