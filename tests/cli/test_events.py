@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.resources import files
 
 import psutil
@@ -98,12 +99,12 @@ if __name__ == "__main__":
 
 
 def interrupt(process):
-    """Press Ctrl-C, and once more if it was lost, as in a callback that Python may not let fail."""
-    os.killpg(process.pid, signal.SIGINT)
-    try:
-        process.wait(timeout=20)
-    except subprocess.TimeoutExpired:
+    """Press Ctrl-C, and again while it is lost, as in a callback that Python may not let fail."""
+    for _ in range(6):
         os.killpg(process.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+            return
 
 
 def test_who_is_interrupted_leaves_nothing_behind(tmp_path):
