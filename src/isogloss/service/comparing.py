@@ -105,12 +105,14 @@ class Comparing:
         ]
 
     def _words(self, component: int, sign: float, langs: list[str]) -> dict[str, list[str]]:
-        topic = self._topics.get(component) or self.topic(component)
+        topic = self.topic(component)
         side = topic.positive if sign >= 0 else topic.negative
         return {lang: [word for word, _ in side[lang][:5]] for lang in langs}
 
     def topic(self, component: int) -> Topic:
         """A component with its words, kept for the next time."""
+        if component in self._topics:
+            return self._topics[component]
         model = self.models.need_similarity()
         if not 0 <= component < self.width:
             raise ServiceError(404, f"there is no topic {component}; the model has 0 to {self.width - 1}")

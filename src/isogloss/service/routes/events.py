@@ -184,14 +184,16 @@ async def follow_changes(
     )
 
 
-def article_line(seq: int, a: Article) -> ArticleLine:
-    """An article without its body."""
-    return ArticleLine(seq=seq, lang=a.lang, title=a.title, time=a.time, source=a.source, url=a.url)
+def article_line(seq: int, a: Article) -> dict[str, Any]:
+    """An article without its body, as the fields of :class:`~isogloss.service.records.ArticleLine`."""
+    return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
 
 
 def article_lines(parts: Parts, numbers: list[int]) -> list[ArticleLine]:
     """Articles without their bodies, the newest first."""
-    lines = [article_line(seq, article) for seq, article in parts.store.articles(numbers).items()]
+    lines = [
+        ArticleLine(**article_line(seq, article)) for seq, article in parts.store.articles(numbers).items()
+    ]
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 

@@ -8,14 +8,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from isogloss.events.article import Article
 from isogloss.service.access import Reader
 from isogloss.service.comparing import topic_answer
 from isogloss.service.models import settle
-from isogloss.service.neighbours import Near
 from isogloss.service.parts import Here, check_text
 from isogloss.service.plain import plainly
 from isogloss.service.routes import PREFIX
+from isogloss.service.routes.events import article_line
 from isogloss.service.shapes import (
     CompareAnswer,
     CompareRequest,
@@ -60,7 +59,8 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
     found: dict[str, list[SimilarArticle]] = defaultdict(list)
     for each in near:
         if each.seq in articles:
-            found[each.lang].append(_found(each, articles[each.seq]))
+            line = article_line(each.seq, articles[each.seq])
+            found[each.lang].append(SimilarArticle(**line, similarity=each.similarity))
     for other, told in found.items():
         first = told[:EXPLAINED]
         points = parts.comparing.points([articles[one.seq].text for one in first], other)
@@ -85,18 +85,6 @@ def list_topics(
 def read_topic(parts: Here, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicAnswer:
     """The words at both ends of one component."""
     return topic_answer(parts.comparing.topic(n))
-
-
-def _found(near: Near, article: Article) -> SimilarArticle:
-    return SimilarArticle(
-        seq=near.seq,
-        lang=article.lang,
-        title=article.title,
-        time=article.time,
-        source=article.source,
-        url=article.url,
-        similarity=near.similarity,
-    )
 
 
 def _utc(time: datetime | None) -> datetime | None:
