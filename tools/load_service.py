@@ -39,8 +39,8 @@ def prepare(folder, database, prefill, window, jobs):
     (folder / "isogloss.toml").write_text(settings.as_toml(), encoding="utf-8")
     with Store(database or folder / "load.db") as store:
         fill(store, prefill)
-    if prefill:
-        subprocess.run([*command("work", "--once")], cwd=folder, check=True)
+    if prefill and subprocess.run(command("work", "--once"), cwd=folder, check=False).returncode:
+        sys.exit(f"the articles of {folder} could not be made into events; isogloss work says why")
 
 
 def fill(store, articles):
