@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import psutil
@@ -18,7 +19,8 @@ import pytest
 from isogloss.exceptions import ServiceClientError, SettingsError
 from isogloss.service.app import create_app
 from isogloss.service.client import Client
-from isogloss.service.server import listen, running
+from isogloss.service.server import Server, listen, running, serve
+from isogloss.service.settings import Settings
 from isogloss.store import EventRow, Store, Update, micros
 from tests.service import data
 
@@ -299,3 +301,17 @@ def test_a_signal_ends_it_soon_and_nothing_acknowledged_is_lost(process, tmp_pat
     with Store(tmp_path / "news.db") as store, store.database.read() as session:
         kept = {row[0] for row in session.run("SELECT id FROM article")}
     assert set(acknowledged) <= kept
+
+
+def test_a_signal_that_comes_before_the_server_looks_after_them_stops_it(tmp_path, monkeypatch):
+    stopped = []
+
+    def run(server, sockets):
+        signal.raise_signal(signal.SIGTERM)
+        stopped.append(server.should_exit)
+
+    monkeypatch.setattr(Server, "run", run)
+    settings = replace(Settings(), server=replace(Settings().server, port=0))
+    with Store(tmp_path / "early.db") as store:
+        serve(create_app(settings, store), settings)
+    assert stopped == [True]

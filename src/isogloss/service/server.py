@@ -96,11 +96,12 @@ def serve(app: FastAPI, settings: Settings, place: socket.socket | None = None) 
     place : socket, optional
         What :func:`listen` gave, if somebody wanted to know the port beforehand.
     """
-    with place or listen(settings) as bound, _signals_end_here():
+    server = Server(app, settings)
+    with place or listen(settings) as bound, _signals_stop(server):
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
         sys.setswitchinterval(SWITCH)
         leave_alone_what_stays()
-        Server(app, settings).run(sockets=[bound])
+        server.run(sockets=[bound])
 
 
 @contextmanager
@@ -126,9 +127,13 @@ def running(app: FastAPI, settings: Settings) -> Iterator[str]:
 
 
 @contextmanager
-def _signals_end_here() -> Iterator[None]:
-    """Have a signal that stopped the server stop nothing else: uvicorn raises it again when it is done."""
-    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+def _signals_stop(server: Server) -> Iterator[None]:
+    """Have a signal stop the server and nothing else.
+
+    One may come before uvicorn looks after them, and uvicorn raises those that stopped it again at its end.
+    """
+    signals = signal.SIGINT, signal.SIGTERM
+    before = {each: signal.signal(each, lambda *_: server.stop()) for each in signals}
     try:
         yield
     finally:
