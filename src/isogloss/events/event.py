@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -118,7 +118,7 @@ def describe_event(
         timeline=dict(sorted(days.items())),
         first=_when(min(profile.first for profile in profiles)),
         last=_when(max(profile.last for profile in profiles)),
-        places=_most_named(profile.places for profile in profiles),
+        places={one: int(n) for one, n in strongest_names([p.places for p in profiles], _SHOWN)},
         concepts=dict(strongest_names([c for p in profiles for c in (p.entities, p.keywords)], _SHOWN)),
         confidence=confidence,
     )
@@ -142,11 +142,3 @@ def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -
 
 def _when(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _most_named(counters: Iterable[Mapping[str, int]]) -> dict[str, float]:
-    """The most frequent; of equal ones those whose names come first."""
-    total: Counter[str] = Counter()
-    for counter in counters:
-        total.update(counter)
-    return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))[:_SHOWN])

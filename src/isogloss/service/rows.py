@@ -7,7 +7,7 @@ clusters did, and of a cluster only the articles that joined are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from isogloss.events.event import Event
@@ -50,6 +50,7 @@ class Rows:
     def __init__(self, stream: EventStream) -> None:
         self.stream = stream
         self._members: dict[int, frozenset[int]] = {}
+        self._titles: dict[int, Mapping[str, str]] = {}
         self._terms: dict[int, int] = {}
         self._clusters: dict[int, tuple[int, frozenset[int]]] = {}
         self._pairs: list[tuple[int, int]] = []
@@ -72,12 +73,12 @@ class Rows:
             self._forget(event)
         ids = self.stream.tracker.ids
         looked_at = sorted(changes.events & ids.members.keys())
-        described = {number for number in looked_at if self._look_at(number, changes.clusters)}
+        for number in looked_at:
+            self._look_at(number, changes.clusters)
         self._put_links(self._pairs)
         self._pairs = []
         for cluster in sorted(self._with_reprints(changes)):
-            if ids.event_of[cluster] not in described:
-                self._put_cluster(cluster, self.stream.event(ids.event_of[cluster]))
+            self._put_cluster(cluster, ids.event_of[cluster])
 
     def take(self, before: int, after: int, snapshot: bytes | None) -> Update:
         """Everything noted since the last time."""
@@ -109,6 +110,7 @@ class Rows:
     def _forget(self, event: int) -> None:
         """An event is no more."""
         self._terms.pop(event, None)
+        self._titles.pop(event, None)
         self._forget_clusters(self._members.pop(event, ()))
 
     def _forget_clusters(self, clusters: Iterable[int]) -> None:
@@ -116,41 +118,53 @@ class Rows:
             if cluster not in self.stream.links.profiles:
                 self._clusters.pop(cluster, None)
 
-    def _look_at(self, number: int, changed: set[int]) -> bool:
-        """Describe an event, unless it is as it was; whether it was described."""
+    def _look_at(self, number: int, changed: set[int]) -> None:
+        """Describe an event, unless it is as it was."""
         members = frozenset(self.stream.tracker.ids.members[number])
         before = self._members.get(number, frozenset())
         fresh = (members - before) | (members & changed)
         if members == before and not fresh:
-            return False
+            return
         event = self.stream.event(number)
         self.events[_name(number)] = self._event(event)
         self._forget_clusters(before - members)
         self._members[number] = members
-        for cluster in event.clusters:
-            self._put_cluster(cluster, event)
+        for cluster in sorted(fresh | self._retitled(members, event)):
+            self._put_cluster(cluster, number)
         self._pairs += self._linked(members, fresh)
-        return True
+
+    def _retitled(self, members: frozenset[int], event: Event) -> set[int]:
+        """Clusters of languages in which an event has another title than before, which is kept."""
+        profiles, before = self.stream.links.profiles, self._titles.get(event.id, {})
+        self._titles[event.id] = event.titles
+        changed = {lang for lang, title in event.titles.items() if before.get(lang) != title}
+        return {one for one in members if profiles[one].lang in changed} if changed else set()
 
     def _with_reprints(self, changes: Changes) -> set[int]:
         owner = self.stream.links.cluster_of
         found = {owner[first] for _, first in changes.reprints if first in owner}
         return found & self.stream.tracker.ids.event_of.keys()
 
-    def _put_cluster(self, number: int, event: Event) -> None:
+    def _put_cluster(self, number: int, event: int) -> None:
         profile = self.stream.links.profiles[number]
         reprints = [int(copy) for one in profile.articles for copy in self.stream.reprints(one)]
         members = [*map(int, profile.articles), *reprints]
         row = ClusterRow(
             number,
             profile.lang,
-            _name(event.id),
+            _name(event),
             round(profile.first * 1e6),
             round(profile.last * 1e6),
             members,
-            {"title": event.titles.get(profile.lang, ""), "reprints": reprints},
+            {"title": self._titles_of(event).get(profile.lang, ""), "reprints": reprints},
         )
         self._note_cluster(row)
+
+    def _titles_of(self, event: int) -> Mapping[str, str]:
+        """Titles of an event as it was last described; of one that never was, those of now."""
+        if event not in self._titles:
+            self._titles[event] = self.stream.event(event).titles
+        return self._titles[event]
 
     def _note_cluster(self, row: ClusterRow) -> None:
         """Keep a row that is new, with the articles that joined since the tables were last written."""
