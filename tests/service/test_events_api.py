@@ -179,6 +179,12 @@ def test_the_nearest_articles_of_every_language(client):
         "fr": [4],
     }
     assert told["articles"]["de"][0]["topics"][0]["share"] > 0
+    for lang, (found,) in told["articles"].items():
+        other = {"text": data.ARTICLES[found["seq"] - 1].text, "lang": lang}
+        both = {"a": {"text": "en2w1 en2w3 en5w0", "lang": "en"}, "b": other}
+        expected = client.post("similarity", json=both).json()["topics"]
+        assert [topic["component"] for topic in found["topics"]] == [each["component"] for each in expected]
+        assert found["topics"][0]["share"] == pytest.approx(expected[0]["share"], rel=1e-5)
     only = client.post("similar", json={"text": "en2w1", "lang": "en", "languages": ["de"]}).json()
     assert list(only["articles"]) == ["de"]
     late = client.post("similar", json={"text": "en2w1", "lang": "en", "since": "2025-03-06"}).json()

@@ -46,6 +46,17 @@ class Coming(RuleBasedStateMachine):
         assert self.index.remove(ids) == len(gone)
         self.held = {one: value for one, value in self.held.items() if one not in gone}
 
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def put_again(self, data):
+        one = data.draw(st.sampled_from(sorted(self.held)))
+        vector = self.rng.integers(-2, 3, (1, 3)).astype(np.float32)
+        assert self.index.remove([one]) == 1
+        assert one not in self.index
+        self.index.add([one], vector, [5.0])
+        assert one in self.index
+        self.held[one] = vector[0], 5.0
+
     @rule(before=st.integers(0, 10))
     def expire(self, before):
         gone = {one for one, (_, time) in self.held.items() if time < before}
@@ -110,6 +121,16 @@ def test_memory_is_given_back(rng):
         index.expire(before=day - 2)
         assert len(index) <= 300
     assert index.nbytes < 3 * 300 * (16 * 4 + 17)
+
+
+def test_vectors_are_told_by_id_and_what_left_is_not_there(rng):
+    ids, vectors = rng.permutation(20) + 50, rng.normal(size=(20, 3)).astype(np.float32)
+    index = Index(3, segment=4).add(ids, vectors)
+    np.testing.assert_array_equal(index.vectors(ids[::-3]), vectors[::-3])
+    index.remove([60])
+    assert index.vectors([]).shape == (0, 3)
+    with pytest.raises(KeyError, match="no document 60; expected ids"):
+        index.vectors([51, 60])
 
 
 def test_documents_without_time_stay_and_have_none():

@@ -34,8 +34,9 @@ Gather = Callable[[NDArray[np.int32]], Single]
 
 # Queries that are searched for together.
 BLOCK = 256
-# Targets of a block of products.
+# Targets of a block of products, at least, and products of a block where there are few queries.
 _WIDTH = 2048
+_PRODUCTS = 1 << 17
 
 
 class Settled(NamedTuple):
@@ -72,13 +73,14 @@ class PiecewiseSearch:
 
         ``longest`` is the square of the length of the longest of them, if somebody knows it.
         """
-        buffer = np.empty(len(self.queries) * min(_WIDTH, len(vectors)), np.float32)
-        for start in range(0, len(vectors), _WIDTH):
-            piece = vectors[start : start + _WIDTH].astype(np.float32, copy=False)
+        width = max(_WIDTH, _PRODUCTS // max(1, len(self.queries)))
+        buffer = np.empty(len(self.queries) * min(width, len(vectors)), np.float32)
+        for start in range(0, len(vectors), width):
+            piece = vectors[start : start + width].astype(np.float32, copy=False)
             products = buffer[: len(self.queries) * len(piece)].reshape(len(self.queries), len(piece))
             np.matmul(self.queries, piece.T, out=products)
             kernels.select_rows(
-                products, bias[start : start + _WIDTH], first + start, self.scores, self.indices
+                products, bias[start : start + width], first + start, self.scores, self.indices
             )
             known = float(np.einsum("ij,ij->i", piece, piece).max()) if longest is None else longest
             self._longest = max(self._longest, known)

@@ -1,10 +1,8 @@
-"""Two texts compared, with reasons; topics and the points of articles are worked out once and kept."""
+"""Two texts compared, with reasons; topics are worked out once and kept."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +22,6 @@ WORDS = 10
 SHARED = 3
 """Topics of an explanation."""
 
-POINTS = 4096
-"""Articles whose points are kept: the ones that were last asked for."""
-
 
 class Comparing:
     """Answers that need a model of meaning.
@@ -40,7 +35,6 @@ class Comparing:
     def __init__(self, models: Models) -> None:
         self.models = models
         self._topics: dict[int, Topic] = {}
-        self._points: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
     def compare(self, a: NamedText, b: NamedText) -> CompareAnswer:
@@ -66,23 +60,6 @@ class Comparing:
         """A text as a point of the common space."""
         point: NDArray[np.float32] = self.models.need_similarity().project([text], lang)[0]
         return point
-
-    def points(self, texts: Sequence[str], lang: str) -> list[NDArray[np.float32]]:
-        """Articles as points of the common space; questions of one day mostly find the same ones."""
-        keys = [hashlib.blake2b(f"{lang} {text}".encode(), digest_size=16).digest() for text in texts]
-        with self._lock:
-            known = {key: self._points[key] for key in keys if key in self._points}
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if new:
-            found = self.models.need_similarity().project(list(new.values()), lang)
-            known |= {key: point.copy() for key, point in zip(new, found, strict=True)}
-        with self._lock:
-            for key in keys:
-                self._points[key] = known[key]
-                self._points.move_to_end(key)
-            while len(self._points) > POINTS:
-                self._points.popitem(last=False)
-        return [known[key] for key in keys]
 
     def shared(self, a: NDArray[Any], b: NDArray[Any], langs: list[str]) -> list[SharedTopic]:
         """The components that add most to the inner product of two points."""

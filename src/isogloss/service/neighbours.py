@@ -28,16 +28,20 @@ logger = logging.getLogger(__name__)
 
 PART = 200
 PAUSE = 0.5
+SEGMENT = 1 << 15
+"""Articles that a search looks at in one go: between two, it may wait for other threads."""
+
 SLACK = 1.05
 """How far the index grows beyond its bound before the oldest articles go, many at a time."""
 
 
 class Near(NamedTuple):
-    """An article that is near: its language, number and cosine."""
+    """An article that is near: its language, number and cosine, and where it is."""
 
     lang: str
     seq: int
     similarity: float
+    point: NDArray[np.float32]
 
 
 class _Points(NamedTuple):
@@ -114,9 +118,12 @@ class Neighbours(Background):
         found = []
         with self._lock:
             for lang in sorted(self._indexes if languages is None else set(languages) & set(self._indexes)):
-                best = self._indexes[lang].search(point[None, :], k, **bounds)
-                pairs = zip(best.indices[0].tolist(), best.scores[0].tolist(), strict=True)
-                found += [Near(lang, seq, score) for seq, score in pairs if seq >= 0]
+                index = self._indexes[lang]
+                best = index.search(point[None, :], k, **bounds)
+                numbers, scores = best.indices[0], best.scores[0]
+                numbers, scores = numbers[numbers >= 0], scores[numbers >= 0]
+                told = zip(numbers.tolist(), scores.tolist(), index.vectors(numbers), strict=True)
+                found += [Near(lang, *each) for each in told]
         return sorted(found, key=lambda near: (-near.similarity, near.seq))
 
     def __len__(self) -> int:
@@ -129,7 +136,7 @@ class Neighbours(Background):
                 index.remove(numbers)
             for lang, own, points, times in found:
                 if lang not in self._indexes:
-                    self._indexes[lang] = Index(points.shape[1])
+                    self._indexes[lang] = Index(points.shape[1], segment=SEGMENT)
                 self._indexes[lang].add(own, points, times)
 
     def run(self) -> None:

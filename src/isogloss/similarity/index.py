@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isogloss.linalg import PiecewiseSearch, TopK, check_count, count_threads, map_threads
 from isogloss.similarity.collection import Collection, Filters, ordered
@@ -132,6 +132,25 @@ class Index(Collection):
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
+
+    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
+        """Vectors of documents that are there, a row for each id, as the storage has them.
+
+        Examples
+        --------
+        >>> Index(2).add([7, 3], [[1, 0], [0, 1]]).vectors([3])
+        array([[0., 1.]], dtype=float32)
+        """
+        wanted = np.asarray(ids, dtype=np.int64)
+        out, missing = np.empty((len(wanted), self.dims), np.float32), np.ones(len(wanted), dtype=bool)
+        for segment in self._segments:
+            rows = segment.place(wanted)
+            there = rows >= 0
+            out[there] = segment.vectors[rows[there]]
+            missing &= ~there
+        if missing.any():
+            raise KeyError(f"no document {wanted[missing][0]}; expected ids of documents in the index")
+        return out
 
     @property
     def ids(self) -> Ids:

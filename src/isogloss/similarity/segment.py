@@ -96,11 +96,10 @@ class Segment:
             self._rounded = RoundedVectors.of(self.vectors)
 
     def place(self, ids: Ids) -> NDArray[np.int64]:
-        """The rows of these ids; -1 where they are not."""
+        """The rows of these ids; -1 where they are not. Of rows with one id only the last may be there."""
         if not self.n:
             return np.full(len(ids), -1)
-        at = np.searchsorted(self.ids, ids)
-        at[at == self.n] = 0
+        at = np.maximum(np.searchsorted(self.ids, ids, side="right") - 1, 0)
         return np.where((self.ids[at] == ids) & self.live[at], at, -1)
 
     def remove(self, rows: Mask | NDArray[np.int64]) -> int:

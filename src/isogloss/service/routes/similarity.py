@@ -6,7 +6,9 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Annotated
 
+import numpy as np
 from fastapi import APIRouter, Path, Query
+from numpy.typing import NDArray
 
 from isogloss.service.access import Reader
 from isogloss.service.comparing import topic_answer
@@ -57,15 +59,15 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
     )
     articles = parts.store.articles([each.seq for each in near])
     found: dict[str, list[SimilarArticle]] = defaultdict(list)
+    points: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     for each in near:
         if each.seq in articles:
             line = article_line(each.seq, articles[each.seq])
             found[each.lang].append(SimilarArticle(**line, similarity=each.similarity))
+            points[each.lang].append(each.point)
     for other, told in found.items():
-        first = told[:EXPLAINED]
-        points = parts.comparing.points([articles[one.seq].text for one in first], other)
-        shared = parts.comparing.shared_with(point, points, sorted({lang, other}))
-        for one, topics in zip(first, shared, strict=True):
+        shared = parts.comparing.shared_with(point, points[other][:EXPLAINED], sorted({lang, other}))
+        for one, topics in zip(told, shared, strict=False):
             one.topics = topics
     return SimilarAnswer(lang=lang, articles=dict(found))
 
