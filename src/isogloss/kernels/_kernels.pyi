@@ -229,6 +229,17 @@ def list_cluster(
     lists: _Indices, next: NDArray[np.uint8], ids: _Indices, weights: _Float, most: int, cluster: int
 ) -> None: ...
 def find_clusters(lists: _Indices, ids: _Indices, weights: _Float, most: int, clusters: _Indices) -> int: ...
+def find_copy(
+    signature: NDArray[np.uint32],
+    time: int,
+    factors: NDArray[np.uint64],
+    seen: int,
+    threshold: float,
+    within: float,
+    table: _Indices,
+    signatures: NDArray[np.uint32],
+    times: _Offsets,
+) -> int: ...
 def find_nearest(
     lists: list[_Indices],
     folded: _Indices,

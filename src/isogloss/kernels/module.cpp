@@ -5,6 +5,7 @@ namespace nb = nanobind;
 
 void bind_alignment(nb::module_ &m);
 void bind_bonds(nb::module_ &m);
+void bind_copies(nb::module_ &m);
 void bind_exchange(nb::module_ &m);
 void bind_fertility(nb::module_ &m);
 void bind_hmm(nb::module_ &m);
@@ -26,6 +27,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // objects may outlive the interpreter's end; that is nobody's concern then
     bind_alignment(m);
     bind_bonds(m);
+    bind_copies(m);
     bind_exchange(m);
     bind_fertility(m);
     bind_hmm(m);
