@@ -288,18 +288,20 @@ class Bonds:
     def __len__(self) -> int: ...
 
 class PackedProfile:
-    def __init__(
-        self,
-        named: list[dict[str, Any]],
-        ids: _Indices,
-        weights: _Float,
-        told: _Float,
-        marks: list[str | None],
-    ) -> None: ...
+    def __init__(self, named: int) -> None: ...
+    def add(self, named: list[Mapping[str, float] | tuple[str, ...]]) -> None: ...
+    def tell(self, ids: _Indices, weights: _Float, told: _Float, marks: list[str | None]) -> None: ...
 
 def measure_profiles(profiles: list[PackedProfile], measures: _Float, marks: _Offsets) -> None: ...
 def overlap_pairs(
     profiles: list[PackedProfile], first: _Indices, second: _Indices, inner: _Float, shared: _Indices
+) -> None: ...
+def replace_links(
+    linked: dict[int, dict[int, float]],
+    changed: list[int],
+    first: _Indices,
+    second: _Indices,
+    chances: _Float,
 ) -> None: ...
 def join_clusters(
     ids: _Offsets,

@@ -17,6 +17,7 @@ void bind_mixture(nb::module_ &m);
 void bind_naming(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_postings(nb::module_ &m);
+void bind_profiles(nb::module_ &m);
 void bind_rounded(nb::module_ &m);
 void bind_topk(nb::module_ &m);
 void bind_terms(nb::module_ &m);
@@ -39,6 +40,7 @@ NB_MODULE(_kernels, m) {
     bind_naming(m);
     bind_pairs(m);
     bind_postings(m);
+    bind_profiles(m);
     bind_rounded(m);
     bind_topk(m);
     bind_terms(m);
