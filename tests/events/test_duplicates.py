@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from isogloss.events.article import Article
 from isogloss.events.duplicates import _FACTORS, _STEPS, Duplicates, _letters, fingerprint
-from isogloss.kernels import min_hashes
+from isogloss.kernels import find_copy, min_hashes
 from tests.oracles import words as oracle
 
 START = datetime(2031, 3, 5, tzinfo=UTC)
@@ -80,6 +80,44 @@ def test_a_kernel_of_fingerprints_knows_all_letters_and_three_steps():
         min_hashes(letters, kinds[:9], numbers, _STEPS, _FACTORS)
     with pytest.raises(ValueError, match="three steps"):
         min_hashes(letters, kinds, numbers, _STEPS[:2], _FACTORS)
+
+
+def ring(capacity, bands=4, rows=2, slots=4):
+    """A table, signatures and times of no texts yet."""
+    return (
+        np.zeros((bands, slots), np.int32),
+        np.zeros((capacity, bands * rows), np.uint32),
+        np.zeros(capacity, np.int64),
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=8, max_size=8), st.integers(0, 20)), max_size=40),
+    st.integers(1, 7),
+    st.sampled_from([0.25, 0.5, 0.75, 1.0]),
+    st.sampled_from([3.0, 8.0, np.inf]),
+)
+def test_copies_are_those_of_the_slow_twin(texts, capacity, threshold, within):
+    factors, seen = _STEPS[:2], 0
+    quick, slow = ring(capacity), ring(capacity)
+    for numbers, time in texts:
+        asked = np.array(numbers, np.uint32), time, factors, seen, threshold, within
+        found = find_copy(*asked, *quick)
+        assert found == oracle.find_copy(*asked, *slow)
+        for one, other in zip(quick, slow, strict=True):
+            np.testing.assert_array_equal(one, other)
+        seen += found < 0
+
+
+def test_a_kernel_of_copies_refuses_what_does_not_fit():
+    factors, signature = _STEPS[:2], np.zeros(8, np.uint32)
+    with pytest.raises(ValueError, match="another length"):
+        find_copy(signature[:7], 0, factors, 0, 0.5, 1.0, *ring(3))
+    with pytest.raises(ValueError, match="shapes differ"):
+        find_copy(signature, 0, factors, 0, 0.5, 1.0, *ring(3, slots=3))
+    with pytest.raises(ValueError, match="negative"):
+        find_copy(signature, 0, factors, -1, 0.5, 1.0, *ring(3))
 
 
 def test_old_texts_are_forgotten_by_time_and_by_number(rng):

@@ -17,6 +17,7 @@ from isogloss.kernels import (
     list_cluster,
     measure_profiles,
     overlap_pairs,
+    replace_links,
     strongest_names,
 )
 from tests.oracles import linking as twin
@@ -59,10 +60,14 @@ def test_events_are_those_of_the_twin(links: dict[twin.Pair, float], rules: Rule
 
 def packed_profile(profile: tuple[dict[str, int], dict[str, int], twin.Sparse]) -> PackedProfile:
     one, two, vector = profile
-    return PackedProfile([one, two], *vector, np.array([3.0, -1.5]), ["de", None, *sorted(one)[:1], ""][:3])
+    packed = PackedProfile(2)
+    packed.add([one, two])
+    packed.tell(*vector, np.array([3.0, -1.5]), ["de", None, *sorted(one)[:1], ""][:3])
+    return packed
 
 
-PROFILES = st.lists(st.tuples(NAMED, NAMED, vectors().map(lambda v: v[0])), min_size=2, max_size=5)
+MANY = st.dictionaries(st.integers(0, 60).map(str), st.integers(1, 9), max_size=50)
+PROFILES = st.lists(st.tuples(NAMED, NAMED | MANY, vectors().map(lambda v: v[0])), min_size=2, max_size=5)
 
 
 @given(profiles=PROFILES)
@@ -92,6 +97,53 @@ def test_pairs_share_what_the_twin_says(
             twin.overlap(*pair) for pair in zip(*map(twin.parts, (profiles[a], profiles[b])), strict=True)
         ]
         assert list(zip(inner[row].tolist(), shared[row].tolist(), strict=True)) == expected
+
+
+@given(
+    tables=st.lists(
+        st.tuples(
+            st.dictionaries(st.text("abcé", max_size=2), st.floats(0.1, 3), max_size=8),
+            st.lists(st.text("abcé", max_size=2), max_size=8).map(tuple),
+        ),
+        max_size=6,
+    )
+)
+def test_profiles_that_grow_are_those_of_the_sums(
+    tables: list[tuple[dict[str, float], tuple[str, ...]]],
+) -> None:
+    nothing = np.empty(0, dtype=np.int32), np.empty(0)
+    grown, whole = PackedProfile(2), PackedProfile(2)
+    for weights, names in tables:
+        grown.add([weights, names])
+        grown.tell(*nothing, np.zeros(1), [])
+    sums = [twin.summed(part) for part in (zip(*tables, strict=True) if tables else ([], []))]
+    whole.add(sums)  # type: ignore[arg-type]
+    for packed in (grown, whole):
+        packed.tell(*nothing, np.ones(1), [])
+    found = np.empty((2, 7))
+    measure_profiles([grown, whole], found, np.empty((2, 0), dtype=np.int64))
+    by_number = [{twin.hash_name(name): weight for name, weight in part.items()} for part in sums]
+    squares = [twin.overlap(part, part)[0] for part in by_number]
+    assert found.tolist() == [[1.0, *map(len, sums), 0.0, *squares, 0.0]] * 2
+
+
+@given(
+    linked=LINKS,
+    changed=st.lists(st.integers(1, 14), unique=True, max_size=5),
+    links=LINKS.map(lambda found: [(*pair, p) for pair, p in sorted(found.items())]),
+)
+def test_links_are_replaced_as_by_the_twin_and_in_its_order(
+    linked: dict[twin.Pair, float], changed: list[int], links: list[tuple[int, int, float]]
+) -> None:
+    quick, slow = {}, {}
+    for table in (quick, slow):
+        twin.replace_links(table, [], [(*pair, p) for pair, p in linked.items()])
+    first, second = (np.array([link[side] for link in links], dtype=np.int32) for side in (0, 1))
+    replace_links(quick, changed, first, second, np.array([link[2] for link in links]))
+    twin.replace_links(slow, changed, links)
+    assert [(one, list(row.items())) for one, row in quick.items()] == [
+        (one, list(row.items())) for one, row in slow.items()
+    ]
 
 
 @given(listed=vectors(), least=st.sampled_from([0.0, 10.0, 40.0]))
@@ -129,8 +181,8 @@ def test_bad_arguments_are_refused() -> None:
     languages, group = np.zeros(1, dtype=np.int32), np.empty(1, dtype=np.int32)
     with pytest.raises(ValueError, match="lengths differ"):
         join_clusters(np.array([1]), one, languages, [], 0.5, 0.01, 0.25, 0.5, group)
-    nothing = np.empty(0, dtype=np.int32), np.empty(0)
-    packed = [PackedProfile([{"a": 1}], *nothing, np.empty(0), [])]
+    packed = [PackedProfile(1)]
+    packed[0].add([{"a": 1}])
     outside = np.array([1], dtype=np.int32)
     for place, parts, complaint in (
         (outside, 2, "profile that is not there"),
@@ -144,7 +196,17 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="lengths differ"):
         measure_profiles(packed, np.empty((2, 4)), np.empty((1, 0), dtype=np.int64))
     with pytest.raises(TypeError):
-        PackedProfile([{1: 2.0}], *nothing, np.empty(0), [])  # type: ignore[dict-item]
+        packed[0].add([{1: 2.0}])  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match="tuple of names"):
+        packed[0].add([["a"]])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="other parts"):
+        packed[0].add([])
+    with pytest.raises(ValueError, match="lengths differ"):
+        packed[0].tell(outside, np.empty(0), np.empty(0), [])
+    with pytest.raises(ValueError, match="lengths differ"):
+        replace_links({}, [], outside, outside, np.empty(0))
+    with pytest.raises(ValueError, match="tables of probabilities"):
+        replace_links({1: 2.0}, [1], outside, outside, one)  # type: ignore[dict-item]
 
 
 def test_the_strongest_names_are_those_of_the_sums():

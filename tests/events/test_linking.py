@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -227,6 +229,49 @@ def test_moves_and_merges_give_the_profiles_of_the_final_clusters(state: LinkSta
     assert state.profiles[1].articles == ["q1"]
     assert 4 not in state.profiles
     assert set(state.linked([9])[0].ravel().tolist()) >= {5, 6, 9}
+
+
+def test_links_that_a_cluster_lost_are_forgotten(state: LinkState) -> None:
+    tracker = EventTracker(state)
+    state.merge(4, 1)
+    tracker.update()
+    assert {5, 6} <= tracker.probabilities[1].keys()
+    state.move("s1", 9)
+    tracker.update()
+    anew = EventTracker(state)
+    state.changed = set(state.profiles)
+    anew.update()
+    assert tracker.probabilities == anew.probabilities
+    assert not {5, 6} & tracker.probabilities[1].keys()
+
+
+def test_a_profile_that_grows_is_compared_as_one_made_anew() -> None:
+    """What is asked in between does not show, and of equally frequent places the first by name counts."""
+    told = [("b", "c"), ("c",), ("b", "a"), ("a",), ("b",), ("d",)]
+    signatures = [
+        replace(
+            _sign(str(n), "de", n % 2),
+            places=places,
+            entities={"x": 0.1 * n, f"y{n}": 1.0},
+            dates=(date(2031, 3, n + 1),),
+        )
+        for n, places in enumerate(told)
+    ]
+    other, grown, most_named = Profile(2, "en", signatures[1:3]), Profile(1, "de"), []
+    for n, signature in enumerate(signatures, 1):
+        grown.add(signature)
+        most_named.append(grown.most_named)
+        anew = Profile(1, "de", signatures[:n])
+        assert repr(pair_features(grown, other, [0.4])) == repr(pair_features(anew, other, [0.4]))
+        assert grown.entities == anew.entities == _summed(one.entities for one in signatures[:n])
+    assert most_named == ["b", "c", "b", "a", "b", "b"]
+
+
+def _summed(tables: Iterable[Mapping[str, float]]) -> Counter[str]:
+    out: Counter[str] = Counter()
+    for table in tables:
+        out.update(table)
+    return out
 
 
 def test_redelivery_changes_nothing(state: LinkState) -> None:

@@ -38,6 +38,29 @@ def overlap(one: dict[int, float], other: dict[int, float]) -> tuple[float, int]
     return sum((one[key] * other[key] for key in both), 0.0), len(both)
 
 
+def summed(tables: Iterable[dict[str, float] | tuple[str, ...]]) -> dict[str, float]:
+    """Sums of weights by names, one table after the other; names without weights count one each."""
+    out: dict[str, float] = {}
+    for table in tables:
+        weights = table.items() if isinstance(table, dict) else ((name, 1.0) for name in table)
+        for name, weight in weights:
+            out[name] = out.get(name, 0.0) + weight
+    return out
+
+
+def replace_links(
+    linked: dict[int, dict[int, float]], changed: Iterable[int], links: Iterable[tuple[int, int, float]]
+) -> None:
+    """Put links in the place of all that clusters that changed had; every link is noted with both."""
+    for one in changed:
+        for other in linked.pop(one, {}):
+            linked[other].pop(one, None)
+    linked.update((one, {}) for one in changed)
+    for a, b, p in links:
+        linked.setdefault(a, {})[b] = p
+        linked.setdefault(b, {})[a] = p
+
+
 @dataclass
 class Group:
     """Clusters, their weights by language, and sums of weighted probabilities to other groups."""

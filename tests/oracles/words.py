@@ -115,6 +115,22 @@ def min_hashes(letters, kinds, numbers, steps, factors):
     return ((factors[:, None] * sequences).min(axis=1) >> np.uint64(32)).astype(np.uint32)
 
 
+def find_copy(signature, time, factors, seen, threshold, within, table, signatures, times):
+    """The place of the text that one repeats; -1 for a new one, which takes the place of the oldest."""
+    bands, capacity = np.arange(len(table)), len(times)
+    numbers = signature.reshape(len(table), -1).astype(np.uint64) @ factors >> np.uint64(24)
+    cells = bands, numbers & np.uint64(table.shape[1] - 1)
+    known = [place for place in set((table[cells] - 1).tolist()) if place >= 0]
+    near = [place for place in known if abs(times[place] - time) <= within]
+    alike = {place: (signatures[place] == signature).mean() for place in near}
+    similar = [place for place in near if alike[place] >= threshold]
+    if similar:
+        return min(similar, key=lambda place: (-alike[place], (place - seen) % capacity))
+    place = seen % capacity
+    signatures[place], times[place], table[cells] = signature, time, place + 1
+    return -1
+
+
 def letter_kinds(text, kinds):
     """The bits of the kinds of all letters of a text."""
     return int(np.bitwise_or.reduce([0, *(kinds[ord(c)] for c in text if ord(c) < len(kinds))]))

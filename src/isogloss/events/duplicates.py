@@ -14,7 +14,7 @@ References
 from __future__ import annotations
 
 import unicodedata
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.article import Article
-from isogloss.kernels import min_hashes
+from isogloss.kernels import find_copy, min_hashes
 from isogloss.linalg import check_count
 
 __all__ = ["Duplicates", "fingerprint"]
@@ -32,7 +32,6 @@ _LONGEST = 20_000
 
 _BANDS, _ROWS = 20, 3
 _ORDERS = _BANDS * _ROWS
-_EACH = np.arange(_BANDS)
 _UNSPACED = (
     (0x3041, 0x30FF),
     (0x3400, 0x4DBF),
@@ -110,13 +109,10 @@ class Duplicates:
             signature = fingerprint(article.text)
         if not len(signature):
             return None
-        places = self._places(signature)
-        time = _seconds(article.time)
-        found = self._table[places]
-        first = self._nearest(found, signature, time) if found.any() else None
-        if first is not None:
-            return first
-        self._remember(article.id, signature, time, places)
+        place = self._meet(signature, int(article.time.timestamp()))
+        if place >= 0:
+            return self._ids[place]
+        self._note(article.id)
         return None
 
     def state_dict(self) -> dict[str, Any]:
@@ -148,32 +144,31 @@ class Duplicates:
         start = self._seen % self.capacity if len(self._ids) == self.capacity else 0
         return [*range(start, len(self._ids)), *range(start)]
 
-    def _places(self, signature: NDArray[np.uint32]) -> Any:
-        """Where in the table texts are that agree with a signature in a band."""
-        return _EACH, _bands(signature) & np.uint64(self._slots - 1)
+    def _meet(self, signature: NDArray[np.uint32], time: int) -> int:
+        """The place of the text that one repeats; -1 for a new one, whose signature is kept.
 
-    def _nearest(self, found: NDArray[np.int32], signature: NDArray[np.uint32], time: int) -> str | None:
-        """The most similar of the candidates, if it is similar enough; of several the one that came first.
-
+        It is the most similar of the candidates, if it is similar enough; of several the one that came first.
         A candidate whose place another text has taken is harmless: it is not similar.
         """
-        candidates = np.unique(found[found > 0]) - 1
-        similarity = (self._signatures[candidates] == signature).mean(axis=1)
-        similarity[np.abs(self._times[candidates] - time) > self.within.total_seconds()] = 0
-        best = np.flatnonzero(similarity == similarity.max())
-        if similarity[best[0]] < self.threshold:
-            return None
-        age = (candidates[best] - self._seen) % self.capacity
-        return self._ids[int(candidates[best[np.argmin(age)]])]
+        return find_copy(
+            signature,
+            time,
+            _ROW_FACTORS,
+            self._seen,
+            self.threshold,
+            self.within.total_seconds(),
+            self._table,
+            self._signatures,
+            self._times,
+        )
 
-    def _remember(self, key: str, signature: NDArray[np.uint32], time: int, places: Any) -> None:
+    def _note(self, key: str) -> None:
+        """Remember the id of the text whose signature was kept last."""
         place = self._seen % self.capacity
         if place == len(self._ids):
             self._ids.append(key)
         else:
             self._ids[place] = key
-        self._signatures[place], self._times[place] = signature, time
-        self._table[places] = place + 1
         self._seen += 1
 
 
@@ -209,10 +204,6 @@ def _letters() -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
     kinds[0xD800:0xE000] = _ALONE
     numbers = np.random.default_rng(20310306).integers(1, 1 << 63, 1 << 16, dtype=np.uint64)
     return kinds, numbers * (kinds > 0)
-
-
-def _seconds(time: datetime) -> int:
-    return int(time.timestamp())
 
 
 _RANDOM = np.random.default_rng(20310305)

@@ -7,7 +7,7 @@ finds, and a profile of every cluster, and tells the features of any pair of lin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 
@@ -19,7 +19,7 @@ from isogloss.events.features import FEATURES, Array, Bound, bound_by, feature_r
 from isogloss.events.linker import Linker
 from isogloss.events.profile import Profile
 from isogloss.events.signature import Signature
-from isogloss.events.terms import Ids
+from isogloss.events.terms import Ids, Weights
 from isogloss.kernels import Bonds, NearPairs
 
 __all__ = ["Link", "LinkState"]
@@ -164,14 +164,14 @@ class LinkState:
         profiles = [self.profiles[one] for one in clusters.tolist()]
         return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), bound)
 
-    def probabilities(self, clusters: Iterable[int]) -> Iterator[tuple[int, int, float]]:
-        """The links of some clusters, ascending, the smaller id first, each with its probability."""
+    def probabilities(self, clusters: Iterable[int]) -> tuple[Ids, Weights]:
+        """The links of some clusters, ascending pairs, the smaller id first; and their probabilities."""
         pairs, bound = self.linked(clusters)
         if not len(pairs):
-            return iter(())
+            return pairs, np.empty(0)
         wanted = [FEATURES.index(name) for name in self.linker.features]
         chances = self.linker.predict_proba(self.feature_rows(pairs, bound)[:, wanted])[:, 1]
-        return zip(*pairs.T.tolist(), chances.tolist(), strict=True)
+        return pairs, np.ascontiguousarray(chances)
 
     def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
         """Pairs of near articles of two clusters, in the order in which they were found."""

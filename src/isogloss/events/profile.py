@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import date
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +22,8 @@ PARTS = ("entities", "keywords", "places", "numbers", "dates", "vector")
 TOLD = ("articles", "bare", "mean_time", "first", "last")
 """What is told of a profile beside its parts."""
 
-_CACHED = ("packed", "most_named")
+_NAMED = len(PARTS) - 1
+"""Parts that are names: all but the vector."""
 
 
 class Profile:
@@ -45,12 +43,10 @@ class Profile:
         Articles without a body.
     vector : Vector
         Sum of the vectors of its articles.
-    entities, keywords : Counter of str
-        Sums of weights.
-    places, numbers : Counter of str
+    places : Counter of str
         Articles with each.
-    dates : Counter of date
-        Articles with each.
+    most_named : str or None
+        The place that most articles name; of several the first by name.
     latent : array or None
         Sum of latent vectors.
     ranked : tuple of Signature
@@ -64,13 +60,14 @@ class Profile:
         self.bare = 0
         self.first, self.last, self.seconds = np.inf, -np.inf, 0.0
         self.vector = Vector(np.empty(0, dtype=np.int32), np.empty(0))
-        self.entities: Counter[str] = Counter()
-        self.keywords: Counter[str] = Counter()
         self.places: Counter[str] = Counter()
-        self.numbers: Counter[str] = Counter()
-        self.dates: Counter[date] = Counter()
+        self.most_named: str | None = None
         self.latent: NDArray[np.float64] | None = None
         self.ranked: tuple[Signature, ...] = ()
+        self._packed = PackedProfile(_NAMED)
+        self._packed_articles = 0
+        self._concepts = Counter[str](), Counter[str]()
+        self._uncounted: list[Signature] = []
         for signature in signatures:
             self.add(signature)
 
@@ -82,32 +79,53 @@ class Profile:
         """Mean time of the articles, in seconds since 1970."""
         return self.seconds / len(self.articles)
 
-    @cached_property
+    @property
+    def entities(self) -> Counter[str]:
+        """Sums of weights."""
+        return self._counted()[0]
+
+    @property
+    def keywords(self) -> Counter[str]:
+        """Sums of weights."""
+        return self._counted()[1]
+
+    @property
     def packed(self) -> PackedProfile:
         """What it is compared by: :data:`PARTS`, :data:`TOLD`, its language and its place."""
-        dates = {day.isoformat(): n for day, n in self.dates.items()}
-        named: list[dict[str, Any]] = [self.entities, self.keywords, self.places, self.numbers, dates]
-        told = [len(self.articles), self.bare, self.mean_time, self.first, self.last]
-        marks = [self.lang, self.most_named]
-        return PackedProfile(named, *self.vector, np.array(told, dtype=np.float64), marks)
-
-    @cached_property
-    def most_named(self) -> str | None:
-        """The place that most articles name."""
-        return min(self.places, key=lambda place: (-self.places[place], place), default=None)
+        if self._packed_articles != len(self.articles):
+            told = [len(self.articles), self.bare, self.mean_time, self.first, self.last]
+            self._packed.tell(*self.vector, np.array(told, dtype=np.float64), [self.lang, self.most_named])
+            self._packed_articles = len(self.articles)
+        return self._packed
 
     def add(self, signature: Signature) -> None:
         """Take an article in."""
-        for name in _CACHED:
-            self.__dict__.pop(name, None)
         self.ranked = ()
         self.articles.append(signature.id)
         self.bare += not signature.sentence
         self.first, self.last = min(self.first, signature.time), max(self.last, signature.time)
         self.seconds += signature.time
         self.vector = add_vectors(self.vector, signature.vector, max_terms=_MAX_TERMS)
-        for name in ("entities", "keywords", "places", "numbers", "dates"):
-            getattr(self, name).update(getattr(signature, name))
         if signature.latent is not None:
             vector = signature.latent.astype(np.float64)
             self.latent = vector if self.latent is None else self.latent + vector
+        self._name(signature.places)
+        self._uncounted.append(signature)
+        dates = tuple(day.isoformat() for day in signature.dates)
+        self._packed.add([signature.entities, signature.keywords, signature.places, signature.numbers, dates])
+
+    def _name(self, places: tuple[str, ...]) -> None:
+        """An article names places: counts only grow, so the first of all is one of these or stays."""
+        if places:
+            self.places.update(places)
+            known = places if self.most_named is None else (self.most_named, *places)
+            self.most_named = min(known, key=lambda place: (-self.places[place], place))
+
+    def _counted(self) -> tuple[Counter[str], Counter[str]]:
+        """Sums of weights of entities and keywords; made when they are asked for, as few clusters are."""
+        entities, keywords = self._concepts
+        for signature in self._uncounted:
+            entities.update(signature.entities)
+            keywords.update(signature.keywords)
+        self._uncounted.clear()
+        return self._concepts

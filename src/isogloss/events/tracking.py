@@ -9,6 +9,7 @@ from isogloss.events.agglomeration import Rules, group_linked
 from isogloss.events.event import Event, describe_event
 from isogloss.events.identity import EventIds
 from isogloss.events.linking import LinkState
+from isogloss.kernels import replace_links
 
 __all__ = ["EventTracker"]
 
@@ -78,14 +79,9 @@ class EventTracker:
 
     def _refresh(self, changed: set[int]) -> None:
         """Look at the links of clusters that changed."""
-        for one in changed:
-            for other in self.probabilities.pop(one, {}):
-                self.probabilities[other].pop(one, None)
-        for one in changed:
-            self.probabilities[one] = {}
-        for a, b, p in self.links.probabilities(changed):
-            self.probabilities.setdefault(a, {})[b] = p
-            self.probabilities.setdefault(b, {})[a] = p
+        pairs, chances = self.links.probabilities(changed)
+        first, second = pairs.T.copy()
+        replace_links(self.probabilities, list(changed), first, second, chances)
 
     def _concerned(self, changed: Iterable[int]) -> set[int]:
         """Clusters that changed, all of their events, and the events that they may join."""

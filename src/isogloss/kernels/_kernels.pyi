@@ -229,6 +229,17 @@ def list_cluster(
     lists: _Indices, next: NDArray[np.uint8], ids: _Indices, weights: _Float, most: int, cluster: int
 ) -> None: ...
 def find_clusters(lists: _Indices, ids: _Indices, weights: _Float, most: int, clusters: _Indices) -> int: ...
+def find_copy(
+    signature: NDArray[np.uint32],
+    time: int,
+    factors: NDArray[np.uint64],
+    seen: int,
+    threshold: float,
+    within: float,
+    table: _Indices,
+    signatures: NDArray[np.uint32],
+    times: _Offsets,
+) -> int: ...
 def find_nearest(
     lists: list[_Indices],
     folded: _Indices,
@@ -277,18 +288,20 @@ class Bonds:
     def __len__(self) -> int: ...
 
 class PackedProfile:
-    def __init__(
-        self,
-        named: list[dict[str, Any]],
-        ids: _Indices,
-        weights: _Float,
-        told: _Float,
-        marks: list[str | None],
-    ) -> None: ...
+    def __init__(self, named: int) -> None: ...
+    def add(self, named: list[Mapping[str, float] | tuple[str, ...]]) -> None: ...
+    def tell(self, ids: _Indices, weights: _Float, told: _Float, marks: list[str | None]) -> None: ...
 
 def measure_profiles(profiles: list[PackedProfile], measures: _Float, marks: _Offsets) -> None: ...
 def overlap_pairs(
     profiles: list[PackedProfile], first: _Indices, second: _Indices, inner: _Float, shared: _Indices
+) -> None: ...
+def replace_links(
+    linked: dict[int, dict[int, float]],
+    changed: list[int],
+    first: _Indices,
+    second: _Indices,
+    chances: _Float,
 ) -> None: ...
 def join_clusters(
     ids: _Offsets,

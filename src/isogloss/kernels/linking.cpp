@@ -1,4 +1,4 @@
-// What two clusters have in common, and groups of clusters that are one event.
+// Links between clusters, and groups of clusters that are one event.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -10,7 +10,6 @@
 #include <numeric>
 #include <queue>
 #include <stdexcept>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -21,128 +20,6 @@
 namespace {
 
 using namespace isogloss;
-using u64 = std::uint64_t;
-
-// FNV-1a of 64 bits: names have the same number in every process.
-i64 hash_name(std::string_view bytes) {
-    u64 h = 0xcbf29ce484222325ULL;
-    for (const char byte : bytes) h = (h ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
-    return static_cast<i64>(h);
-}
-
-using Weighted = std::vector<std::pair<i64, double>>;
-
-std::string_view name_of(nb::handle text) {
-    Py_ssize_t size = 0;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (!bytes) throw nb::python_error();
-    return {bytes, static_cast<std::size_t>(size)};
-}
-
-Weighted weights_of(nb::handle named) {
-    Weighted found;
-    for (const auto &[name, weight] : nb::cast<nb::dict>(named))
-        found.emplace_back(hash_name(name_of(name)), nb::cast<double>(weight));
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-// What two clusters are compared by: weights of names and a vector, as parts one after the other; what else is told
-// of it; and marks, names that are the same or not.
-class PackedProfile {
-  public:
-    PackedProfile(nb::list named, In<i32> ids, In<double> vector, In<double> told, nb::list marks)
-        : told_(told.data(), told.data() + told.shape(0)) {
-        if (ids.shape(0) != vector.shape(0)) throw std::invalid_argument("lengths differ");
-        for (const nb::handle part : named) add(weights_of(part));
-        Weighted last;
-        for (std::size_t i = 0; i < ids.shape(0); ++i) last.emplace_back(ids.data()[i], vector.data()[i]);
-        add(last);
-        for (const nb::handle mark : marks) marks_.push_back(mark.is_none() ? 0 : hash_name(name_of(mark)));
-    }
-
-    std::size_t parts() const { return bounds_.size() - 1; }
-    std::size_t marks() const { return marks_.size(); }
-    std::size_t measures() const { return told_.size() + 2 * parts(); }
-
-    // What is told, then of each part how many keys it has, then of each the sum of squared weights.
-    void measure(double *out) const {
-        out = std::copy(told_.begin(), told_.end(), out);
-        for (std::size_t part = 0; part < parts(); ++part) *out++ = bounds_[part + 1] - bounds_[part];
-        for (std::size_t part = 0; part < parts(); ++part) *out++ = overlap(*this, part).first;
-    }
-
-    void mark(i64 *out) const { std::copy(marks_.begin(), marks_.end(), out); }
-
-    // The inner product of a part and that of another profile, and the number of keys that both have.
-    std::pair<double, i32> overlap(const PackedProfile &other, std::size_t part) const {
-        double sum = 0;
-        i32 shared = 0;
-        const i32 end = bounds_[part + 1], other_end = other.bounds_[part + 1];
-        for (i32 i = bounds_[part], j = other.bounds_[part]; i < end && j < other_end;) {
-            const i64 x = keys_[i], y = other.keys_[j];
-            if (x == y) {
-                sum += weights_[i] * other.weights_[j];
-                ++shared;
-            }
-            i += x <= y;
-            j += y <= x;
-        }
-        return {sum, shared};
-    }
-
-  private:
-    void add(const Weighted &part) {
-        for (const auto &[key, weight] : part) {
-            keys_.push_back(key);
-            weights_.push_back(weight);
-        }
-        bounds_.push_back(static_cast<i32>(keys_.size()));
-    }
-
-    std::vector<i64> keys_, marks_;
-    std::vector<double> weights_, told_;
-    std::vector<i32> bounds_{0};
-};
-
-// Profiles of a list, which holds them, and the caller the list, while the GIL is released.
-std::vector<const PackedProfile *> profiles_of(nb::list listed) {
-    std::vector<const PackedProfile *> out;
-    for (const nb::handle one : listed) out.push_back(nb::cast<const PackedProfile *>(one));
-    return out;
-}
-
-// What is told and counted of each profile, and its marks.
-void measure_profiles(nb::list listed, Out2<double> measures, Out2<i64> marks) {
-    const auto profiles = profiles_of(listed);
-    if (measures.shape(0) != profiles.size() || marks.shape(0) != profiles.size())
-        throw std::invalid_argument("lengths differ");
-    for (std::size_t i = 0; i < profiles.size(); ++i) {
-        if (profiles[i]->measures() != measures.shape(1) || profiles[i]->marks() != marks.shape(1))
-            throw std::invalid_argument("a profile has other parts");
-        profiles[i]->measure(measures.data() + i * measures.shape(1));
-        profiles[i]->mark(marks.data() + i * marks.shape(1));
-    }
-}
-
-// Of pairs of profiles, the inner product of each part and the number of keys of both.
-void overlap_pairs(nb::list listed, In<i32> first, In<i32> second, Out2<double> inner, Out2<i32> shared) {
-    const std::size_t m = first.shape(0), parts = inner.shape(1);
-    if (second.shape(0) != m || inner.shape(0) != m || shared.shape(0) != m || shared.shape(1) != parts)
-        throw std::invalid_argument("shapes differ");
-    const auto profiles = profiles_of(listed);
-    if (std::any_of(profiles.begin(), profiles.end(), [parts](const auto *one) { return one->parts() != parts; }))
-        throw std::invalid_argument("a profile has other parts");
-    const nb::gil_scoped_release released;
-    for (std::size_t i = 0; i < m; ++i) {
-        const i32 a = first.data()[i], b = second.data()[i];
-        if (a < 0 || b < 0 || static_cast<std::size_t>(std::max(a, b)) >= profiles.size())
-            throw std::invalid_argument("a pair names a profile that is not there");
-        for (std::size_t part = 0; part < parts; ++part)
-            std::tie(inner.data()[i * parts + part], shared.data()[i * parts + part]) =
-                profiles[a]->overlap(*profiles[b], part);
-    }
-}
 
 struct Rules {
     double threshold, impossible, same_language, doubt;
@@ -354,16 +231,64 @@ void join_clusters(In<i64> ids, In<double> weights, In<i32> languages, nb::list 
     join_all(groups, rules, group.data());
 }
 
+// Takes an object that a call made, or passes on the error of the call.
+nb::object made(PyObject *object) {
+    if (!object) throw nb::python_error();
+    return nb::steal(object);
+}
+
+// The table of a cluster, or nothing.
+PyObject *find_row(const nb::dict &linked, nb::handle cluster) {
+    PyObject *row = PyDict_GetItemWithError(linked.ptr(), cluster.ptr());
+    if (!row && PyErr_Occurred()) throw nb::python_error();
+    if (row && !PyDict_Check(row)) throw std::invalid_argument("expected tables of probabilities");
+    return row;
+}
+
+// The table of a cluster, which is made if there is none.
+PyObject *row_of(nb::dict &linked, nb::handle cluster) {
+    if (PyObject *row = find_row(linked, cluster)) return row;
+    const nb::dict row;
+    if (PyDict_SetItem(linked.ptr(), cluster.ptr(), row.ptr())) throw nb::python_error();
+    return row.ptr();
+}
+
+// Takes the links of clusters that changed out of a table, in which every link is noted with both clusters.
+void take_links(nb::dict &linked, nb::list changed) {
+    std::vector<std::pair<nb::object, nb::dict>> rows;
+    for (const nb::handle one : changed) {
+        PyObject *row = find_row(linked, one);
+        if (!row) continue;
+        rows.emplace_back(nb::borrow(one), nb::borrow<nb::dict>(row));
+        if (PyDict_DelItem(linked.ptr(), one.ptr())) throw nb::python_error();
+    }
+    for (const auto &[one, row] : rows)
+        for (const auto &[other, chance] : row) {
+            PyObject *theirs = find_row(linked, other);
+            if (theirs && PyDict_DelItem(theirs, one.ptr())) PyErr_Clear();
+        }
+}
+
+// Puts the links of pairs of clusters in the place of all that clusters that changed had.
+void replace_links(nb::dict linked, nb::list changed, In<i32> first, In<i32> second, In<double> chances) {
+    const std::size_t n = first.shape(0);
+    if (second.shape(0) != n || chances.shape(0) != n) throw std::invalid_argument("lengths differ");
+    take_links(linked, changed);
+    for (const nb::handle one : changed) row_of(linked, one);
+    for (std::size_t i = 0; i < n; ++i) {
+        const nb::object a = made(PyLong_FromLong(first.data()[i])), b = made(PyLong_FromLong(second.data()[i]));
+        const nb::object chance = made(PyFloat_FromDouble(chances.data()[i]));
+        if (PyDict_SetItem(row_of(linked, a), b.ptr(), chance.ptr()) ||
+            PyDict_SetItem(row_of(linked, b), a.ptr(), chance.ptr()))
+            throw nb::python_error();
+    }
+}
+
 }  // namespace
 
 void bind_linking(nb::module_ &m) {
-    nb::class_<PackedProfile>(m, "PackedProfile", "What two clusters are compared by.")
-        .def(nb::init<nb::list, In<i32>, In<double>, In<double>, nb::list>(), nb::arg("named"), nb::arg("ids"),
-             nb::arg("weights"), nb::arg("told"), nb::arg("marks"));
-    m.def("measure_profiles", &measure_profiles, nb::arg("profiles"), nb::arg("measures").noconvert(),
-          nb::arg("marks").noconvert());
-    m.def("overlap_pairs", &overlap_pairs, nb::arg("profiles"), nb::arg("first"), nb::arg("second"),
-          nb::arg("inner").noconvert(), nb::arg("shared").noconvert());
+    m.def("replace_links", &replace_links, nb::arg("linked"), nb::arg("changed"), nb::arg("first"), nb::arg("second"),
+          nb::arg("chances"));
     m.def("join_clusters", &join_clusters, nb::arg("ids"), nb::arg("weights"), nb::arg("languages"),
           nb::arg("linked"), nb::arg("threshold"), nb::arg("impossible"), nb::arg("same_language"), nb::arg("doubt"),
           nb::arg("group").noconvert());

@@ -5,6 +5,7 @@ namespace nb = nanobind;
 
 void bind_alignment(nb::module_ &m);
 void bind_bonds(nb::module_ &m);
+void bind_copies(nb::module_ &m);
 void bind_exchange(nb::module_ &m);
 void bind_fertility(nb::module_ &m);
 void bind_hmm(nb::module_ &m);
@@ -16,6 +17,7 @@ void bind_mixture(nb::module_ &m);
 void bind_naming(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_postings(nb::module_ &m);
+void bind_profiles(nb::module_ &m);
 void bind_rounded(nb::module_ &m);
 void bind_topk(nb::module_ &m);
 void bind_terms(nb::module_ &m);
@@ -26,6 +28,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // objects may outlive the interpreter's end; that is nobody's concern then
     bind_alignment(m);
     bind_bonds(m);
+    bind_copies(m);
     bind_exchange(m);
     bind_fertility(m);
     bind_hmm(m);
@@ -37,6 +40,7 @@ NB_MODULE(_kernels, m) {
     bind_naming(m);
     bind_pairs(m);
     bind_postings(m);
+    bind_profiles(m);
     bind_rounded(m);
     bind_topk(m);
     bind_terms(m);

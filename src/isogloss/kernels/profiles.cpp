@@ -1,0 +1,282 @@
+// What clusters are compared by, and what two of them have in common.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace {
+
+using namespace isogloss;
+using u64 = std::uint64_t;
+
+// FNV-1a of 64 bits: names have the same number in every process.
+i64 hash_name(std::string_view bytes) {
+    u64 h = 0xcbf29ce484222325ULL;
+    for (const char byte : bytes) h = (h ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+    return static_cast<i64>(h);
+}
+
+i64 number_of(nb::handle name) {
+    Py_ssize_t size = 0;
+    const char *bytes = PyUnicode_AsUTF8AndSize(name.ptr(), &size);
+    if (!bytes) throw nb::python_error();
+    return hash_name({bytes, static_cast<std::size_t>(size)});
+}
+
+using Weighted = std::vector<std::pair<i64, double>>;
+
+// Weights by the numbers of names, ascending; names without weights count one each.
+Weighted weights_of(nb::handle named) {
+    Weighted found;
+    if (PyDict_Check(named.ptr()))
+        for (const auto &[name, weight] : nb::borrow<nb::dict>(named))
+            found.emplace_back(number_of(name), nb::cast<double>(weight));
+    else if (PyTuple_Check(named.ptr()))
+        for (const nb::handle name : nb::borrow<nb::tuple>(named)) found.emplace_back(number_of(name), 1.0);
+    else
+        throw std::invalid_argument("expected weights by names, or a tuple of names");
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+// Weights by keys, which ascend.
+struct Part {
+    std::vector<i64> keys;
+    std::vector<double> weights;
+    double squared = 0;
+
+    std::size_t size() const { return keys.size(); }
+
+    // Adds weights by ascending keys.
+    void add(const Weighted &more) {
+        Weighted fresh;
+        auto place = keys.begin();
+        for (const auto &[key, weight] : more) {
+            place = std::lower_bound(place, keys.end(), key);
+            if (place != keys.end() && *place == key)
+                weights[static_cast<std::size_t>(place - keys.begin())] += weight;
+            else if (!fresh.empty() && fresh.back().first == key)
+                fresh.back().second += weight;
+            else
+                fresh.emplace_back(key, weight);
+        }
+        insert(fresh);
+    }
+
+    void measure() {
+        squared = 0;
+        for (const double weight : weights) squared += weight * weight;
+    }
+
+  private:
+    // Makes room at the end and fills it from there.
+    void insert(const Weighted &fresh) {
+        std::size_t i = size(), j = fresh.size(), to = i + j;
+        keys.resize(to);
+        weights.resize(to);
+        while (j) {
+            --to;
+            const bool own = i && keys[i - 1] > fresh[j - 1].first;
+            keys[to] = own ? keys[i - 1] : fresh[j - 1].first;
+            weights[to] = own ? weights[i - 1] : fresh[j - 1].second;
+            i -= own;
+            j -= !own;
+        }
+    }
+};
+
+// What two clusters are compared by: sums of weights of names, in parts, and a vector, the last part; what else is told
+// of it; and marks, names that are the same or not.
+class PackedProfile {
+  public:
+    explicit PackedProfile(std::size_t named) : parts_(named + 1) {}
+
+    // Adds weights by names, or names that count one each, to all parts but the last.
+    void add(nb::list named) {
+        if (named.size() + 1 != parts_.size()) throw std::invalid_argument("a profile has other parts");
+        std::vector<Weighted> more;
+        for (const nb::handle part : named) more.push_back(weights_of(part));
+        for (std::size_t i = 0; i < more.size(); ++i) parts_[i].add(more[i]);
+    }
+
+    // Sets all that is no sum.
+    void tell(In<i32> ids, In<double> vector, In<double> told, nb::list marks) {
+        if (ids.shape(0) != vector.shape(0)) throw std::invalid_argument("lengths differ");
+        parts_.back().keys.assign(ids.data(), ids.data() + ids.shape(0));
+        parts_.back().weights.assign(vector.data(), vector.data() + vector.shape(0));
+        for (Part &part : parts_) part.measure();
+        told_.assign(told.data(), told.data() + told.shape(0));
+        marks_.clear();
+        for (const nb::handle mark : marks) marks_.push_back(mark.is_none() ? 0 : number_of(mark));
+    }
+
+    const std::vector<Part> &parts() const { return parts_; }
+    std::size_t marks() const { return marks_.size(); }
+    std::size_t measures() const { return told_.size() + 2 * parts_.size(); }
+
+    // What is told, then of each part how many keys it has, then of each the sum of squared weights.
+    void measure(double *out) const {
+        out = std::copy(told_.begin(), told_.end(), out);
+        for (const Part &part : parts_) *out++ = static_cast<double>(part.size());
+        for (const Part &part : parts_) *out++ = part.squared;
+    }
+
+    void mark(i64 *out) const { std::copy(marks_.begin(), marks_.end(), out); }
+
+  private:
+    std::vector<Part> parts_;
+    std::vector<i64> marks_;
+    std::vector<double> told_;
+};
+
+using Profiles = std::vector<const PackedProfile *>;
+using Shared = std::pair<double, i32>;  // the inner product of two parts, and how many keys both have
+
+// Profiles of a list, which holds them, and the caller the list.
+Profiles profiles_of(nb::list listed) {
+    Profiles out;
+    for (const nb::handle one : listed) out.push_back(nb::cast<const PackedProfile *>(one));
+    return out;
+}
+
+// What is told and counted of each profile, and its marks.
+void measure_profiles(nb::list listed, Out2<double> measures, Out2<i64> marks) {
+    const Profiles profiles = profiles_of(listed);
+    if (measures.shape(0) != profiles.size() || marks.shape(0) != profiles.size())
+        throw std::invalid_argument("lengths differ");
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+        if (profiles[i]->measures() != measures.shape(1) || profiles[i]->marks() != marks.shape(1))
+            throw std::invalid_argument("a profile has other parts");
+        profiles[i]->measure(measures.data() + i * measures.shape(1));
+        profiles[i]->mark(marks.data() + i * marks.shape(1));
+    }
+}
+
+Shared merged(const Part &one, const Part &other) {
+    Shared out{0.0, 0};
+    for (std::size_t i = 0, j = 0; i < one.size() && j < other.size();) {
+        const i64 x = one.keys[i], y = other.keys[j];
+        if (x == y) {
+            out.first += one.weights[i] * other.weights[j];
+            ++out.second;
+        }
+        i += x <= y;
+        j += y <= x;
+    }
+    return out;
+}
+
+// A part that many are compared with: its keys in a table, and bits that tell most of the others at once.
+class Probe {
+  public:
+    void set(const Part &part) {
+        part_ = &part;
+        if (part.size() < kFew) return;
+        std::size_t size = 16;
+        while (size < 2 * part.size()) size *= 2;
+        table_.assign(size, 0);
+        std::fill(bits_, bits_ + kWords, 0);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            const u64 mixed = mix(part.keys[i]);
+            bits_[(mixed >> 6) % kWords] |= u64{1} << (mixed & 63);
+            table_[place(part.keys[i], mixed)] = static_cast<std::uint32_t>(i + 1);
+        }
+    }
+
+    // What it shares with a part, added up in the order of the keys.
+    Shared overlap(const Part &other) const {
+        if (part_->size() < kFew) return merged(*part_, other);
+        Shared out{0.0, 0};
+        for (std::size_t j = 0; j < other.size(); ++j) {
+            const u64 mixed = mix(other.keys[j]);
+            if (!(bits_[(mixed >> 6) % kWords] >> (mixed & 63) & 1)) continue;
+            const std::uint32_t found = table_[place(other.keys[j], mixed)];
+            if (!found) continue;
+            out.first += part_->weights[found - 1] * other.weights[j];
+            ++out.second;
+        }
+        return out;
+    }
+
+  private:
+    static constexpr std::size_t kFew = 16, kWords = 128;
+
+    static u64 mix(i64 key) { return static_cast<u64>(key) * 0x9e3779b97f4a7c15ULL >> 20; }
+
+    // Where a key is, or would be.
+    std::size_t place(i64 key, u64 mixed) const {
+        std::size_t i = mixed & (table_.size() - 1);
+        while (table_[i] && part_->keys[table_[i] - 1] != key) i = (i + 1) & (table_.size() - 1);
+        return i;
+    }
+
+    const Part *part_ = nullptr;
+    std::vector<std::uint32_t> table_;
+    u64 bits_[kWords] = {};
+};
+
+// Of each pair the profile that more pairs have, and the other one.
+std::vector<std::pair<i32, i32>> by_frequency(In<i32> first, In<i32> second, std::size_t profiles) {
+    std::vector<i32> pairs_of(profiles, 0);
+    for (std::size_t i = 0; i < first.shape(0); ++i) {
+        const i32 a = first.data()[i], b = second.data()[i];
+        if (a < 0 || b < 0 || static_cast<std::size_t>(std::max(a, b)) >= profiles)
+            throw std::invalid_argument("a pair names a profile that is not there");
+        ++pairs_of[static_cast<std::size_t>(a)], ++pairs_of[static_cast<std::size_t>(b)];
+    }
+    std::vector<std::pair<i32, i32>> out;
+    for (std::size_t i = 0; i < first.shape(0); ++i) {
+        out.emplace_back(first.data()[i], second.data()[i]);
+        if (pairs_of[out[i].first] < pairs_of[out[i].second]) std::swap(out[i].first, out[i].second);
+    }
+    return out;
+}
+
+// Of pairs of profiles, the inner product of each part and the number of keys of both. Profiles may grow, so the GIL is
+// kept.
+void overlap_pairs(nb::list listed, In<i32> first, In<i32> second, Out2<double> inner, Out2<i32> shared) {
+    const std::size_t m = first.shape(0), parts = inner.shape(1);
+    if (second.shape(0) != m || inner.shape(0) != m || shared.shape(0) != m || shared.shape(1) != parts)
+        throw std::invalid_argument("shapes differ");
+    const Profiles profiles = profiles_of(listed);
+    for (const PackedProfile *one : profiles)
+        if (one->parts().size() != parts) throw std::invalid_argument("a profile has other parts");
+    const auto pairs = by_frequency(first, second, profiles.size());
+    std::vector<std::size_t> order(m);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&pairs](std::size_t i, std::size_t j) { return pairs[i].first < pairs[j].first; });
+    std::vector<Probe> probes(parts);
+    i32 probed = -1;
+    for (const std::size_t i : order) {
+        const auto [one, other] = pairs[i];
+        for (std::size_t part = 0; part < parts; ++part) {
+            if (one != probed) probes[part].set(profiles[one]->parts()[part]);
+            std::tie(inner.data()[i * parts + part], shared.data()[i * parts + part]) =
+                probes[part].overlap(profiles[other]->parts()[part]);
+        }
+        probed = one;
+    }
+}
+
+}  // namespace
+
+void bind_profiles(nb::module_ &m) {
+    nb::class_<PackedProfile>(m, "PackedProfile", "What two clusters are compared by.")
+        .def(nb::init<std::size_t>(), nb::arg("named"))
+        .def("add", &PackedProfile::add, nb::arg("named"))
+        .def("tell", &PackedProfile::tell, nb::arg("ids"), nb::arg("weights"), nb::arg("told"), nb::arg("marks"));
+    m.def("measure_profiles", &measure_profiles, nb::arg("profiles"), nb::arg("measures").noconvert(),
+          nb::arg("marks").noconvert());
+    m.def("overlap_pairs", &overlap_pairs, nb::arg("profiles"), nb::arg("first"), nb::arg("second"),
+          nb::arg("inner").noconvert(), nb::arg("shared").noconvert());
+}
