@@ -18,6 +18,7 @@ from isogloss.kernels import (
     measure_profiles,
     overlap_pairs,
     replace_links,
+    strongest_named,
     strongest_names,
 )
 from tests.oracles import linking as twin
@@ -223,6 +224,32 @@ def test_the_strongest_names_are_those_of_the_sums():
     for k in (1, 10, 100):
         assert strongest_names(tables, k) == ranked[:k]
     assert strongest_names([], 3) == strongest_names([{}], 3) == []
+
+
+@given(st.lists(st.lists(st.tuples(NAMED, NAMED), max_size=4), max_size=4), st.integers(0, 6))
+def test_the_strongest_names_of_profiles_are_those_of_the_sums(clusters, k):
+    """Each cluster has articles, and each article two tables of weights."""
+    packed, total = [], Counter()
+    for articles in clusters:
+        packed.append(PackedProfile(3))
+        for two in articles:
+            packed[-1].add([*two, {"other": 50.0}])
+            total.update(two[0])
+            total.update(two[1])
+    tables = [table for articles in clusters for two in articles for table in two]
+    ranked = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))
+    assert strongest_named(packed, 2, iter(tables), k) == ranked[:k]
+
+
+def test_names_of_profiles_are_checked():
+    one = PackedProfile(1)
+    one.add([{"a": 1.0}])
+    with pytest.raises(ValueError, match="other parts"):
+        strongest_named([one], 3, [], 1)
+    with pytest.raises(ValueError, match="in no table"):
+        strongest_named([one], 1, [{"b": 1.0}], 1)
+    with pytest.raises(ValueError, match="expected tables"):
+        strongest_named([one], 1, [("a",)], 1)
 
 
 def test_tables_of_names_are_checked():

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -263,15 +261,7 @@ def test_a_profile_that_grows_is_compared_as_one_made_anew() -> None:
         most_named.append(grown.most_named)
         anew = Profile(1, "de", signatures[:n])
         assert repr(pair_features(grown, other, [0.4])) == repr(pair_features(anew, other, [0.4]))
-        assert grown.entities == anew.entities == _summed(one.entities for one in signatures[:n])
     assert most_named == ["b", "c", "b", "a", "b", "b"]
-
-
-def _summed(tables: Iterable[Mapping[str, float]]) -> Counter[str]:
-    out: Counter[str] = Counter()
-    for table in tables:
-        out.update(table)
-    return out
 
 
 def test_redelivery_changes_nothing(state: LinkState) -> None:

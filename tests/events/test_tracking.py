@@ -68,3 +68,20 @@ def test_a_title_is_that_of_a_central_article_and_follows_the_cluster():
     for name in "bc":
         profile.add(signatures[name])
     assert describe_event(7, [profile], signatures, 1.0).titles == {"en": "title b"}
+
+
+def test_concepts_are_entities_and_keywords_with_the_largest_sums():
+    vector = Vector(np.array([3], dtype=np.int32), np.ones(1))
+    told = {
+        "a": ("en", {"org:UN": 1.5}, {"word:flood": 2.0}),
+        "b": ("en", {"org:UN": 1.0}, {}),
+        "c": ("de", {}, {"word:flood": 1.0, "org:UN": 0.75}),
+    }
+    signatures = {
+        name: Signature(name, lang, name, 0.0, "", vector, entities=entities, keywords=keywords)
+        for name, (lang, entities, keywords) in told.items()
+    }
+    english = Profile(1, "en", [signatures["a"], signatures["b"]])
+    german = Profile(2, "de", [signatures["c"]])
+    event = describe_event(7, [english, german], signatures, 1.0)
+    assert list(event.concepts.items()) == [("org:UN", 3.25), ("word:flood", 3.0)]

@@ -8,14 +8,17 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from isogloss.events.profile import Profile
+from isogloss.events.profile import PARTS, Profile
 from isogloss.events.signature import Signature
 from isogloss.events.vectors import products
-from isogloss.kernels import strongest_names
+from isogloss.kernels import strongest_named, strongest_names
 
 __all__ = ["Event", "describe_event"]
 
 _SHOWN = 10
+
+_CONCEPTS = PARTS.index("keywords") + 1
+"""Parts of a profile that are concepts, the first ones: entities and keywords."""
 
 _RANKED = 24
 """Articles of a cluster that may give it a title: the first ones, so that large clusters keep theirs."""
@@ -119,7 +122,7 @@ def describe_event(
         first=_when(min(profile.first for profile in profiles)),
         last=_when(max(profile.last for profile in profiles)),
         places={one: int(n) for one, n in strongest_names([p.places for p in profiles], _SHOWN)},
-        concepts=dict(strongest_names([c for p in profiles for c in (p.entities, p.keywords)], _SHOWN)),
+        concepts=_concepts(profiles, articles),
         confidence=confidence,
     )
 
@@ -142,3 +145,9 @@ def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -
 
 def _when(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def _concepts(profiles: Sequence[Profile], articles: Mapping[str, Sequence[Signature]]) -> dict[str, float]:
+    """Entities and keywords with the largest sums of weights."""
+    tables = (table for own in articles.values() for one in own for table in (one.entities, one.keywords))
+    return dict(strongest_named([profile.packed for profile in profiles], _CONCEPTS, tables, _SHOWN))

@@ -66,8 +66,6 @@ class Profile:
         self.ranked: tuple[Signature, ...] = ()
         self._packed = PackedProfile(_NAMED)
         self._packed_articles = 0
-        self._concepts = Counter[str](), Counter[str]()
-        self._uncounted: list[Signature] = []
         for signature in signatures:
             self.add(signature)
 
@@ -78,16 +76,6 @@ class Profile:
     def mean_time(self) -> float:
         """Mean time of the articles, in seconds since 1970."""
         return self.seconds / len(self.articles)
-
-    @property
-    def entities(self) -> Counter[str]:
-        """Sums of weights."""
-        return self._counted()[0]
-
-    @property
-    def keywords(self) -> Counter[str]:
-        """Sums of weights."""
-        return self._counted()[1]
 
     @property
     def packed(self) -> PackedProfile:
@@ -110,7 +98,6 @@ class Profile:
             vector = signature.latent.astype(np.float64)
             self.latent = vector if self.latent is None else self.latent + vector
         self._name(signature.places)
-        self._uncounted.append(signature)
         dates = tuple(day.isoformat() for day in signature.dates)
         self._packed.add([signature.entities, signature.keywords, signature.places, signature.numbers, dates])
 
@@ -120,12 +107,3 @@ class Profile:
             self.places.update(places)
             known = places if self.most_named is None else (self.most_named, *places)
             self.most_named = min(known, key=lambda place: (-self.places[place], place))
-
-    def _counted(self) -> tuple[Counter[str], Counter[str]]:
-        """Sums of weights of entities and keywords; made when they are asked for, as few clusters are."""
-        entities, keywords = self._concepts
-        for signature in self._uncounted:
-            entities.update(signature.entities)
-            keywords.update(signature.keywords)
-        self._uncounted.clear()
-        return self._concepts

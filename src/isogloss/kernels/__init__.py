@@ -54,6 +54,7 @@ from isogloss.kernels._kernels import (
     spelling_similarity,
     spot_words,
     strongest_keys,
+    strongest_named,
     strongest_names,
     weigh_terms,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "spelling_similarity",
     "spot_words",
     "strongest_keys",
+    "strongest_named",
     "strongest_names",
     "weigh_terms",
 ]

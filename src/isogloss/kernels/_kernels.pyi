@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -296,6 +296,9 @@ def measure_profiles(profiles: list[PackedProfile], measures: _Float, marks: _Of
 def overlap_pairs(
     profiles: list[PackedProfile], first: _Indices, second: _Indices, inner: _Float, shared: _Indices
 ) -> None: ...
+def strongest_named(
+    profiles: list[PackedProfile], parts: int, tables: Iterable[Mapping[str, float]], k: int
+) -> list[tuple[str, float]]: ...
 def replace_links(
     linked: dict[int, dict[int, float]],
     changed: list[int],

@@ -1,6 +1,8 @@
 // What clusters are compared by, and what two of them have in common.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -268,6 +270,95 @@ void overlap_pairs(nb::list listed, In<i32> first, In<i32> second, Out2<double> 
     }
 }
 
+// Sums of weights by keys.
+class Sums {
+  public:
+    explicit Sums(std::size_t most) {
+        std::size_t size = 16;
+        while (size < 2 * most) size *= 2;
+        table_.resize(size);
+        sums_.reserve(most);
+    }
+
+    void add(i64 key, double weight) {
+        std::size_t i = static_cast<u64>(key) & (table_.size() - 1);
+        while (table_[i] && sums_[table_[i] - 1].first != key) i = (i + 1) & (table_.size() - 1);
+        if (!table_[i]) {
+            sums_.emplace_back(key, 0.0);
+            table_[i] = static_cast<std::uint32_t>(sums_.size());
+        }
+        sums_[table_[i] - 1].second += weight;
+    }
+
+    // The k largest, and all that are as large as the last of them, by key.
+    Weighted largest(std::size_t k) const {
+        Weighted found = sums_;
+        if (k && k < found.size()) {
+            const auto heavier = [](const auto &a, const auto &b) { return a.second > b.second; };
+            std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(k - 1), found.end(), heavier);
+            const double least = found[k - 1].second;
+            found.erase(std::remove_if(found.begin(), found.end(), [least](const auto &one) { return one.second < least; }),
+                        found.end());
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+  private:
+    std::vector<std::uint32_t> table_;
+    Weighted sums_;
+};
+
+// Names of keys, which ascend, out of tables of weights by names; no table is asked for when all are known.
+std::vector<nb::object> names_of(const Weighted &wanted, nb::iterable tables) {
+    std::vector<nb::object> names(wanted.size());
+    std::size_t missing = wanted.size();
+    if (missing)
+        for (const nb::handle table : tables) {
+            if (!PyDict_Check(table.ptr())) throw std::invalid_argument("expected tables of weights by names");
+            for (const auto &[name, weight] : nb::borrow<nb::dict>(table)) {
+                const i64 key = number_of(name);
+                const auto place = std::lower_bound(wanted.begin(), wanted.end(), key,
+                                                    [](const auto &one, i64 other) { return one.first < other; });
+                if (place == wanted.end() || place->first != key) continue;
+                nb::object &known = names[static_cast<std::size_t>(place - wanted.begin())];
+                if (known.is_valid()) continue;
+                known = nb::borrow(name);
+                --missing;
+            }
+            if (!missing) break;
+        }
+    if (missing) throw std::invalid_argument("a name of a profile is in no table");
+    return names;
+}
+
+// The names with the largest sums of weights in the first parts of profiles, the largest first; of equal ones those
+// that come first. Weights of a name are added in the order of profiles and parts; tables have the names.
+std::vector<std::pair<nb::object, double>> strongest_named(nb::list listed, std::size_t parts, nb::iterable tables,
+                                                           std::size_t k) {
+    const Profiles profiles = profiles_of(listed);
+    std::size_t most = 0;
+    for (const PackedProfile *one : profiles) {
+        if (one->parts().size() < parts) throw std::invalid_argument("a profile has other parts");
+        for (std::size_t part = 0; part < parts; ++part) most += one->parts()[part].size();
+    }
+    Sums sums(most);
+    for (const PackedProfile *one : profiles)
+        for (std::size_t part = 0; part < parts; ++part) {
+            const Part &own = one->parts()[part];
+            for (std::size_t i = 0; i < own.size(); ++i) sums.add(own.keys[i], own.weights[i]);
+        }
+    const Weighted found = k ? sums.largest(k) : Weighted{};
+    const std::vector<nb::object> names = names_of(found, tables);
+    std::vector<std::pair<nb::object, double>> out;
+    for (std::size_t i = 0; i < found.size(); ++i) out.emplace_back(names[i], found[i].second);
+    std::sort(out.begin(), out.end(), [](const auto &a, const auto &b) {
+        return a.second != b.second ? a.second > b.second : PyUnicode_Compare(a.first.ptr(), b.first.ptr()) < 0;
+    });
+    out.resize(std::min(k, out.size()));
+    return out;
+}
+
 }  // namespace
 
 void bind_profiles(nb::module_ &m) {
@@ -279,4 +370,5 @@ void bind_profiles(nb::module_ &m) {
           nb::arg("marks").noconvert());
     m.def("overlap_pairs", &overlap_pairs, nb::arg("profiles"), nb::arg("first"), nb::arg("second"),
           nb::arg("inner").noconvert(), nb::arg("shared").noconvert());
+    m.def("strongest_named", &strongest_named, nb::arg("profiles"), nb::arg("parts"), nb::arg("tables"), nb::arg("k"));
 }
