@@ -147,8 +147,14 @@ def test_links_are_replaced_as_by_the_twin_and_in_its_order(
     ]
 
 
-@given(listed=vectors(), least=st.sampled_from([0.0, 10.0, 40.0]))
-def test_the_nearest_are_listed_on_the_shelf_and_near_enough(listed: list[twin.Sparse], least: float) -> None:
+@given(
+    listed=vectors(),
+    least=st.sampled_from([0.0, 10.0, 40.0]),
+    known=st.lists(st.integers(1, 7), unique=True, max_size=4),
+)
+def test_the_nearest_are_listed_on_the_shelf_and_near_enough_or_known_to_be_close(
+    listed: list[twin.Sparse], least: float, known: list[int]
+) -> None:
     query, others = listed[0], listed[1:]
     lists, following = np.zeros((SIZE, 8), dtype=np.int32), np.zeros(SIZE, dtype=np.uint8)
     n = len(others)
@@ -161,20 +167,24 @@ def test_the_nearest_are_listed_on_the_shelf_and_near_enough(listed: list[twin.S
         list_cluster(lists, following, *vector, SIZE, row + 1)
     owners[0] = 9
     k = 3
-    numbers, products = np.empty(2 * k, dtype=np.int32), np.empty(2 * k)
+    close = np.array(known, dtype=np.int32)
+    room = 2 * k + len(close)
+    numbers, products, own = np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32)
     groups = np.arange(n, dtype=np.int32) % 3
     shelf = (table, owners, ids, weights, lengths, groups)
     empty = np.zeros_like(lists)
-    found = find_nearest([lists, empty], query[0], *query, SIZE, 8, k, *shelf, 2, least, numbers, products)
+    settings = SIZE, 8, k
+    found = find_nearest(
+        [lists, empty], query[0], *query, *settings, *shelf, 2, least, close, numbers, products, own
+    )
     exact = {row + 1: dense(query, SIZE) @ dense(vector, SIZE) for row, vector in enumerate(others)}
-    near = {
-        one: value
-        for one, value in exact.items()
-        if one > 1 and groups[one - 1] != 2 and value > 0 and value >= least
-    }
-    expected = dict(sorted(sorted(near.items(), key=lambda pair: (-pair[1], -pair[0]))[:k]))
+    others = {one: value for one, value in exact.items() if one > 1 and groups[one - 1] != 2}
+    near = {one: value for one, value in others.items() if value > 0 and value >= least}
+    best = dict(sorted(near.items(), key=lambda pair: (-pair[1], -pair[0]))[:k])
+    expected = best | {one: others[one] for one in known if one in others}
     assert dict(zip(numbers[:found].tolist(), products[:found].tolist(), strict=True)) == expected
     assert np.all(np.diff(numbers[:found]) > 0)
+    assert own[:found].tolist() == groups[numbers[:found] - 1].tolist()
 
 
 def test_bad_arguments_are_refused() -> None:

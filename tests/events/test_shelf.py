@@ -44,3 +44,6 @@ def test_groups_stay_with_their_vectors() -> None:
     assert np.array_equal(shelf.groups[shelf.rows(numbers)], numbers % 7)
     with pytest.raises(KeyError, match="no vector 50"):
         shelf.rows(np.array([49, 50], dtype=np.int32))
+    for gone in (50, 49 + len(shelf.table)):
+        with pytest.raises(KeyError, match=f"no vector {gone};"):
+            shelf.take(gone)

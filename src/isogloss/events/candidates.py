@@ -20,7 +20,7 @@ from isogloss.events.latest import LatestPoints
 from isogloss.events.shelf import Shelf
 from isogloss.events.signature import Signature
 from isogloss.events.terms import Ids, Weights
-from isogloss.events.vectors import Vector, products
+from isogloss.events.vectors import Vector
 from isogloss.kernels import find_nearest, list_cluster
 
 __all__ = ["LEAST", "Near", "Neighbours"]
@@ -48,10 +48,13 @@ class Near(NamedTuple):
         Their numbers, ascending: articles are counted as they come.
     similarities : ndarray of float64
         Of their texts and that of the other.
+    groups : ndarray of int32
+        Their clusters.
     """
 
     numbers: Ids
     similarities: Weights
+    groups: Ids
 
 
 class Neighbours:
@@ -127,7 +130,6 @@ class Neighbours:
         if signature.id in self.numbers:
             raise ValueError(f"the article {signature.id!r} was added before; expected a new one")
         found = self._nearest(signature, group or _NOBODY)
-        found = self._with_latent(signature, group or _NOBODY, found)
         self._enter(signature, group)
         return found
 
@@ -190,8 +192,9 @@ class Neighbours:
 
     def _nearest(self, signature: Signature, group: int) -> Near:
         lists = [self._lists[lang].lists for lang in sorted(self._lists)]
-        room = self.k * len(lists)
-        numbers, similarities = np.empty(room, dtype=np.int32), np.empty(room)
+        close = np.array(self._close(signature), dtype=np.int32)
+        room = self.k * len(lists) + len(close)
+        numbers, similarities, groups = np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32)
         shelf = self._shelf
         n = find_nearest(
             lists,
@@ -208,24 +211,19 @@ class Neighbours:
             shelf.groups,
             group,
             self.least,
+            close,
             numbers,
             similarities,
+            groups,
         )
-        return Near(numbers[:n], similarities[:n])
+        return Near(numbers[:n], similarities[:n], groups[:n])
 
-    def _with_latent(self, signature: Signature, group: int, near: Near) -> Near:
-        """Neighbours with those of the latent space, whose similarities are those of texts too."""
+    def _close(self, signature: Signature) -> list[int]:
+        """Numbers of the nearest in the latent space, of any cluster."""
         if self._latent is None or signature.latent is None:
-            return near
+            return []
         self._latent.last = self.last
-        close = self._latent.nearest(signature.latent, self.k, least=self.least_latent)
-        known = set(near.numbers.tolist())
-        new = np.array([number for number in close if number not in known], dtype=np.int32)
-        new = new[self.groups(new) != group]
-        similarities = products(signature.vector, [self.articles[one].vector for one in new.tolist()])
-        both = np.concatenate([near.numbers, new]), np.concatenate([near.similarities, similarities])
-        order = np.argsort(both[0])
-        return Near(both[0][order], both[1][order])
+        return self._latent.nearest(signature.latent, self.k, least=self.least_latent)
 
 
 class _Lists:

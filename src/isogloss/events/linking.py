@@ -101,9 +101,8 @@ class LinkState:
         self.signatures[signature.id] = signature
         self.cluster_of[signature.id] = cluster
         found = self.neighbours.add(signature, cluster)
-        self.near.add(self.neighbours.last, *found)
-        others = self.neighbours.groups(found.numbers)
-        bonds.add(np.full_like(others, cluster), others, found.similarities)
+        self.near.add(self.neighbours.last, found.numbers, found.similarities)
+        bonds.add(np.full_like(found.groups, cluster), found.groups, found.similarities)
         if cluster not in self.profiles:
             self.profiles[cluster] = Profile(cluster, signature.lang)
         self.profiles[cluster].add(signature)

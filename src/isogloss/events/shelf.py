@@ -12,6 +12,8 @@ from isogloss.events.vectors import Vector
 
 __all__ = ["Shelf"]
 
+_MISSING = "no vector {}; expected one that was put on the shelf"
+
 
 class Shelf:
     """Vectors in the rows of two arrays; rows of vectors that were taken off are used again.
@@ -66,8 +68,11 @@ class Shelf:
 
     def take(self, number: int) -> None:
         """Forget a vector."""
-        (row,) = self.rows(np.array([number], dtype=np.int32)).tolist()
-        self.table[number & (len(self.table) - 1)] = 0
+        place = number & (len(self.table) - 1)
+        row = int(self.table[place]) - 1
+        if row < 0 or self.owners[row] != number:
+            raise KeyError(_MISSING.format(number))
+        self.table[place] = 0
         self.owners[row] = self.lengths[row] = self.groups[row] = 0
         self._free.append(row)
 
@@ -76,7 +81,7 @@ class Shelf:
         found: Ids = self.table[numbers & (len(self.table) - 1)] - 1
         missing = numbers[(found < 0) | (self.owners[found] != numbers)]
         if len(missing):
-            raise KeyError(f"no vector {missing[0]}; expected one that was put on the shelf")
+            raise KeyError(_MISSING.format(missing[0]))
         return found
 
     def _enter(self, number: int, row: int) -> None:

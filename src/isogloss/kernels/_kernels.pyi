@@ -256,8 +256,10 @@ def find_nearest(
     groups: _Indices,
     group: int,
     least: float,
+    close: _Indices,
     numbers: _Indices,
     products: _Float,
+    own_groups: _Indices,
 ) -> int: ...
 def nearest_points(
     rounded: NDArray[np.int16],

@@ -15,6 +15,7 @@ void bind_letters(nb::module_ &m);
 void bind_linking(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_naming(nb::module_ &m);
+void bind_nearest(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_postings(nb::module_ &m);
 void bind_profiles(nb::module_ &m);
@@ -38,6 +39,7 @@ NB_MODULE(_kernels, m) {
     bind_linking(m);
     bind_mixture(m);
     bind_naming(m);
+    bind_nearest(m);
     bind_pairs(m);
     bind_postings(m);
     bind_profiles(m);
