@@ -9,7 +9,6 @@ from isogloss.kernels._kernels import (
     PackedProfile,
     add_sparse,
     best_links,
-    count_article,
     count_terms,
     cut_parts,
     dot_each,
@@ -55,7 +54,7 @@ from isogloss.kernels._kernels import (
     spot_words,
     strongest_keys,
     strongest_names,
-    weigh_terms,
+    weigh_article,
 )
 
 __all__ = [
@@ -64,7 +63,6 @@ __all__ = [
     "PackedProfile",
     "add_sparse",
     "best_links",
-    "count_article",
     "count_terms",
     "cut_parts",
     "dot_each",
@@ -110,5 +108,5 @@ __all__ = [
     "spot_words",
     "strongest_keys",
     "strongest_names",
-    "weigh_terms",
+    "weigh_article",
 ]
