@@ -1,18 +1,21 @@
 """The kernels of hashed terms and bounded postings against their twins."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isogloss.events.terms import Terms
+from isogloss.events.vectors import TermWindow, add_vectors
 from isogloss.kernels import (
     add_sparse,
-    count_article,
     count_terms,
     dot_sparse,
     find_clusters,
     list_cluster,
-    weigh_terms,
+    weigh_article,
 )
 from tests.oracles import postings as twin
 
@@ -41,10 +44,16 @@ def test_terms_are_counted_as_by_the_twin(words: list[str], gram: int, seed: int
 def test_weights_are_those_of_the_twin(
     title: twin.Sparse, body: twin.Sparse, most: int, power: float
 ) -> None:
-    frequencies = np.arange(SIZE, dtype=np.int32) % 11
-    ids, weights = room(len(title[0]) + len(body[0]))
-    n = weigh_terms(*title, *body, frequencies, 90.0, 1.5, power, most, ids, weights)
-    expected = twin.weigh_terms(title, body, frequencies, 90.0, 1.5, power, most)
+    frequencies = np.arange(SIZE, dtype=np.int32) % 11 * 8
+    slow = frequencies.copy()
+    terms = len(title[0]) + len(body[0])
+    ids, weights = room(min(terms, most))
+    counted = np.empty(terms, dtype=np.int32)
+    rest = 90.0, 1.5, power, most
+    m, n = weigh_article(*title, *body, frequencies, *rest, counted, ids, weights)
+    expected = twin.weigh_article(title, body, slow, *rest)
+    assert counted[:m].tolist() == np.union1d(title[0], body[0]).tolist()
+    assert frequencies.tolist() == slow.tolist()
     found = twin.dense((ids[:n], weights[:n]), SIZE)
     np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1e-12)
     assert n <= most
@@ -95,9 +104,26 @@ def test_terms_beyond_the_table_are_refused(term: int) -> None:
         list_cluster(lists, following, np.array([term], dtype=np.int32), np.ones(1), 9, 5)
 
 
-@given(title=VECTORS, body=VECTORS)
-def test_an_article_counts_each_of_its_terms_once(title: twin.Sparse, body: twin.Sparse) -> None:
-    frequencies, ids = np.arange(SIZE, dtype=np.int32), np.empty(2 * SIZE, dtype=np.int32)
-    n = count_article(title[0], body[0], frequencies, ids)
-    assert ids[:n].tolist() == np.union1d(title[0], body[0]).tolist()
-    assert frequencies.tolist() == [i + int(i in ids[:n]) for i in range(SIZE)]
+def test_an_article_that_cannot_be_weighed_is_not_counted() -> None:
+    frequencies, title, body = np.zeros(SIZE, dtype=np.int32), np.array([1, 2], np.int32), np.ones(2)
+    for ids, counts, counted, vector, complaint in (
+        (np.array([1, SIZE], dtype=np.int32), body, 4, 4, "no frequency"),
+        (np.array([-1, 2], dtype=np.int32), body, 4, 4, "no frequency"),
+        (title, body[:1], 4, 4, "lengths differ"),
+        (title, body, 3, 4, "no room"),
+        (title, body, 4, 3, "no room"),
+    ):
+        out = np.empty(counted, dtype=np.int32), *room(vector)
+        with pytest.raises(ValueError, match=complaint):
+            weigh_article(title, body, ids, counts, frequencies, 90.0, 1.5, 2.0, 9, *out)
+    assert not frequencies.any()
+
+
+@pytest.mark.parametrize(("most", "expected"), [(9, [1, 2]), (2, [1, 2]), (1, [2])])
+def test_vectors_have_no_room_beyond_their_terms(most: int, expected: list[int]) -> None:
+    terms = np.array([1, 2], dtype=np.int32), np.array([1.0, 3.0])
+    vector = TermWindow(max_terms=most).add(Terms(terms, terms), "en", date(2031, 3, 5))
+    for one in (vector, add_vectors(vector, vector, max_terms=most)):
+        assert one.ids.tolist() == expected
+        assert len(one.weights) == len(expected)
+        assert one.ids.base is one.weights.base is None

@@ -46,10 +46,11 @@ def strongest(vector: np.ndarray, most: int) -> np.ndarray:
     return out
 
 
-def weigh_terms(
+def weigh_article(
     title: Sparse, body: Sparse, frequencies: np.ndarray, total: float, weight: float, power: float, most: int
 ) -> np.ndarray:
-    """The dense vector of a title and a body."""
+    """The dense vector of a title and a body, whose terms are counted first."""
+    frequencies[np.union1d(title[0], body[0]).astype(np.int32)] += 1
     idf = np.maximum(np.log(total / np.maximum(1, frequencies)), 1e-3)
     size = len(frequencies)
     upper = dense(title, size) * idf

@@ -57,7 +57,8 @@ class Postings:
         """The clusters listed under most of the weight of a vector, the best first."""
         clusters = np.empty(most, dtype=np.int32)
         n = find_clusters(self._lists, *vector, self.max_terms, clusters)
-        return list(map(int, clusters[:n]))
+        found: list[int] = clusters[:n].tolist()
+        return found
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays."""

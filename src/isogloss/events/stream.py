@@ -245,7 +245,7 @@ class EventStream:
         signature = self.signatures.finish(prepared.draft, prepared.latent)
         decision = transition(self.clusters, article, prepared.terms)
         self._follow(decision)
-        self.links.apply(replace(decision, expired=()), signature)
+        self.links.apply(replace(decision, expired=()) if decision.expired else decision, signature)
         self.count += 1
         self.pending += 1
         if self.pending >= self.settings.update_every:

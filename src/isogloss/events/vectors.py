@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from datetime import date
+from math import sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.terms import N_TERMS, Ids, Terms, Weights
-from isogloss.kernels import add_sparse, count_article, dot_each, dot_sparse, weigh_terms
+from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
 __all__ = ["NOTHING", "TermWindow", "Vector", "add_vectors", "product", "products"]
 
@@ -43,7 +44,7 @@ class Vector(NamedTuple):
     @property
     def norm(self) -> float:
         """Its length."""
-        return float(np.sqrt(np.square(self.weights).sum()))
+        return sqrt(np.add.reduce(np.square(self.weights)))
 
 
 NOTHING = Vector(np.empty(0, dtype=np.int32), np.empty(0))
@@ -105,30 +106,25 @@ class TermWindow:
         An article of an earlier day than the latest counts as one of the latest.
         """
         self._advance(day.toordinal())
-        title, body = terms.title[0], terms.body[0]
-        ids = np.empty(len(title) + len(body), dtype=np.int32)
-        n = count_article(title, body, self.frequencies, ids)
-        self._open.append(ids[:n].copy())
-        self.articles[lang] = self.articles.get(lang, 0) + 1
-        self._open_articles[lang] = self._open_articles.get(lang, 0) + 1
-        return self._vector(terms, lang)
-
-    def _vector(self, terms: Terms, lang: str) -> Vector:
+        articles = self.articles.get(lang, 0) + 1
         room = len(terms.title[0]) + len(terms.body[0])
-        ids, weights = np.empty(room, dtype=np.int32), np.empty(room)
-        total = self.articles[lang] + 1 + self.prior
-        n = weigh_terms(
+        counted, (ids, weights) = np.empty(room, np.int32), _room(min(room, self.max_terms))
+        n, size = weigh_article(
             *terms.title,
             *terms.body,
             self.frequencies,
-            total,
+            articles + 1 + self.prior,
             self.body_weight,
             self.body_power,
             self.max_terms,
+            counted,
             ids,
             weights,
         )
-        return Vector(ids[:n].copy(), weights[:n].copy())
+        self._open.append(counted[:n])
+        self.articles[lang] = articles
+        self._open_articles[lang] = self._open_articles.get(lang, 0) + 1
+        return _cut(ids, weights, size)
 
     def _advance(self, day: int) -> None:
         if day > self._today or len(self._open) >= _BATCH:
@@ -197,10 +193,8 @@ def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: i
     >>> add_vectors(storm, flood, max_terms=2).ids.tolist()
     [3, 7]
     """
-    room = len(one.ids) + len(other.ids)
-    ids, weights = np.empty(room, dtype=np.int32), np.empty(room)
-    n = add_sparse(*one, *other, factor, max_terms, ids, weights)
-    return Vector(ids[:n].copy(), weights[:n].copy())
+    ids, weights = _room(min(len(one.ids) + len(other.ids), max_terms))
+    return _cut(ids, weights, add_sparse(*one, *other, factor, max_terms, ids, weights))
 
 
 def product(one: Vector, other: Vector) -> float:
@@ -221,3 +215,12 @@ def products(one: Vector, others: list[Vector]) -> list[float]:
     dot_each(*one, others, out)  # type: ignore[arg-type]
     found: list[float] = out.tolist()
     return found
+
+
+def _room(terms: int) -> tuple[Ids, Weights]:
+    return np.empty(terms, dtype=np.int32), np.empty(terms)
+
+
+def _cut(ids: Ids, weights: Weights, n: int) -> Vector:
+    """The vector of the first terms, in arrays of its size."""
+    return Vector(ids, weights) if n == len(ids) else Vector(ids[:n].copy(), weights[:n].copy())

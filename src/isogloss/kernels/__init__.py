@@ -9,7 +9,6 @@ from isogloss.kernels._kernels import (
     PackedProfile,
     add_sparse,
     best_links,
-    count_article,
     count_terms,
     cut_parts,
     dot_each,
@@ -56,7 +55,7 @@ from isogloss.kernels._kernels import (
     strongest_keys,
     strongest_named,
     strongest_names,
-    weigh_terms,
+    weigh_article,
 )
 
 __all__ = [
@@ -65,7 +64,6 @@ __all__ = [
     "PackedProfile",
     "add_sparse",
     "best_links",
-    "count_article",
     "count_terms",
     "cut_parts",
     "dot_each",
@@ -112,5 +110,5 @@ __all__ = [
     "strongest_keys",
     "strongest_named",
     "strongest_names",
-    "weigh_terms",
+    "weigh_article",
 ]

@@ -197,7 +197,7 @@ def hmm_best_paths(
 def count_terms(
     text: bytes, seed: int, stem: int, gram: int, size: int, ids: _Indices, counts: _Float
 ) -> int: ...
-def weigh_terms(
+def weigh_article(
     title_ids: _Indices,
     title_counts: _Float,
     body_ids: _Indices,
@@ -207,10 +207,10 @@ def weigh_terms(
     body_weight: float,
     body_power: float,
     most: int,
+    counted: _Indices,
     ids: _Indices,
     weights: _Float,
-) -> int: ...
-def count_article(title_ids: _Indices, body_ids: _Indices, frequencies: _Indices, ids: _Indices) -> int: ...
+) -> tuple[int, int]: ...
 def add_sparse(
     a_ids: _Indices,
     a_weights: _Float,

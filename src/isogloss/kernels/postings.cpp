@@ -1,6 +1,7 @@
 // Sparse vectors of hashed terms, and an inverted index of them with bounded lists.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,44 +55,71 @@ std::size_t hand_out(const std::vector<Entry> &entries, Out<i32> ids, Out<double
     return entries.size();
 }
 
+// A power of log(total / frequency), which is kept for the low frequencies that most terms have.
+class Rarity {
+  public:
+    Rarity(double total, double power) : total_(total), power_(power) {}
+
+    double of(i32 frequency) {
+        const i32 known = std::max<i32>(1, frequency);
+        if (known >= kKept) return value(known);
+        if (kept_[known] == 0) kept_[known] = value(known);
+        return kept_[known];
+    }
+
+  private:
+    static constexpr i32 kKept = 64;
+
+    double value(i32 frequency) const { return std::pow(std::max(1e-3, std::log(total_ / frequency)), power_); }
+
+    double total_, power_, kept_[kKept] = {};
+};
+
 // Counts to a vector of length one: tf, or 1 + log tf, times a power of log(total / frequency).
-std::vector<Entry> weighted(In<i32> ids, In<double> counts, In<i32> frequencies, double total, double power,
+std::vector<Entry> weighted(In<i32> ids, In<double> counts, const i32 *frequencies, double total, double power,
                             bool damped) {
     std::vector<Entry> out = entries_of(ids, counts, 1.0);
+    Rarity rarity(total, power);
     for (Entry &entry : out) {
-        if (entry.id < 0 || static_cast<std::size_t>(entry.id) >= frequencies.shape(0))
-            throw std::invalid_argument("a term has no frequency");
-        const double idf = std::max(1e-3, std::log(total / std::max<i32>(1, frequencies.data()[entry.id])));
-        entry.weight = (damped ? 1 + std::log(entry.weight) : entry.weight) * std::pow(idf, power);
+        const double tf = damped && entry.weight != 1 ? 1 + std::log(entry.weight) : entry.weight;
+        entry.weight = tf * rarity.of(frequencies[entry.id]);
     }
     if (const double norm = length(out); norm > 0) scale(out, 1 / norm);
     return out;
 }
 
-// The vector of length one of a title and a body, of the strongest terms.
-std::size_t weigh_terms(In<i32> title_ids, In<double> title_counts, In<i32> body_ids, In<double> body_counts,
-                        In<i32> frequencies, double total, double body_weight, double body_power,
-                        std::size_t most, Out<i32> ids,
-                        Out<double> weights) {
-    const std::vector<Entry> title = weighted(title_ids, title_counts, frequencies, total, 1.0, false);
-    std::vector<Entry> body = weighted(body_ids, body_counts, frequencies, total, body_power, true);
+// The terms of a title and a body, increasing, each counted once more among the frequencies.
+std::size_t count_each(In<i32> title_ids, In<i32> body_ids, Out<i32> frequencies, Out<i32> counted) {
+    if (title_ids.shape(0) + body_ids.shape(0) > counted.shape(0)) throw std::invalid_argument("no room for all terms");
+    const i32 *end = std::set_union(title_ids.data(), title_ids.data() + title_ids.shape(0), body_ids.data(),
+                                    body_ids.data() + body_ids.shape(0), counted.data());
+    const std::size_t n = static_cast<std::size_t>(end - counted.data());
+    for (std::size_t i = 0; i < n; ++i)
+        if (counted.data()[i] < 0 || static_cast<std::size_t>(counted.data()[i]) >= frequencies.shape(0))
+            throw std::invalid_argument("a term has no frequency");
+    for (std::size_t i = 0; i < n; ++i) fetch(frequencies.data() + counted.data()[i], 1);
+    for (std::size_t i = 0; i < n; ++i) ++frequencies.data()[counted.data()[i]];
+    return n;
+}
+
+// Counts the different terms of a title and a body, and makes their vector of length one, of the strongest terms: how
+// many were counted, and how many the vector has.
+std::pair<std::size_t, std::size_t> weigh_article(In<i32> title_ids, In<double> title_counts, In<i32> body_ids,
+                                                  In<double> body_counts, Out<i32> frequencies, double total,
+                                                  double body_weight, double body_power, std::size_t most,
+                                                  Out<i32> counted, Out<i32> ids, Out<double> weights) {
+    if (title_ids.shape(0) != title_counts.shape(0) || body_ids.shape(0) != body_counts.shape(0))
+        throw std::invalid_argument("lengths differ");
+    if (ids.shape(0) != weights.shape(0) || ids.shape(0) < std::min(most, title_ids.shape(0) + body_ids.shape(0)))
+        throw std::invalid_argument("no room for all terms");
+    const std::size_t n = count_each(title_ids, body_ids, frequencies, counted);
+    const std::vector<Entry> title = weighted(title_ids, title_counts, frequencies.data(), total, 1.0, false);
+    std::vector<Entry> body = weighted(body_ids, body_counts, frequencies.data(), total, body_power, true);
     scale(body, body_weight);
     std::vector<Entry> all = joined(title, body);
     keep_strongest(all, most);
     if (const double norm = length(all); norm > 0) scale(all, 1 / norm);
-    return hand_out(all, ids, weights);
-}
-
-// The terms of a title and a body, increasing, each counted once more among the frequencies.
-std::size_t count_article(In<i32> title_ids, In<i32> body_ids, Out<i32> frequencies, Out<i32> ids) {
-    if (title_ids.shape(0) + body_ids.shape(0) > ids.shape(0)) throw std::invalid_argument("no room for all terms");
-    const i32 *end = std::set_union(title_ids.data(), title_ids.data() + title_ids.shape(0), body_ids.data(),
-                                    body_ids.data() + body_ids.shape(0), ids.data());
-    const std::size_t n = static_cast<std::size_t>(end - ids.data());
-    if (n && (ids.data()[0] < 0 || static_cast<std::size_t>(end[-1]) >= frequencies.shape(0)))
-        throw std::invalid_argument("a term has no frequency");
-    for (std::size_t i = 0; i < n; ++i) ++frequencies.data()[ids.data()[i]];
-    return n;
+    return {n, hand_out(all, ids, weights)};
 }
 
 // a + factor b without what is not positive, of the strongest terms; ids are increasing.
@@ -161,12 +189,10 @@ std::size_t find_clusters(In2<i32> lists, In<i32> ids, In<double> weights, std::
 
 void bind_postings(nb::module_ &m) {
     using released = nb::call_guard<nb::gil_scoped_release>;
-    m.def("weigh_terms", &weigh_terms, nb::arg("title_ids"), nb::arg("title_counts"), nb::arg("body_ids"),
-          nb::arg("body_counts"), nb::arg("frequencies"), nb::arg("total"), nb::arg("body_weight"),
-          nb::arg("body_power"), nb::arg("most"),
-          nb::arg("ids").noconvert(), nb::arg("weights").noconvert(), released());
-    m.def("count_article", &count_article, nb::arg("title_ids"), nb::arg("body_ids"),
-          nb::arg("frequencies").noconvert(), nb::arg("ids").noconvert(), released());
+    m.def("weigh_article", &weigh_article, nb::arg("title_ids"), nb::arg("title_counts"), nb::arg("body_ids"),
+          nb::arg("body_counts"), nb::arg("frequencies").noconvert(), nb::arg("total"), nb::arg("body_weight"),
+          nb::arg("body_power"), nb::arg("most"), nb::arg("counted").noconvert(), nb::arg("ids").noconvert(),
+          nb::arg("weights").noconvert(), released());
     m.def("add_sparse", &add_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"),
           nb::arg("factor"), nb::arg("most"), nb::arg("ids").noconvert(), nb::arg("weights").noconvert(), released());
     m.def("dot_sparse", &dot_sparse, nb::arg("a_ids"), nb::arg("a_weights"), nb::arg("b_ids"), nb::arg("b_weights"),
