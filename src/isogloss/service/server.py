@@ -20,7 +20,7 @@ from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
 
-SWITCH = 0.0005
+SWITCH = 0.0015
 """Seconds that a thread may compute while another waits, such as the one that talks to clients."""
 
 logger = logging.getLogger(__name__)
