@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from isogloss.events import vectors
 from isogloss.events.article import Article
 from isogloss.events.clustering import Decision, transition
 from isogloss.events.evaluation import bcubed
@@ -247,6 +248,22 @@ def test_terms_are_counted_in_the_window_only() -> None:
     assert window.articles == {"en": 2}
     assert set(window.frequencies[terms.title[0]].tolist()) == {2}
     assert window.frequencies.sum() == 2 * len(terms.title[0])
+
+
+def test_what_a_day_has_counted_is_one_table_however_many_articles_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vectors, "_BATCH", 4)
+    window, words = TermWindow(days=2), ["storm", "flood", "storm"]
+    for day in range(3):
+        for n in range(30):
+            terms = article_terms(article(str(n), words[n % 3]))
+            window.add(terms, ("en", "de")[n % 2], (START + timedelta(days=day)).date())
+    closed = window.state_dict()["header"]["closed"]
+    assert [len(closed), sum(sum(articles.values()) for *_, articles in closed)] == [2, 58]
+    assert window.articles == {"en": 30, "de": 30}
+    for word, n in (("storm", 40), ("flood", 20)):
+        assert set(window.frequencies[article_terms(article("1", word)).title[0]].tolist()) == {n}
 
 
 def test_an_article_without_words_is_a_cluster_of_its_own() -> None:

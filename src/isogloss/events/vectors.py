@@ -60,6 +60,18 @@ class _Day(NamedTuple):
     articles: dict[str, int]
 
 
+def _together(one: _Day, other: _Day) -> _Day:
+    """What was counted in two parts of a day."""
+    ids, places = np.unique(np.concatenate([one.ids, other.ids]), return_inverse=True)
+    counts = np.zeros(len(ids), dtype=np.int32)
+    np.add.at(counts, places, np.concatenate([one.counts, other.counts]))
+    articles = {
+        lang: one.articles.get(lang, 0) + other.articles.get(lang, 0)
+        for lang in one.articles | other.articles
+    }
+    return _Day(one.day, ids, counts, articles)
+
+
 class TermWindow:
     """Document frequencies of hashed terms over the last days of a stream, and vectors under them.
 
@@ -137,10 +149,15 @@ class TermWindow:
                 self.articles[lang] -= count
 
     def _close(self) -> None:
-        if self._open:
-            ids, counts = np.unique(np.concatenate(self._open), return_counts=True)
-            self._closed.append(_Day(self._today, ids, counts.astype(np.int32), self._open_articles))
-            self._open, self._open_articles = [], {}
+        """Fold what was counted since the last time into one table for each day."""
+        if not self._open:
+            return
+        ids, counts = np.unique(np.concatenate(self._open), return_counts=True)
+        block = _Day(self._today, ids, counts.astype(np.int32), self._open_articles)
+        if self._closed and self._closed[-1].day == self._today:
+            block = _together(self._closed.pop(), block)
+        self._closed.append(block)
+        self._open, self._open_articles = [], {}
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state: JSON under ``header``, arrays under ``arrays``."""
