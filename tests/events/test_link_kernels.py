@@ -18,7 +18,6 @@ from isogloss.kernels import (
     measure_profiles,
     overlap_pairs,
     replace_links,
-    strongest_named,
     strongest_names,
 )
 from tests.oracles import linking as twin
@@ -220,50 +219,27 @@ def test_bad_arguments_are_refused() -> None:
         replace_links({1: 2.0}, [1], outside, outside, one)  # type: ignore[dict-item]
 
 
-def test_the_strongest_names_are_those_of_the_sums():
-    rng = np.random.default_rng(3)
-    names = ["".join(rng.choice(list("abzé名"), 2)) for _ in range(60)]
-    tables = [
-        {name: float(rng.integers(1, 6)) / 4 for name in rng.choice(names, 20)} | {"only": 1}
-        for _ in range(7)
-    ]
-    total = Counter()
-    for table in tables:
-        total.update(table)
-    ranked = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))
-    for k in (1, 10, 100):
-        assert strongest_names(tables, k) == ranked[:k]
-    assert strongest_names([], 3) == strongest_names([{}], 3) == []
-
-
 @given(st.lists(st.lists(st.tuples(NAMED, NAMED), max_size=4), max_size=4), st.integers(0, 6))
 def test_the_strongest_names_of_profiles_are_those_of_the_sums(clusters, k):
-    """Each cluster has articles, and each article two tables of weights."""
+    """Each cluster has articles, and each article two tables of weights beside others."""
     packed, total = [], Counter()
     for articles in clusters:
-        packed.append(PackedProfile(3))
+        packed.append(PackedProfile(4))
         for two in articles:
-            packed[-1].add([*two, {"other": 50.0}])
+            packed[-1].add([{"before": 60.0}, *two, {"after": 50.0}])
             total.update(two[0])
             total.update(two[1])
     tables = [table for articles in clusters for two in articles for table in two]
     ranked = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))
-    assert strongest_named(packed, 2, iter(tables), k) == ranked[:k]
+    assert strongest_names(packed, 1, 3, iter(tables), k) == ranked[:k]
 
 
 def test_names_of_profiles_are_checked():
     one = PackedProfile(1)
     one.add([{"a": 1.0}])
     with pytest.raises(ValueError, match="other parts"):
-        strongest_named([one], 3, [], 1)
+        strongest_names([one], 0, 3, [], 1)
     with pytest.raises(ValueError, match="in no table"):
-        strongest_named([one], 1, [{"b": 1.0}], 1)
+        strongest_names([one], 0, 1, [{"b": 1.0}], 1)
     with pytest.raises(ValueError, match="expected tables"):
-        strongest_named([one], 1, [("a",)], 1)
-
-
-def test_tables_of_names_are_checked():
-    with pytest.raises(ValueError, match="tables"):
-        strongest_names([["a"]], 3)
-    with pytest.raises(ValueError, match="texts"):
-        strongest_names([{1: 1.0}], 3)
+        strongest_names([one], 0, 1, [("a",)], 1)

@@ -85,3 +85,18 @@ def test_concepts_are_entities_and_keywords_with_the_largest_sums():
     german = Profile(2, "de", [signatures["c"]])
     event = describe_event(7, [english, german], signatures, 1.0)
     assert list(event.concepts.items()) == [("org:UN", 3.25), ("word:flood", 3.0)]
+
+
+def test_places_are_those_that_most_articles_name():
+    vector = Vector(np.array([3], dtype=np.int32), np.ones(1))
+    named = {"a": ("12", "7"), "b": ("7",), "c": ("12", "9"), "d": ("9", "7")}
+    signatures = {
+        name: Signature(name, lang, name, 0.0, "", vector, keywords={"12": 9.0}, places=places)
+        for (name, places), lang in zip(named.items(), ("en", "en", "de", "de"), strict=True)
+    }
+    clusters = [
+        Profile(n, lang, [one for one in signatures.values() if one.lang == lang])
+        for n, lang in enumerate(("en", "de"))
+    ]
+    event = describe_event(7, clusters, signatures, 1.0)
+    assert list(event.places.items()) == [("7", 3), ("12", 2), ("9", 2)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from isogloss.events.samples import sample_news
-from isogloss.events.stream import EventStream, StreamSettings
+from isogloss.events.stream import Changes, EventStream, StreamSettings
 from isogloss.service.explained import explained
 from isogloss.service.rows import Rows
 
@@ -49,8 +49,10 @@ def test_links_are_explained_as_one_by_one(stream):
 
 def test_updates_add_up_to_the_stream(stream):
     stream, updates = stream
-    events, clusters, member = {}, {}, {}
+    events, clusters, member, links = {}, {}, {}, set()
     for update in updates:
+        links = {pair for pair in links if {*update.gone_clusters, *update.relinked}.isdisjoint(pair)}
+        links |= {(row.a, row.b) for row in update.links}
         for gone in update.gone_clusters:
             clusters.pop(gone, None)
         for gone in update.gone_events:
@@ -59,10 +61,11 @@ def test_updates_add_up_to_the_stream(stream):
         clusters |= {row.id: row for row in update.clusters}
         member |= {article: row.id for row in update.clusters for article in row.joined}
     afresh = Rows(stream)
-    for number in sorted(stream.tracker.ids.members):
-        afresh._look_at(number, set())
+    afresh.note(Changes(events=set(stream.tracker.ids.members)))
     whole = afresh.take(0, 1, None)
     assert len(whole.events) > 20
+    current = {pair for pair in links if stream.tracker.ids.event_of.keys() >= set(pair)}
+    assert current == {(row.a, row.b) for row in whole.links}
     for row in whole.events:
         assert replace(events[row.id], found_alike=False) == replace(row, found_alike=False)
     for row in whole.clusters:
@@ -93,3 +96,15 @@ def test_changes_of_two_updates_are_taken_together():
     assert {row.id for row in update.events} == set(terms) - {old for old, _ in update.aliases}
     assert not any(row.found_alike for row in update.events)
     assert all(sorted(row.joined) == sorted(row.members) for row in update.clusters)
+
+
+def test_links_of_two_updates_are_those_of_the_last():
+    """An update that is never taken in between tells of no link that was likely only then."""
+    stream = EventStream(StreamSettings(update_every=4))
+    rows = Rows(stream)
+    stream.observer = rows.note
+    stream.add(ARTICLES)
+    event_of, known = stream.tracker.ids.event_of, stream.tracker.probabilities
+    current = [row for row in rows.take(0, 1, None).links if event_of.keys() >= {row.a, row.b}]
+    assert len(current) > 100
+    assert all(event_of[row.a] == event_of[row.b] and row.b in known[row.a] for row in current)

@@ -123,16 +123,6 @@ def test_memory_is_given_back(rng):
     assert index.nbytes < 3 * 300 * (16 * 4 + 17)
 
 
-def test_vectors_are_told_by_id_and_what_left_is_not_there(rng):
-    ids, vectors = rng.permutation(20) + 50, rng.normal(size=(20, 3)).astype(np.float32)
-    index = Index(3, segment=4).add(ids, vectors)
-    np.testing.assert_array_equal(index.vectors(ids[::-3]), vectors[::-3])
-    index.remove([60])
-    assert index.vectors([]).shape == (0, 3)
-    with pytest.raises(KeyError, match="no document 60; expected ids"):
-        index.vectors([51, 60])
-
-
 def test_documents_without_time_stay_and_have_none():
     index = Index(1).add([1, 2], [[1.0], [1.0]], times=[np.nan, 5.0])
     assert index.expire(before=10) == 1

@@ -2,6 +2,7 @@
 
 import random
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -43,6 +44,13 @@ def test_articles_come_back_as_they_were(store):
         receipts[0].seq: first,
         receipts[1].seq: second,
     }
+
+
+def test_articles_are_read_without_their_bodies(store):
+    whole = article(1)
+    (receipt,) = store.add([whole])
+    assert whole.body
+    assert store.articles([receipt.seq], bodies=False) == {receipt.seq: replace(whole, body="")}
 
 
 @pytest.mark.parametrize("times", [1, 2, 10])

@@ -11,14 +11,17 @@ from typing import Any
 from isogloss.events.profile import PARTS, Profile
 from isogloss.events.signature import Signature
 from isogloss.events.vectors import products
-from isogloss.kernels import strongest_named, strongest_names
+from isogloss.kernels import strongest_names
 
 __all__ = ["Event", "describe_event"]
 
 _SHOWN = 10
 
-_CONCEPTS = PARTS.index("keywords") + 1
-"""Parts of a profile that are concepts, the first ones: entities and keywords."""
+_CONCEPTS = PARTS.index("entities"), PARTS.index("keywords") + 1
+"""Parts of a profile that are concepts, from the first on and before the last."""
+
+_PLACES = PARTS.index("places"), PARTS.index("places") + 1
+"""The part of a profile that is places, likewise."""
 
 _RANKED = 24
 """Articles of a cluster that may give it a title: the first ones, so that large clusters keep theirs."""
@@ -121,7 +124,7 @@ def describe_event(
         timeline=dict(sorted(days.items())),
         first=_when(min(profile.first for profile in profiles)),
         last=_when(max(profile.last for profile in profiles)),
-        places={one: int(n) for one, n in strongest_names([p.places for p in profiles], _SHOWN)},
+        places=_places(profiles),
         concepts=_concepts(profiles, articles),
         confidence=confidence,
     )
@@ -150,4 +153,11 @@ def _when(seconds: float) -> datetime:
 def _concepts(profiles: Sequence[Profile], articles: Mapping[str, Sequence[Signature]]) -> dict[str, float]:
     """Entities and keywords with the largest sums of weights."""
     tables = (table for own in articles.values() for one in own for table in (one.entities, one.keywords))
-    return dict(strongest_named([profile.packed for profile in profiles], _CONCEPTS, tables, _SHOWN))
+    return dict(strongest_names([profile.packed for profile in profiles], *_CONCEPTS, tables, _SHOWN))
+
+
+def _places(profiles: Sequence[Profile]) -> dict[str, float]:
+    """Places that most articles name."""
+    tables = (profile.places for profile in profiles)
+    named = strongest_names([profile.packed for profile in profiles], *_PLACES, tables, _SHOWN)
+    return {place: int(n) for place, n in named}

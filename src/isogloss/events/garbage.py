@@ -1,12 +1,19 @@
-"""Less looking for garbage: a full look at models and at a long stream would hold everything up."""
+"""Less looking for garbage, and more room for others after it.
+
+A full look at models and at a long stream would hold everything up. And what a long stream has let go is free
+in many small places, which the C library keeps for later unless it is told to give whole pages back.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
 
-__all__ = ["collected_seldom", "leave_alone_what_stays"]
+__all__ = ["collected_seldom", "give_back", "leave_alone_what_stays"]
 
 THRESHOLDS = (20_000, 20, 20)
 """New objects after which cycles are looked for, and how many such looks make a longer one."""
@@ -39,3 +46,18 @@ def collected_seldom() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def give_back() -> None:
+    """Give pages of memory that nothing is on back to the system, where the C library has a way to."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    """The call of glibc for it; None elsewhere."""
+    with suppress(OSError, AttributeError, TypeError):
+        return ctypes.CDLL(None).malloc_trim
+    return None

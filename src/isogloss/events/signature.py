@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from math import log
+from sys import intern
 from typing import Any, Protocol
 
 import numpy as np
@@ -162,6 +163,9 @@ class Signatures:
     def finish(self, draft: Draft, latent: NDArray[np.float32] | None = None) -> Signature:
         """The signature of an article of which the rest is known; it is counted."""
         vector = self.window(draft.lang).add(draft.terms, draft.lang, draft.day)
+        told = dict(draft.annotated)
+        for name in ("entities", "keywords"):
+            told[name] = _sharing_names(told.get(name, {}))
         return Signature(
             draft.id,
             draft.lang,
@@ -170,7 +174,7 @@ class Signatures:
             draft.sentence,
             vector,
             latent=latent,
-            **draft.annotated,
+            **told,
         )
 
     def window(self, lang: str) -> TermWindow:
@@ -256,6 +260,11 @@ def _annotated(annotation: Annotated) -> dict[str, Any]:
         "dates": tuple(sorted(annotation.dates)),
         "numbers": tuple(sorted(annotation.numbers)),
     }
+
+
+def _sharing_names(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights by names of which there is one text for all articles: most of them have many."""
+    return {intern(name): weight for name, weight in weights.items()}
 
 
 def _strongest(weights: Mapping[str, float]) -> dict[str, float]:

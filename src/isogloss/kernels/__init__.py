@@ -32,6 +32,7 @@ from isogloss.kernels._kernels import (
     list_cluster,
     measure_profiles,
     min_hashes,
+    nearest_of_each,
     nearest_points,
     normalise_lexicon,
     normalise_log_joint,
@@ -53,7 +54,6 @@ from isogloss.kernels._kernels import (
     spelling_similarity,
     spot_words,
     strongest_keys,
-    strongest_named,
     strongest_names,
     weigh_article,
 )
@@ -87,6 +87,7 @@ __all__ = [
     "list_cluster",
     "measure_profiles",
     "min_hashes",
+    "nearest_of_each",
     "nearest_points",
     "normalise_lexicon",
     "normalise_log_joint",
@@ -108,7 +109,6 @@ __all__ = [
     "spelling_similarity",
     "spot_words",
     "strongest_keys",
-    "strongest_named",
     "strongest_names",
     "weigh_article",
 ]

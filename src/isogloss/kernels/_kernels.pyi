@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -261,6 +261,15 @@ def find_nearest(
     products: _Float,
     own_groups: _Indices,
 ) -> int: ...
+def nearest_of_each(
+    query: _Single,
+    collections: list[list[tuple[_Single, _Offsets, NDArray[np.bool_], _Float]]],
+    since: float,
+    until: float,
+    scores: _Float,
+    ids: _Offsets,
+    vectors: _Single,
+) -> None: ...
 def nearest_points(
     rounded: NDArray[np.int16],
     points: NDArray[np.float32],
@@ -298,8 +307,8 @@ def measure_profiles(profiles: list[PackedProfile], measures: _Float, marks: _Of
 def overlap_pairs(
     profiles: list[PackedProfile], first: _Indices, second: _Indices, inner: _Float, shared: _Indices
 ) -> None: ...
-def strongest_named(
-    profiles: list[PackedProfile], parts: int, tables: Iterable[Mapping[str, float]], k: int
+def strongest_names(
+    profiles: list[PackedProfile], first: int, last: int, tables: Iterable[Mapping[str, float]], k: int
 ) -> list[tuple[str, float]]: ...
 def replace_links(
     linked: dict[int, dict[int, float]],
@@ -340,7 +349,6 @@ def part_spans(
 def link_lines(offsets: _Offsets, source: _Indices, target: _Indices, first: int) -> _Bytes: ...
 def cut_parts(text: str, kinds: _Bytes) -> tuple[list[str], list[str], list[str], set[str], bytes]: ...
 def spot_words(text: str, kinds: _Bytes, dull: set[str]) -> list[tuple[int, int, str]]: ...
-def strongest_names(tables: Sequence[Mapping[str, float]], k: int) -> list[tuple[str, float]]: ...
 def strongest_keys(
     title: list[str], body: list[str], keys: dict[str, str], of_title: int, most: int
 ) -> list[tuple[str, int]]: ...

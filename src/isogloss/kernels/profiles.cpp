@@ -332,19 +332,20 @@ std::vector<nb::object> names_of(const Weighted &wanted, nb::iterable tables) {
     return names;
 }
 
-// The names with the largest sums of weights in the first parts of profiles, the largest first; of equal ones those
-// that come first. Weights of a name are added in the order of profiles and parts; tables have the names.
-std::vector<std::pair<nb::object, double>> strongest_named(nb::list listed, std::size_t parts, nb::iterable tables,
-                                                           std::size_t k) {
+// The names with the largest sums of weights in parts of profiles, from one on and before another, the largest first;
+// of equal ones those that come first. Weights of a name are added in the order of profiles and parts; tables have the
+// names.
+std::vector<std::pair<nb::object, double>> strongest_names(nb::list listed, std::size_t from, std::size_t to,
+                                                           nb::iterable tables, std::size_t k) {
     const Profiles profiles = profiles_of(listed);
     std::size_t most = 0;
     for (const PackedProfile *one : profiles) {
-        if (one->parts().size() < parts) throw std::invalid_argument("a profile has other parts");
-        for (std::size_t part = 0; part < parts; ++part) most += one->parts()[part].size();
+        if (one->parts().size() < to) throw std::invalid_argument("a profile has other parts");
+        for (std::size_t part = from; part < to; ++part) most += one->parts()[part].size();
     }
     Sums sums(most);
     for (const PackedProfile *one : profiles)
-        for (std::size_t part = 0; part < parts; ++part) {
+        for (std::size_t part = from; part < to; ++part) {
             const Part &own = one->parts()[part];
             for (std::size_t i = 0; i < own.size(); ++i) sums.add(own.keys[i], own.weights[i]);
         }
@@ -370,5 +371,6 @@ void bind_profiles(nb::module_ &m) {
           nb::arg("marks").noconvert());
     m.def("overlap_pairs", &overlap_pairs, nb::arg("profiles"), nb::arg("first"), nb::arg("second"),
           nb::arg("inner").noconvert(), nb::arg("shared").noconvert());
-    m.def("strongest_named", &strongest_named, nb::arg("profiles"), nb::arg("parts"), nb::arg("tables"), nb::arg("k"));
+    m.def("strongest_names", &strongest_names, nb::arg("profiles"), nb::arg("first"), nb::arg("last"), nb::arg("tables"),
+          nb::arg("k"));
 }

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from isogloss.events.article import Article
 from isogloss.service.background import Background
 from isogloss.service.lookups import last_line
-from isogloss.similarity import DocumentModel, Index
+from isogloss.similarity import DocumentModel, Index, search_each
 from isogloss.store import Store, micros
 
 __all__ = ["Near", "Neighbours"]
@@ -111,19 +111,20 @@ class Neighbours(Background):
         """The nearest articles of each language, the nearest first."""
         if not np.any(point):
             return []
-        bounds = {
-            "since": None if since is None else float(micros(since)),
-            "until": None if until is None else float(micros(until)),
-        }
-        found = []
         with self._lock:
-            for lang in sorted(self._indexes if languages is None else set(languages) & set(self._indexes)):
-                index = self._indexes[lang]
-                best = index.search(point[None, :], k, **bounds)
-                numbers, scores = best.indices[0], best.scores[0]
-                numbers, scores = numbers[numbers >= 0], scores[numbers >= 0]
-                told = zip(numbers.tolist(), scores.tolist(), index.vectors(numbers), strict=True)
-                found += [Near(lang, *each) for each in told]
+            asked = sorted(self._indexes if languages is None else set(languages) & set(self._indexes))
+            best = search_each(
+                [self._indexes[lang] for lang in asked],
+                point,
+                k,
+                since=None if since is None else float(micros(since)),
+                until=None if until is None else float(micros(until)),
+            )
+        found = [
+            Near(lang, seq, score, vector)
+            for lang, (scores, ids, vectors) in zip(asked, best, strict=True)
+            for seq, score, vector in zip(ids.tolist(), scores.tolist(), vectors, strict=True)
+        ]
         return sorted(found, key=lambda near: (-near.similarity, near.seq))
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ clusters did, and of a cluster only the articles that joined are written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from isogloss.events.event import Event
@@ -61,6 +62,7 @@ class Rows:
         self.links: dict[tuple[int, int], LinkRow] = {}
         self.events: dict[str, EventRow] = {}
         self.gone_clusters: list[int] = []
+        self.relinked: set[int] = set()
         self.aliases: list[tuple[str, str]] = []
 
     def note(self, changes: Changes) -> None:
@@ -73,10 +75,8 @@ class Rows:
             self._forget(event)
         ids = self.stream.tracker.ids
         looked_at = sorted(changes.events & ids.members.keys())
-        for number in looked_at:
-            self._look_at(number, changes.clusters)
-        self._put_links(self._pairs)
-        self._pairs = []
+        fresh = frozenset[int]().union(*(self._look_at(number, changes.clusters) for number in looked_at))
+        self._relink(fresh)
         for cluster in sorted(self._with_reprints(changes)):
             self._put_cluster(cluster, ids.event_of[cluster])
 
@@ -89,6 +89,7 @@ class Rows:
             links=list(self.links.values()),
             events=list(self.events.values()),
             gone_clusters=self.gone_clusters,
+            relinked=sorted(self.relinked),
             gone_events=[old for old, _ in self.aliases],
             aliases=self.aliases,
             snapshot=snapshot,
@@ -105,7 +106,7 @@ class Rows:
         self.gone_clusters.append(cluster)
         self.clusters.pop(cluster, None)
         self._clusters.pop(cluster, None)
-        self.links = {pair: row for pair, row in self.links.items() if cluster not in pair}
+        self._drop_links({cluster})
 
     def _forget(self, event: int) -> None:
         """An event is no more."""
@@ -118,13 +119,13 @@ class Rows:
             if cluster not in self.stream.links.profiles:
                 self._clusters.pop(cluster, None)
 
-    def _look_at(self, number: int, changed: set[int]) -> None:
-        """Describe an event, unless it is as it was."""
+    def _look_at(self, number: int, changed: set[int]) -> frozenset[int]:
+        """Describe an event, unless it is as it was; its clusters that are new to it or changed."""
         members = frozenset(self.stream.tracker.ids.members[number])
         before = self._members.get(number, frozenset())
         fresh = (members - before) | (members & changed)
         if members == before and not fresh:
-            return
+            return fresh
         event = self.stream.event(number)
         self.events[_name(number)] = self._event(event)
         self._forget_clusters(before - members)
@@ -132,6 +133,7 @@ class Rows:
         for cluster in sorted(fresh | self._retitled(members, event)):
             self._put_cluster(cluster, number)
         self._pairs += self._linked(members, fresh)
+        return fresh
 
     def _retitled(self, members: frozenset[int], event: Event) -> set[int]:
         """Clusters of languages in which an event has another title than before, which is kept."""
@@ -190,9 +192,16 @@ class Rows:
             if b in members and probability >= LEAST and (a < b or b not in fresh)
         ]
 
-    def _put_links(self, pairs: list[tuple[int, int]]) -> None:
-        for row in explained(self.stream.links, pairs) if pairs else ():
+    def _relink(self, clusters: AbstractSet[int]) -> None:
+        """Clusters have the links that were found within their events, and no others."""
+        self._drop_links(clusters)
+        self.relinked |= clusters
+        for row in explained(self.stream.links, self._pairs) if self._pairs else ():
             self.links[row.a, row.b] = row
+        self._pairs = []
+
+    def _drop_links(self, clusters: AbstractSet[int]) -> None:
+        self.links = {pair: row for pair, row in self.links.items() if clusters.isdisjoint(pair)}
 
     def _event(self, event: Event) -> EventRow:
         labels = {one: label for one in event.concepts if (label := concept_label(one)) is not None}

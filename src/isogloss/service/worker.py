@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
+from isogloss.events.garbage import give_back
 from isogloss.events.saving import save_stream
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import IsoglossError, ModelFileError
@@ -30,6 +31,9 @@ FEW = 32
 """Lines that are too few to look for more at once: a moment later there are more for one transaction."""
 SHARE = 0.1
 """Part of the time in which a state may be on its way."""
+
+TIDY = 1 << 14
+"""Lines after which memory that became free is given back."""
 
 LONGEST = 4.0
 """Seconds that saving the state at a stop may take."""
@@ -150,6 +154,8 @@ class Follower:
         self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
         self.keeping.done(step)
         self.lines.counts.clear()
+        if after // TIDY > self.position // TIDY:
+            give_back()
         self.position = after
         self.saved = after if save else max(self.saved, self.keeping.saved)
         if self._is_due(after):

@@ -22,6 +22,7 @@
 ``index_graph``   approximate search in large collections
 ``graph_links``   the graph of such an index as plain arrays
 ``index``         exact nearest documents in a collection that changes
+``together``      one question to several indexes at once
 ``search``        the nearest documents to a text in every language, and why
 ``topics``        the strongest words of components, in every language
 ``names``         names, numbers and dates: what needs no learning
@@ -48,6 +49,7 @@ from isogloss.similarity.proxy import ProxyMatrix
 from isogloss.similarity.retrieval import PairScores, RetrievalReport, compare, evaluate, mate_ranks
 from isogloss.similarity.search import Found, find_similar, index_corpus, rerank_found
 from isogloss.similarity.spaces import LanguageSpace
+from isogloss.similarity.together import NearRows, search_each
 from isogloss.similarity.topics import (
     Topic,
     find_topics,
@@ -75,6 +77,7 @@ __all__ = [
     "LSISimilarity",
     "LanguageSpace",
     "NameChannel",
+    "NearRows",
     "Nearest",
     "PairScores",
     "ProxyMatrix",
@@ -93,6 +96,7 @@ __all__ = [
     "mate_ranks",
     "rerank",
     "rerank_found",
+    "search_each",
     "shared_topics",
     "topics_html",
     "topics_json",

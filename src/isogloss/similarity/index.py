@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from isogloss.linalg import PiecewiseSearch, TopK, check_count, count_threads, map_threads
 from isogloss.similarity.collection import Collection, Filters, ordered
@@ -74,21 +74,21 @@ class Index(Collection):
 
     def _remove(self, ids: Ids) -> int:
         removed = 0
-        for segment in self._segments:
+        for segment in self.segments:
             rows = segment.place(ids)
             removed += segment.remove(rows[rows >= 0])
         self._tidy()
         return removed
 
     def _expire(self, before: float) -> int:
-        removed = sum(segment.remove(segment.times < before) for segment in self._segments)
+        removed = sum(segment.remove(segment.times < before) for segment in self.segments)
         self._tidy()
         return removed
 
     def _find(self, queries: NDArray[np.float32], k: int, filters: Filters) -> TopK:
-        wanted = [filters.pass_rows(segment) for segment in self._segments]
+        wanted = [filters.pass_rows(segment) for segment in self.segments]
         # Numbered in the order of segments; within one, rows are in the order of ids.
-        firsts = np.cumsum([0, *(segment.n for segment in self._segments)])
+        firsts = np.cumsum([0, *(segment.n for segment in self.segments)])
         work = partial(self._search, k, wanted, firsts)
         blocks = [queries[i : i + _TOGETHER] for i in range(0, len(queries), _TOGETHER)]
         parts = map_threads(work, blocks, count_threads(self.n_jobs))
@@ -98,7 +98,7 @@ class Index(Collection):
         """Answers to some queries."""
         places = 2 * k + 8 if self.storage == "int8" else k + 3 + k // 8
         search = PiecewiseSearch(x, k, places)
-        for segment, rows, first in zip(self._segments, wanted, firsts[:-1].tolist(), strict=True):
+        for segment, rows, first in zip(self.segments, wanted, firsts[:-1].tolist(), strict=True):
             if (rows & segment.live).any():
                 segment.offer(search, rows, first)
         (scores, numbers), doubtful = search.settle(partial(self._gather, firsts))
@@ -107,7 +107,7 @@ class Index(Collection):
         if len(again):
             parts = [
                 segment.exact(x[again], k, rows)
-                for segment, rows in zip(self._segments, wanted, strict=True)
+                for segment, rows in zip(self.segments, wanted, strict=True)
                 if segment.n
             ]
             scores, ids = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))
@@ -120,51 +120,32 @@ class Index(Collection):
         pieces = [
             segment.vectors[numbers[a:b] - first].astype(np.float32)
             for segment, first, (a, b) in zip(
-                self._segments, firsts[:-1], itertools.pairwise(cuts.tolist()), strict=True
+                self.segments, firsts[:-1], itertools.pairwise(cuts.tolist()), strict=True
             )
         ]
         return np.concatenate(pieces)
 
     def _ids(self, numbers: Ids) -> Ids:
         """Ids by numbers; -1 stays."""
-        everything = np.concatenate([segment.ids for segment in self._segments])
+        everything = np.concatenate([segment.ids for segment in self.segments])
         return np.where(numbers < 0, -1, everything[numbers]) if len(everything) else numbers
 
     def __len__(self) -> int:
-        return sum(map(len, self._segments))
-
-    def vectors(self, ids: ArrayLike) -> NDArray[np.float32]:
-        """Vectors of documents that are there, a row for each id, as the storage has them.
-
-        Examples
-        --------
-        >>> Index(2).add([7, 3], [[1, 0], [0, 1]]).vectors([3])
-        array([[0., 1.]], dtype=float32)
-        """
-        wanted = np.asarray(ids, dtype=np.int64)
-        out, missing = np.empty((len(wanted), self.dims), np.float32), np.ones(len(wanted), dtype=bool)
-        for segment in self._segments:
-            rows = segment.place(wanted)
-            there = rows >= 0
-            out[there] = segment.vectors[rows[there]]
-            missing &= ~there
-        if missing.any():
-            raise KeyError(f"no document {wanted[missing][0]}; expected ids of documents in the index")
-        return out
+        return sum(map(len, self.segments))
 
     @property
     def ids(self) -> Ids:
         """All ids, ascending."""
-        return np.sort(np.concatenate([segment.ids[segment.live] for segment in self._segments]))
+        return np.sort(np.concatenate([segment.ids[segment.live] for segment in self.segments]))
 
     @property
     def nbytes(self) -> int:
         """Memory of the vectors and what is kept with them."""
-        return sum(segment.nbytes for segment in self._segments)
+        return sum(segment.nbytes for segment in self.segments)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state as named arrays."""
-        parts = [segment.remaining() for segment in self._segments]
+        parts = [segment.remaining() for segment in self.segments]
         ids, vectors, times = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         settings = np.array([self.dims, self.segment, get_args(Storage).index(self.storage)], dtype=np.int64)
         return {"settings": settings, "ids": ids, "vectors": vectors, "times": times}
@@ -177,7 +158,8 @@ class Index(Collection):
         return out.add(arrays["ids"], arrays["vectors"], arrays["times"])
 
     @property
-    def _segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[Segment]:
+        """Where the vectors lie."""
         return [*self._closed, self._open]
 
     def _append(self, rows: Rows) -> None:
@@ -193,7 +175,7 @@ class Index(Collection):
                 self._open = Segment(self.dims, self.storage)
 
     def _among(self, ids: Ids) -> Mask:
-        found = [segment.place(ids) >= 0 for segment in self._segments]
+        found = [segment.place(ids) >= 0 for segment in self.segments]
         return np.asarray(np.any(found, axis=0))
 
     def _tidy(self) -> None:

@@ -87,8 +87,10 @@ class Update:
         The line that the tables stand at, and the one that they will stand at.
     clusters, links, events : sequence
         What is new or changed, whole.
-    gone_clusters, gone_links, gone_events : sequence
+    gone_clusters, gone_events : sequence
         What is no more.
+    relinked : sequence of int
+        Clusters of which all links are told; those that they had before are no more.
     aliases : sequence of (str, str)
         Ids of events that went into others: old and new.
     snapshot : bytes or None
@@ -109,7 +111,7 @@ class Update:
     links: Sequence[LinkRow] = ()
     events: Sequence[EventRow] = ()
     gone_clusters: Sequence[int] = ()
-    gone_links: Sequence[tuple[int, int]] = ()
+    relinked: Sequence[int] = ()
     gone_events: Sequence[str] = ()
     aliases: Sequence[tuple[str, str]] = ()
     snapshot: bytes | None = None
@@ -199,11 +201,10 @@ def clear_projection(session: Session) -> None:
 
 
 def _remove(update: Update) -> Iterable[Statement]:
-    numbers: list[Sequence[Any]] = [(number,) for number in update.gone_clusters]
-    yield "DELETE FROM link WHERE a = ?", numbers
-    yield "DELETE FROM link WHERE b = ?", numbers
-    yield "DELETE FROM cluster WHERE id = ?", numbers
-    yield "DELETE FROM link WHERE a = ? AND b = ?", [tuple(sorted(pair)) for pair in update.gone_links]
+    unlinked = [(number,) for number in sorted({*update.gone_clusters, *update.relinked})]
+    yield "DELETE FROM link WHERE a = ?", list[Sequence[Any]](unlinked)
+    yield "DELETE FROM link WHERE b = ?", list[Sequence[Any]](unlinked)
+    yield "DELETE FROM cluster WHERE id = ?", [(number,) for number in update.gone_clusters]
     yield "DELETE FROM event WHERE id = ?", [(each,) for each in update.gone_events]
 
 

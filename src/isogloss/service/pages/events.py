@@ -85,7 +85,7 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     if told["id"] != name:
         return RedirectResponse(f"/event/{quote(told['id'], safe='')}", 308)
     card = Card.of(told, reading_order(request.headers.get("accept-language", "")))
-    articles = store.articles(_numbers(told))
+    articles = store.articles(_numbers(told), bodies=False)
     why, more = reasons(told, articles)
     key = form_key(request)
     page = render(

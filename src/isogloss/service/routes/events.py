@@ -191,9 +191,8 @@ def article_line(seq: int, a: Article) -> dict[str, Any]:
 
 def article_lines(parts: Parts, numbers: list[int]) -> list[ArticleLine]:
     """Articles without their bodies, the newest first."""
-    lines = [
-        ArticleLine(**article_line(seq, article)) for seq, article in parts.store.articles(numbers).items()
-    ]
+    articles = parts.store.articles(numbers, bodies=False)
+    lines = [ArticleLine(**article_line(seq, article)) for seq, article in articles.items()]
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 

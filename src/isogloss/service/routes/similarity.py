@@ -57,7 +57,7 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
     near = parts.neighbours.nearest(
         point, asked.k, languages=asked.languages, since=_utc(asked.since), until=_utc(asked.until)
     )
-    articles = parts.store.articles([each.seq for each in near])
+    articles = parts.store.articles([each.seq for each in near], bodies=False)
     found: dict[str, list[SimilarArticle]] = defaultdict(list)
     points: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     for each in near:
