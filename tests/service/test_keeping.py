@@ -80,3 +80,27 @@ def test_a_worker_keeps_its_state_and_goes_on_from_it(store):
     assert 0 < second.saved <= first.position
     assert save_stream(second.stream) == state
     second.stream.close()
+
+
+def test_a_state_that_is_kept_at_once_is_in_parts_too_and_takes_out_older_ones(store, follower):
+    keeps, line = Keeping(store), follower.position
+    for _ in range(3):
+        keeps.keep_now(follower.stream, line)
+        assert keeps.saved == line
+        store.apply(Update(line, line + 1))
+        line += 1
+    with store.database.read() as session:
+        parts = session.run("SELECT seq, count(*), max(length(data)) FROM snapshot GROUP BY seq ORDER BY seq")
+    assert [seq for seq, _, _ in parts] == [line - 2, line - 1]
+    assert all(n > 2 and longest == 10_000 for _, n, longest in parts)
+    assert store.snapshot() == (line - 1, save_stream(follower.stream))
+
+
+def test_what_was_left_of_older_states_is_taken_out_after_a_start(store, follower):
+    line = follower.position
+    left = [("part 000000", number, b"x") for number in (1, 2)]
+    whole = [("events", number, b"state") for number in (3, 4)]
+    store.apply(Update(line, line, kept=[*left, *whole]))
+    assert written(store, Keeping(store), line) == 2
+    with store.database.read() as session:
+        assert sorted(session.run("SELECT seq FROM snapshot")) == [(3,), (4,)]

@@ -21,7 +21,7 @@ def stream():
 
     def note(changes):
         rows.note(changes)
-        updates.append(rows.take(0, 1, None))
+        updates.append(rows.take(0, 1))
 
     stream.observer = note
     stream.add(ARTICLES)
@@ -62,7 +62,7 @@ def test_updates_add_up_to_the_stream(stream):
         member |= {article: row.id for row in update.clusters for article in row.joined}
     afresh = Rows(stream)
     afresh.note(Changes(events=set(stream.tracker.ids.members)))
-    whole = afresh.take(0, 1, None)
+    whole = afresh.take(0, 1)
     assert len(whole.events) > 20
     current = {pair for pair in links if stream.tracker.ids.event_of.keys() >= set(pair)}
     assert current == {(row.a, row.b) for row in whole.links}
@@ -86,11 +86,11 @@ def test_changes_of_two_updates_are_taken_together():
     apart, together = EventStream(), EventStream()
     rows, kept = Rows(apart), Rows(together)
     terms, found = {}, []
-    apart.observer = lambda changes: (rows.note(changes), found.append(rows.take(0, 1, None)))
+    apart.observer = lambda changes: (rows.note(changes), found.append(rows.take(0, 1)))
     together.observer = kept.note
     apart.add(ARTICLES)
     together.add(ARTICLES)
-    update = kept.take(0, 1, None)
+    update = kept.take(0, 1)
     for each in found:
         terms |= {row.id: row for row in each.events}
     assert {row.id for row in update.events} == set(terms) - {old for old, _ in update.aliases}
@@ -105,6 +105,6 @@ def test_links_of_two_updates_are_those_of_the_last():
     stream.observer = rows.note
     stream.add(ARTICLES)
     event_of, known = stream.tracker.ids.event_of, stream.tracker.probabilities
-    current = [row for row in rows.take(0, 1, None).links if event_of.keys() >= {row.a, row.b}]
+    current = [row for row in rows.take(0, 1).links if event_of.keys() >= {row.a, row.b}]
     assert len(current) > 100
     assert all(event_of[row.a] == event_of[row.b] and row.b in known[row.a] for row in current)

@@ -5,6 +5,7 @@ import pytest
 from isogloss.events.samples import sample_news
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreError
+from isogloss.service import worker
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import Follower, keep_up
 from isogloss.store import Store, Update, look_over
@@ -93,6 +94,17 @@ def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
     Follower(store, StreamMaker()).catch_up()
     assert "replay the journal" in caplog.text
     assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
+    given = []
+    monkeypatch.setattr(worker, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(worker, "TIDY", 32)
+    store.add(ARTICLES[:80])
+    follower = Follower(store, StreamMaker())
+    for _ in range(8):
+        follower.follow(10)
+    assert len(given) == 2
 
 
 def test_the_tables_again_from_the_journal(store, whole):

@@ -13,6 +13,7 @@ from isogloss.store.projection import (
     Update,
     apply_update,
     clear_projection,
+    old_parts,
     position,
 )
 from isogloss.store.queries import (
@@ -46,7 +47,7 @@ def filled(store):
         ],
         clusters=[ClusterRow(1, "en", "e1", 0, 100, [1, 2]), ClusterRow(2, "de", "e1", 5, 90, [3, 4])],
         links=[LinkRow(2, 1, 0.9, {"features": {"timeDiff": 1.0}})],
-        snapshot=b"state",
+        kept=[("events", 6, b"state")],
     )
     with store.database.write() as session:
         apply_update(session, update)
@@ -151,10 +152,12 @@ def test_the_store_answers_the_same(filled):
     assert filled.event("e1")["links"][0]["probability"] == 0.9
     assert filled.event("none") is None
     assert len(filled.changed(0)) == 3
-    filled.apply(Update(6, 7, snapshot=b"b"))
-    filled.apply(Update(7, 8, snapshot=b"c"))
-    assert filled.snapshot() == (8, b"c")
-    assert len(ask(filled, lambda session: session.run("SELECT seq FROM snapshot"))) == 2
+    filled.apply(Update(6, 7, kept=[("events", 7, b"b")]))
+    filled.apply(Update(7, 8, kept=[("part 1", 8, b"d"), ("part 0", 8, b"c"), ("events", 8, b"")]))
+    assert filled.snapshot() == (8, b"cd")
+    assert ask(filled, old_parts) == [("events", 6)]
+    filled.apply(Update(8, 8, dropped=[("events", 6)]))
+    assert ask(filled, old_parts) == []
     filled.clear()
     assert filled.snapshot() is None
 

@@ -28,13 +28,13 @@ def test_old_articles_go_with_their_clusters_and_events(store):
                 ],
                 links=[LinkRow(1, 2, 0.2)],
                 aliases=[("e0", "e1")],
-                snapshot=b"state",
+                kept=[("events", 4, b"state")],
             ),
         )
     assert forget_before(store, DAY + timedelta(minutes=2)) == 1  # the other was revised since
     assert store.event("e0")["id"] == "e1"
     with store.database.write() as session:
-        apply_update(session, Update(4, 5, snapshot=b"state"))
+        apply_update(session, Update(4, 5, kept=[("events", 5, b"state")]))
     assert forget_before(store, DAY + timedelta(minutes=2)) == 1
     assert store.event("e0") is None
     counts = store.counts()
@@ -53,7 +53,9 @@ def told(store, *clusters, line=0):
     ]
     first, last = min(row.first for row in rows), max(row.last for row in rows)
     event = EventRow("e1", first, last, sum(map(len, clusters)), ["en"])
-    store.apply(Update(line, store.journal()[-1].seq, clusters=rows, events=[event], snapshot=b"state"))
+    after = store.journal()[-1].seq
+    state = [("events", after, b"state")]
+    store.apply(Update(line, after, clusters=rows, events=[event], kept=state))
 
 
 def test_an_event_goes_as_a_whole_when_its_last_article_is_old(store):
@@ -85,7 +87,7 @@ def test_refused_records_go_too(store):
 
 def test_articles_that_no_cluster_has_yet_stay(store):
     store.add([article(1)])
-    store.apply(Update(0, 1, snapshot=b"state"))
+    store.apply(Update(0, 1, kept=[("events", 1, b"state")]))
     assert forget_before(store, DAY + timedelta(days=9)) == 0
     assert store.counts()["article"] == 1
 

@@ -41,10 +41,10 @@ class Rows:
     >>> rows = Rows(stream)
     >>> stream.observer = rows.note
     >>> _ = stream.add(replace(one, id=str(n)) for n, one in enumerate(sample_news().articles[:70]))
-    >>> update = rows.take(0, 70, None)
+    >>> update = rows.take(0, 70)
     >>> sum(len(row.members) for row in update.clusters) >= 64
     True
-    >>> rows.take(70, 70, None).events
+    >>> rows.take(70, 70).events
     []
     """
 
@@ -80,7 +80,7 @@ class Rows:
         for cluster in sorted(self._with_reprints(changes)):
             self._put_cluster(cluster, ids.event_of[cluster])
 
-    def take(self, before: int, after: int, snapshot: bytes | None) -> Update:
+    def take(self, before: int, after: int) -> Update:
         """Everything noted since the last time."""
         update = Update(
             before,
@@ -92,7 +92,6 @@ class Rows:
             relinked=sorted(self.relinked),
             gone_events=[old for old, _ in self.aliases],
             aliases=self.aliases,
-            snapshot=snapshot,
         )
         self._clear()
         return update

@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import groupby
 
 from isogloss.events.garbage import give_back
-from isogloss.events.saving import save_stream
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import IsoglossError, ModelFileError
 from isogloss.service.keeping import Keeping
@@ -115,7 +114,9 @@ class Follower:
     def save(self) -> None:
         """Save the state, to start again from here."""
         if self.position > self.saved:
-            self._write(self.position, save=True)
+            self.keeping.keep_now(self.stream, self.position)
+            self.saved, self.save_seconds = self.position, self.keeping.seconds
+            self._saved_at = time.monotonic()
 
     def close(self) -> None:
         """Save the state, unless that takes longer than a stop may; the next start reads more lines then."""
@@ -147,8 +148,8 @@ class Follower:
         lines.counts.clear()
         return lines
 
-    def _write(self, after: int, *, save: bool = False) -> None:
-        update = self._rows.take(self.position, after, self._snapshot() if save else None)
+    def _write(self, after: int) -> None:
+        update = self._rows.take(self.position, after)
         tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
         self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
@@ -157,7 +158,7 @@ class Follower:
         if after // TIDY > self.position // TIDY:
             give_back()
         self.position = after
-        self.saved = after if save else max(self.saved, self.keeping.saved)
+        self.saved = max(self.saved, self.keeping.saved)
         if self._is_due(after):
             self._saved_at = time.monotonic()
             self.keeping.begin(self.stream, after)
@@ -166,13 +167,6 @@ class Follower:
         """Whether to save the state: after enough lines, and in a small part of the time."""
         rested = time.monotonic() - self._saved_at >= self.keeping.seconds / SHARE
         return rested and not self.keeping.busy and after - self.saved >= self.snapshot_every
-
-    def _snapshot(self) -> bytes:
-        began = time.monotonic()
-        data = save_stream(self.stream)
-        self._saved_at = time.monotonic()
-        self.save_seconds = self._saved_at - began
-        return data
 
 
 def _feed(stream: EventStream, entries: list[Entry]) -> None:

@@ -93,10 +93,9 @@ class Update:
         Clusters of which all links are told; those that they had before are no more.
     aliases : sequence of (str, str)
         Ids of events that went into others: old and new.
-    snapshot : bytes or None
-        The state of the stream, to start again from.
     kept : sequence of (str, int, bytes)
-        Parts of a state by their names, and the line that it is of; ``events`` is the name of the last one.
+        Parts of a state of the stream, to start again from: their names, and the line that it is of;
+        ``events`` is the name of the last one.
     dropped : sequence of (str, int)
         Names and lines of parts of older states.
     begun : int
@@ -114,7 +113,6 @@ class Update:
     relinked: Sequence[int] = ()
     gone_events: Sequence[str] = ()
     aliases: Sequence[tuple[str, str]] = ()
-    snapshot: bytes | None = None
     kept: Sequence[tuple[str, int, bytes]] = ()
     dropped: Sequence[tuple[str, int]] = ()
     begun: int = 0
@@ -187,8 +185,11 @@ def statements(update: Update) -> Changeset:
             "count = tally.count + excluded.count",
             [(name, n) for name, n in sorted(update.tallies.items()) if n],
         ),
-        *(_put_snapshot(update.after, update.snapshot) if update.snapshot is not None else ()),
-        (_PUT_PART, list(update.kept)),
+        (
+            "INSERT INTO snapshot VALUES (?, ?, ?) "
+            "ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data",
+            list(update.kept),
+        ),
         ("DELETE FROM snapshot WHERE name = ? AND seq = ?", list(update.dropped)),
     ]
     return Changeset(update.before, update.after, [(sql, rows) for sql, rows in found if rows])
@@ -258,9 +259,6 @@ def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
     )
 
 
-_PUT_PART = "INSERT INTO snapshot VALUES (?, ?, ?) ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data"
-
-
 def read_snapshot(session: Session) -> tuple[int, bytes] | None:
     """The newest state that is whole, with its line of the journal."""
     row = session.one("SELECT seq, data FROM snapshot WHERE name = 'events' ORDER BY seq DESC LIMIT 1")
@@ -280,14 +278,6 @@ def old_parts(session: Session) -> list[tuple[str, int]]:
         [KEPT_SNAPSHOTS],
     )
     return [(str(name), int(seq)) for name, seq in rows]
-
-
-def _put_snapshot(seq: int, data: bytes) -> Iterable[Statement]:
-    yield _PUT_PART, [("events", seq, data)]
-    yield (
-        "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)",
-        [(KEPT_SNAPSHOTS,)],
-    )
 
 
 def _json(value: Mapping[str, Any] | str) -> str:
