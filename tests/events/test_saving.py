@@ -119,7 +119,8 @@ def test_a_stream_goes_on_while_it_is_saved():
     before = save_stream(stream)
     saving_.begin(stream)
     stream.add(NEWS[60:])
-    assert saving_.wait() == before
+    with saving_.wait() as saved:
+        assert saved.read() == before
     assert save_stream(stream) != before
     assert not saving_.busy
     assert saving_.take() is None
@@ -133,7 +134,8 @@ def test_one_state_at_a_time():
         saving_.begin(EventStream())
     saving_.close()
     saving_.begin(EventStream())
-    assert restore_stream(saving_.wait()).count == 0
+    with saving_.wait() as saved:
+        assert restore_stream(saved.read()).count == 0
 
 
 @apart

@@ -104,3 +104,16 @@ def test_what_was_left_of_older_states_is_taken_out_after_a_start(store, followe
     assert written(store, Keeping(store), line) == 2
     with store.database.read() as session:
         assert sorted(session.run("SELECT seq FROM snapshot")) == [(3,), (4,)]
+
+
+def test_a_state_that_is_kept_at_once_takes_the_place_of_one_on_its_way(store, follower):
+    keeps, line = Keeping(store), follower.position
+    keeps.begin(follower.stream, line - 1)
+    while not (step := keeps.step()):
+        time.sleep(0.01)
+    store.apply(Update(line, line, **step))
+    keeps.keep_now(follower.stream, line)
+    assert not keeps.busy
+    assert store.snapshot() == (line, save_stream(follower.stream))
+    with store.database.read() as session:
+        assert session.run("SELECT DISTINCT seq FROM snapshot") == [(line,)]

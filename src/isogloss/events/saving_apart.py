@@ -53,16 +53,16 @@ class SavingApart:
     -----
     The copy has one thread. It reads the stream, which therefore must not be changed by another thread at the
     moment of :meth:`begin`, writes a file that has no name, and ends without a farewell to anything that it
-    has in common with this process. Memory: what the saved state takes, and the pages that change meanwhile.
+    has in common with this process. Memory: the pages that change meanwhile, and what the copy takes to save.
 
     Examples
     --------
     >>> from isogloss.events.saving import restore_stream
     >>> stream, saving = EventStream(), SavingApart()
     >>> saving.begin(stream)
-    >>> saved = saving.wait()
-    >>> restore_stream(saved).count, saving.busy
-    (0, False)
+    >>> with saving.wait() as saved:
+    ...     print(restore_stream(saved.read()).count, saving.busy)
+    0 False
     """
 
     def __init__(self, longest: float = 600.0) -> None:
@@ -91,8 +91,11 @@ class SavingApart:
         if not self._pid:
             _save(stream, self._file)
 
-    def take(self) -> bytes | None:
-        """The saved state, once, when it is there; None before, and if it could not be saved."""
+    def take(self) -> BinaryIO | None:
+        """The saved state, once, when it is there, as a file to be read and closed.
+
+        None before, and if it could not be saved.
+        """
         if self._file is None:
             return None
         pid, status = os.waitpid(self._pid, os.WNOHANG)
@@ -104,12 +107,12 @@ class SavingApart:
         self.seconds = time.monotonic() - self._began
         return self._result(status)
 
-    def wait(self) -> bytes | None:
+    def wait(self) -> BinaryIO | None:
         """The saved state, as soon as it is there; None if it could not be saved, or none was begun."""
         while self.busy:
-            data = self.take()
-            if data is not None:
-                return data
+            saved = self.take()
+            if saved is not None:
+                return saved
             time.sleep(_POLL)
         return None
 
@@ -121,15 +124,15 @@ class SavingApart:
             self._file.close()
             self._file = None
 
-    def _result(self, status: int) -> bytes | None:
+    def _result(self, status: int) -> BinaryIO | None:
         assert self._file is not None
-        with self._file as file:
-            self._file = None
-            if status:
-                logger.warning("the copy of the process that saves the state ended with status %d", status)
-                return None
-            file.seek(0)
-            return file.read()
+        file, self._file = self._file, None
+        if status:
+            logger.warning("the copy of the process that saves the state ended with status %d", status)
+            file.close()
+            return None
+        file.seek(0)
+        return file
 
 
 def _save(stream: EventStream, file: BinaryIO) -> NoReturn:

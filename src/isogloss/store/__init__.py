@@ -4,6 +4,7 @@
 ``database``     what is asked of a database: transactions and statements
 ``sqlite``       one file, one writer
 ``postgres``     a server
+``arrays``       one statement for many rows, for the server
 ``schema``       the tables, and the steps from one version to the next
 ``articles``     what came, once and in order, with earlier texts
 ``projection``   clusters, links and events, up to a line of the journal

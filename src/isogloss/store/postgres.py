@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
+from isogloss.store.arrays import together
 from isogloss.store.database import Database, Row, Session
 
 __all__ = ["PostgresDatabase"]
 
 _LOCK = 0x15091055
 """The advisory lock of writers."""
+
+_FEW = 3
+"""Rows that are sent one by one."""
 
 
 class PostgresDatabase(Database):
@@ -31,7 +35,7 @@ class PostgresDatabase(Database):
     schema : str, default='isogloss'
         The schema that holds the tables; made when it is not there.
     connections : int, default=8
-        Most connections at a time.
+        Most connections at a time, of readers and of writers.
     """
 
     types = {  # noqa: RUF012
@@ -50,12 +54,16 @@ class PostgresDatabase(Database):
             raise StoreError(f"the schema is {schema!r}; expected a plain name")
         self.url, self.schema = url, schema
         self._psycopg = psycopg
-        self._pool = psycopg_pool.ConnectionPool(
-            url, min_size=1, max_size=connections, open=False, configure=self._configure, timeout=30
+        self._pool, self._readers = (
+            psycopg_pool.ConnectionPool(
+                url, min_size=1, max_size=connections, open=False, configure=configure, timeout=30
+            )
+            for configure in (self._configure, self._configure_reader)
         )
         with self._told():
             psycopg.connect(url, connect_timeout=10).close()
-            self._pool.open(wait=True, timeout=30)
+            for pool in (self._pool, self._readers):
+                pool.open(wait=True, timeout=30)
             with self._pool.connection() as connection:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
@@ -76,8 +84,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A transaction that sees one moment and may not write."""
-        with self._told(), self._pool.connection() as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with self._told(), self._readers.connection() as connection:
             yield _PostgresSession(connection)
 
     def backup(self, path: Path) -> None:
@@ -108,13 +115,20 @@ class PostgresDatabase(Database):
         return {"product": "PostgreSQL", "version": str(version), "place": f"schema {self.schema}"}
 
     def close(self) -> None:
-        """Close the pool."""
-        self._pool.close()
+        """Close the connections."""
+        for pool in (self._pool, self._readers):
+            pool.close()
 
     def _configure(self, connection: Any) -> None:
         connection.execute(f"SET search_path TO {self.schema}")
         connection.execute("SET lock_timeout TO '30s'")
         connection.commit()
+
+    def _configure_reader(self, connection: Any) -> None:
+        """Have every transaction see one moment, and write nothing."""
+        self._configure(connection)
+        connection.isolation_level = self._psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -144,8 +158,13 @@ class _PostgresSession(Session):
         return cursor.fetchall() if cursor.description else []
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        listed = [tuple(row) for row in rows]
+        told = together(sql, listed) if len(listed) > _FEW else None
         with self.connection.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s"), [tuple(row) for row in rows])
+            if told is None:
+                cursor.executemany(sql.replace("?", "%s"), listed)
+            else:
+                cursor.execute(*told)
 
     def skip_locked(self, table: str) -> str:
         return f"FOR UPDATE OF {table} SKIP LOCKED"
