@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from isogloss.service.app import create_app
 from isogloss.store import Store
 from tests.service import data
-from tests.store.conftest import database, server  # noqa: F401
+from tests.store.conftest import database, postgres, server  # noqa: F401
 
 GOOD = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z", "source": "The Gull"}
 

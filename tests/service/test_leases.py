@@ -9,7 +9,7 @@ import pytest
 from isogloss.exceptions import StoreError
 from isogloss.service.leases import Lease, TakingTurns
 from isogloss.store import Database, PostgresDatabase, Store
-from tests.store.conftest import database, server, store  # noqa: F401
+from tests.store.conftest import database, postgres, server, store  # noqa: F401
 
 HOLD = """
 import sys

@@ -21,7 +21,7 @@ from isogloss.similarity import LSISimilarity
 from isogloss.store import Store
 from isogloss.store.preparation import announcement
 from tests.service.test_worker import tables, without_lines
-from tests.store.conftest import database, server, store  # noqa: F401
+from tests.store.conftest import database, postgres, server, store  # noqa: F401
 
 ARTICLES = sample_news().articles[:72]
 N = len(ARTICLES)

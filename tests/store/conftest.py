@@ -55,6 +55,17 @@ def server():
         shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.fixture
+def postgres(server, tmp_path):
+    """An empty schema on the server."""
+    name = "t" + tmp_path.name.replace("-", "_")[:40]
+    database = PostgresDatabase(server, schema=name, connections=4)
+    yield database
+    with database.write() as session:
+        session.run(f"DROP SCHEMA {name} CASCADE")
+    database.close()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request, tmp_path):
     """An empty database."""
@@ -63,13 +74,7 @@ def database(request, tmp_path):
         yield database
         database.close()
         return
-    url = request.getfixturevalue("server")
-    name = "t" + tmp_path.name.replace("-", "_")[:40]
-    database = PostgresDatabase(url, schema=name, connections=4)
-    yield database
-    with database.write() as session:
-        session.run(f"DROP SCHEMA {name} CASCADE")
-    database.close()
+    yield request.getfixturevalue("postgres")
 
 
 @pytest.fixture

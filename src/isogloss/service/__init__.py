@@ -19,7 +19,7 @@
 ``changes``       new and changed events as they come
 ``models``        what answers about meaning are made with; ``words`` are dictionaries
 ``comparing``     two texts, and topics
-``neighbours``    articles near a text
+``neighbours``    articles near a text; ``stored_neighbours`` has the database look for them
 ``search``        events by free text; ``titles`` finds them by names
 ``lookups``       small questions to the store
 ``metrics``       figures for Prometheus

@@ -21,7 +21,6 @@ from isogloss.service.comparing import Comparing
 from isogloss.service.guard import Guard
 from isogloss.service.metrics import Measured, Metrics
 from isogloss.service.models import Models
-from isogloss.service.neighbours import Neighbours
 from isogloss.service.parts import Parts, Worker
 from isogloss.service.plain import Shortcut
 from isogloss.service.preparers import prepared_figures
@@ -36,6 +35,7 @@ from isogloss.service.routes.tokens import tokens_router
 from isogloss.service.routes.words import words_router
 from isogloss.service.search import Search
 from isogloss.service.settings import ServerSettings, Settings
+from isogloss.service.stored_neighbours import neighbours_of
 from isogloss.service.titles import Titles
 from isogloss.service.writing import GroupWriter
 from isogloss.store import Store
@@ -153,9 +153,7 @@ def names_of(server: ServerSettings) -> set[str]:
 
 
 def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
-    neighbours = Neighbours(
-        store, models.similarity, keep_days=settings.store.keep_days, most=settings.stream.max_articles
-    )
+    neighbours = neighbours_of(store, models, settings)
     changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
 
     def gauges() -> dict[str, tuple[str, float]]:

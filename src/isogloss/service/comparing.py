@@ -101,8 +101,7 @@ class Comparing:
     @property
     def width(self) -> int:
         """How many topics there are."""
-        model = self.models.need_similarity()
-        return int(next(iter(model.projectors_.values())).shape[1])
+        return self.models.width
 
     def topics(self, start: int, limit: int) -> list[TopicAnswer]:
         """Some topics, the strongest come first in most models."""

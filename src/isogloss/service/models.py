@@ -83,6 +83,11 @@ class Models:
             )
         return self.similarity
 
+    @property
+    def width(self) -> int:
+        """Dimensions of the common space."""
+        return int(next(iter(self.need_similarity().projectors_.values())).shape[1])
+
     def need_aligner(self, source: str, target: str) -> tuple[Aligner, bool]:
         """An aligner for two languages, and whether it was learned the other way round."""
         for pair, turned in (((source, target), False), ((target, source), True)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from isogloss.service.lookups import last_line
 from isogloss.similarity import DocumentModel, Index, search_each
 from isogloss.store import Store, micros
 
-__all__ = ["Near", "Neighbours"]
+__all__ = ["Located", "Near", "Neighbours", "located"]
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Near(NamedTuple):
     point: NDArray[np.float32]
 
 
-class _Points(NamedTuple):
+class Located(NamedTuple):
     """Articles of a language by their numbers, where they are and when they are from."""
 
     lang: str
@@ -89,12 +89,8 @@ class Neighbours(Background):
         """Read the next part of the journal; how many lines there were."""
         entries = self.store.journal(self.line, PART)
         newest = {entry.number: entry.article for entry in entries if entry.article is not None}
-        by_language: dict[str, dict[int, Article]] = defaultdict(dict)
-        for number, article in newest.items():
-            by_language[article.lang][number] = article
         if newest and self.model is not None:
-            known = {lang: by_language[lang] for lang in self.model.languages if lang in by_language}
-            self._put(list(newest), [_points(self.model, lang, found) for lang, found in known.items()])
+            self._put(list(newest), located(self.model, newest))
         if entries:
             self.line = entries[-1].seq
         return len(entries)
@@ -130,7 +126,7 @@ class Neighbours(Background):
     def __len__(self) -> int:
         return sum(map(len, self._indexes.values()))
 
-    def _put(self, numbers: list[int], found: list[_Points]) -> None:
+    def _put(self, numbers: list[int], found: list[Located]) -> None:
         """Have articles in the place of what they were before, perhaps in another language."""
         with self._lock:
             for index in self._indexes.values():
@@ -166,8 +162,15 @@ class Neighbours(Background):
                     index.remove(oldest)
 
 
-def _points(model: DocumentModel, lang: str, articles: dict[int, Article]) -> _Points:
-    """Articles of one language in the common space."""
+def located(model: DocumentModel, articles: Mapping[int, Article]) -> list[Located]:
+    """Articles in the common space, by language; a model may not know the language of some."""
+    by_language: dict[str, dict[int, Article]] = defaultdict(dict)
+    for number, article in articles.items():
+        by_language[article.lang][number] = article
+    return [_of_one(model, lang, by_language[lang]) for lang in model.languages if lang in by_language]
+
+
+def _of_one(model: DocumentModel, lang: str, articles: Mapping[int, Article]) -> Located:
     times = [float(micros(article.time)) for article in articles.values()]
     points = model.project([article.text for article in articles.values()], lang)
-    return _Points(lang, list(articles), points, times)
+    return Located(lang, list(articles), points, times)

@@ -107,6 +107,9 @@ class ModelSettings:
 
     similarity: str = _setting("", "a file of 'isogloss similar fit', or store:NAME for one in the store")
     report: str = _setting("", "a JSON file with the evaluation of the similarity model")
+    nearest_in_database: bool = _setting(
+        True, "PostgreSQL with pgvector looks for articles near a text; false for the memory of each service"
+    )
     aligners: list[str] = field(
         default_factory=list, metadata={"said": "files of word aligners, named like en-de.isogloss"}
     )

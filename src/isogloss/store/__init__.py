@@ -9,6 +9,7 @@
 ``articles``     what came, once and in order, with earlier texts
 ``projection``   clusters, links and events, up to a line of the journal
 ``preparation``  articles that others prepare, and who is at which
+``points``       where articles are in a common space, with pgvector
 ``queries``      questions about events, page by page
 ``store``        all of it
 ``upkeep``       what is too old goes; copies, restoring, a look at its health

@@ -1,0 +1,111 @@
+"""Articles near a text, looked for by the database instead of in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.service.models import Models
+from isogloss.service.neighbours import PART, Near, Neighbours, located
+from isogloss.service.settings import Settings
+from isogloss.similarity import DocumentModel
+from isogloss.store import Store, micros
+from isogloss.store.articles import journal_after
+from isogloss.store.points import Point, Points, has_vectors
+
+__all__ = ["StoredNeighbours", "neighbours_of"]
+
+AGAIN = 10.0
+"""Seconds between two looks at how many articles there are, and at which are too old."""
+
+_NAME = 16
+"""Digits of the digest of a model that name it."""
+
+
+class StoredNeighbours(Neighbours):
+    """The articles of a store, to be found by meaning, in PostgreSQL with pgvector.
+
+    Of several services on one database one at a time puts articles in, and all of them find them.
+
+    Parameters
+    ----------
+    store, model, keep_days, most
+        See :class:`~isogloss.service.neighbours.Neighbours`.
+    points : Points
+        Where they are kept.
+    """
+
+    def __init__(
+        self, store: Store, model: DocumentModel, points: Points, *, keep_days: int = 0, most: int = 200_000
+    ) -> None:
+        super().__init__(store, model, keep_days=keep_days, most=most)
+        self.points, self._languages = points, list(model.languages)
+        self._held, self._looked = 0, -AGAIN
+
+    def catch_up(self) -> int:
+        """Read the next part of the journal, unless somebody else is at it; how many lines there were."""
+        assert self.model is not None
+        with self.store.database.write_beside() as session:
+            if not self.points.take_turn(session):
+                return 0
+            entries = journal_after(session, max(self.points.position(session), self.line), PART)
+            if entries:
+                newest = {entry.number: entry.article for entry in entries if entry.article is not None}
+                points = [
+                    Point(number, lang, int(when), at)
+                    for lang, numbers, places, times in located(self.model, newest)
+                    for number, at, when in zip(numbers, places, times, strict=True)
+                ]
+                self.points.put(session, points, list(newest), entries[-1].seq)
+        return len(entries)
+
+    def nearest(
+        self,
+        point: NDArray[np.float32],
+        k: int,
+        *,
+        languages: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Near]:
+        """The nearest articles of each language, the nearest first."""
+        if not np.any(point):
+            return []
+        found = self.points.nearest(
+            point,
+            k,
+            self._languages if languages is None else languages,
+            since=None if since is None else micros(since),
+            until=None if until is None else micros(until),
+        )
+        exact = point.astype(np.float64)
+        near = [
+            Near(one.lang, one.article, float(one.at.astype(np.float64) @ exact), one.at) for one in found
+        ]
+        return sorted(near, key=lambda each: (-each.similarity, each.seq))
+
+    def __len__(self) -> int:
+        return self._held
+
+    def _forget(self) -> None:
+        """Let go of articles that are too old, or too many, and count the others."""
+        if time.monotonic() < self._looked + AGAIN:
+            return
+        self._looked = time.monotonic()
+        old = micros(datetime.now(UTC) - timedelta(days=self.keep_days)) if self.keep_days else None
+        self.points.forget(before=old, most=self.most)
+        self._held = len(self.points)
+
+
+def neighbours_of(store: Store, models: Models, settings: Settings) -> Neighbours:
+    """Where the settings and the database want articles to be looked for."""
+    model = models.similarity
+    bounds = {"keep_days": settings.store.keep_days, "most": settings.stream.max_articles}
+    if model is None or not settings.models.nearest_in_database or not has_vectors(store.database):
+        return Neighbours(store, model, **bounds)
+    points = Points(store.database, models.digest[:_NAME] or "unnamed", models.width)
+    return StoredNeighbours(store, model, points, **bounds)

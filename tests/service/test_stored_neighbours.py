@@ -1,0 +1,116 @@
+"""Articles near a text, looked for by PostgreSQL with pgvector as an index in memory does."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from isogloss.service.neighbours import Neighbours
+from isogloss.service.stored_neighbours import StoredNeighbours, neighbours_of
+from isogloss.store import Store
+from isogloss.store.points import Points, has_vectors
+from tests.service import data
+from tests.store.conftest import postgres, server  # noqa: F401
+
+MODELS = data.models()
+QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
+
+
+@pytest.fixture
+def store(postgres):  # noqa: F811
+    if not has_vectors(postgres):
+        pytest.skip("the PostgreSQL of this machine has no pgvector")
+    store = Store(postgres)
+    store.add(data.ARTICLES)
+    return store
+
+
+def made(store, **changes):
+    settings = data.settings()
+    return neighbours_of(store, MODELS, replace(settings, **changes))
+
+
+def both(store):
+    """The same articles in the database and in memory."""
+    stored, memory = made(store), Neighbours(store, MODELS.similarity)
+    for one in (stored, memory):
+        while one.catch_up():
+            pass
+    return stored, memory
+
+
+def told(near):
+    return [(each.lang, each.seq, round(each.similarity, 6)) for each in near]
+
+
+def test_the_database_finds_what_memory_finds(store):
+    stored, memory = both(store)
+    assert isinstance(stored, StoredNeighbours)
+    times = sorted(article.time for article in data.ARTICLES)
+    for asked in (
+        {},
+        {"languages": ["de"]},
+        {"languages": ["xx"]},
+        {"since": times[-1]},
+        {"until": times[-1]},
+        {"since": times[1], "until": times[-1]},
+    ):
+        for k in (1, 2, 9):
+            found, expected = stored.nearest(QUERY, k, **asked), memory.nearest(QUERY, k, **asked)
+            assert told(found) == told(expected)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one.point, other.point)
+    assert stored.nearest(np.zeros_like(QUERY), 3) == []
+
+
+def test_a_revision_takes_the_place_of_what_was_there(store):
+    stored, memory = both(store)
+    last = data.ARTICLES[-1]
+    for changes in ({"body": "fr2w1 fr2w3"}, {"lang": "de", "body": "de2w1 de2w3"}, {"lang": "xx"}):
+        store.add([replace(last, **changes)])
+        assert stored.catch_up() == memory.catch_up() == 1
+        assert told(stored.nearest(QUERY, 9)) == told(memory.nearest(QUERY, 9))
+    assert len(stored.nearest(QUERY, 9)) == len(data.ARTICLES) - 1
+
+
+def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
+    both(store)
+    again = made(store)
+    assert again.catch_up() == 0
+    assert len(again.nearest(QUERY, 9)) == len(data.ARTICLES)
+    with store.database.write_beside() as session:
+        assert again.points.take_turn(session)
+        store.add([replace(data.ARTICLES[0], id="new", url="")])
+        assert made(store).catch_up() == 0
+    assert again.catch_up() == 1
+
+
+def test_old_articles_and_too_many_of_them_go(store):
+    stored, _ = both(store)
+    stored.most = 3
+    stored._forget()
+    assert len(stored) == 3
+    assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
+    newest = max(article.time for article in data.ARTICLES)
+    stored.points.forget(before=int((newest + timedelta(seconds=1)).timestamp() * 1e6), most=3)
+    assert len(stored.points) == 0
+
+
+def test_what_the_store_forgets_is_not_found(store):
+    stored, _ = both(store)
+    with store.database.write() as session:
+        session.run("DELETE FROM article WHERE seq = ?", [1])
+    assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
+
+
+def test_the_settings_may_want_memory(store):
+    models = replace(data.settings().models, nearest_in_database=False)
+    assert type(made(store, models=models)) is Neighbours
+
+
+def test_a_model_without_a_plain_name_is_refused(store):
+    with pytest.raises(Exception, match="expected letters and digits"):
+        Points(store.database, "a; b", 3)
