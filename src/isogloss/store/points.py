@@ -1,7 +1,7 @@
 """Where articles are in a common space, in PostgreSQL with pgvector.
 
 Every article is put in once, whichever of several services does it, and is there after a restart; the server
-looks for the nearest. Answers are exact unless somebody has made an approximate index on the table.
+looks for the nearest, at all of them.
 """
 
 from __future__ import annotations
