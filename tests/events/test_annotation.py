@@ -9,7 +9,7 @@ from math import log
 
 import pytest
 
-from isogloss.events.annotation import Annotator
+from isogloss.events.annotation import Annotation, Annotator
 from isogloss.events.article import Article
 from isogloss.events.keywords import find_keywords, find_numbers
 from isogloss.events.names import name_key
@@ -149,7 +149,7 @@ def test_a_megabyte_is_cut():
 SCRIPT = """
 import json
 from datetime import UTC, datetime
-from isogloss.events.annotation import Annotator
+from isogloss.events.annotation import Annotation, Annotator
 from isogloss.events.article import Article
 texts = json.loads({texts!r})
 annotator = Annotator(gazetteer=None)
@@ -173,3 +173,11 @@ def test_every_process_finds_the_same_in_the_same_order():
     }
     assert len(said) == 1
     assert b"name:arslan" in said.pop()
+
+
+def test_one_article_that_something_fails_at_holds_nobody_up_where_that_is_wanted(monkeypatch, caplog):
+    monkeypatch.setattr("isogloss.events.annotation._world", lambda words, lang: {}["unforeseen"])
+    with pytest.raises(KeyError, match="unforeseen"):
+        Annotator().annotate(article("en", *VOTE))
+    assert Annotator(forgiving=True).annotate(article("en", *VOTE, key="77")) == Annotation()
+    assert "article 77, in 'en', cannot be annotated" in caplog.text

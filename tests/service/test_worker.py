@@ -2,6 +2,7 @@
 
 import pytest
 
+from isogloss.events.annotation import Annotator
 from isogloss.events.samples import sample_news
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreError
@@ -105,6 +106,22 @@ def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
     for _ in range(8):
         follower.follow(10)
     assert len(given) == 2
+
+
+def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch):
+    annotate = Annotator._annotate
+    monkeypatch.setattr(
+        Annotator,
+        "_annotate",
+        lambda self, one: 1 / 0 if one.title == ARTICLES[7].title else annotate(self, one),
+    )
+    store.add(ARTICLES)
+    first = Follower(store, StreamMaker())
+    first.follow(60)
+    first.save()
+    Follower(store, StreamMaker()).catch_up()
+    with store.database.read() as session:
+        assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
 
 
 def test_the_tables_again_from_the_journal(store, whole):
