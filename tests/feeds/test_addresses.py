@@ -81,12 +81,44 @@ def test_wrapping_never_opens_what_is_closed(address):
         ("http://a.example/\r\nX: y", "no blanks"),
         ("http://a.example\\@b.example/", "backslashes"),
         ("http://[::1/", "is not a URL"),
+        ("http://a.example/\udcff", "no blanks"),
+        ("http://\u00a8/", "is not a URL"),
         ("http://a.example/" + "a" * 3000, "at most 2,048"),
     ],
 )
 def test_urls_refused(url, said):
     with pytest.raises(FeedError, match=said):
         Target.of(url)
+
+
+_PIECES = (
+    "http://",
+    "//",
+    "[",
+    "]",
+    "@",
+    ":",
+    "%",
+    "..",
+    "/",
+    "?",
+    "#",
+    "a.example",
+    "::1",
+    "\udcff",
+    "\\",
+    "ß",
+)
+
+
+@given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=3)), max_size=8).map("".join))
+def test_any_redirect_leads_to_a_target_or_is_refused(location):
+    try:
+        target = Target.of("https://a.example/x").follow(location, frozenset({443}))
+    except FeedError:
+        return
+    assert target.scheme == "https"
+    assert target.url.isascii()
 
 
 @given(st.text(max_size=60))

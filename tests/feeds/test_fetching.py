@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
-from isogloss.feeds import Fetcher, FetchLimits, is_public
+from isogloss.feeds import FeedState, Fetcher, FetchLimits, Watcher, is_public
 from isogloss.feeds.fetching import _seconds
 from isogloss.feeds.unpacking import unpack
 
@@ -185,6 +185,22 @@ def test_a_name_is_looked_up_once_per_hop(serve, monkeypatch):
         f"http://rebinding.example:{server.port}/"
     )
     assert connected == ["8.8.8.8"]
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "http://]/", "//[", "http://a\xffb:x/"])
+def test_a_redirect_to_no_url_stops_no_watcher(serve, location):
+    server = serve(http(status="302 Found", Location=location))
+    watcher = Watcher([FeedState(server.url)], fetcher=server.fetcher())
+    (visit,) = watcher.visit(0.0)
+    watcher.stop()
+    assert "URL" in visit.error
+
+
+def test_a_host_that_tls_cannot_ask_for(monkeypatch):
+    peer, own = socket.socketpair()
+    monkeypatch.setattr(Fetcher, "_connect", lambda *_: own)
+    with peer, pytest.raises(FeedError, match="the connection failed"):
+        Fetcher().fetch("https://.example/feed")
 
 
 def test_redirects_end(serve):

@@ -1,9 +1,10 @@
 """RELIABILITY 26: hostile and broken XML; feeds, sitemaps and what is new in them."""
 
+import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
@@ -127,6 +128,39 @@ def test_an_outer_definition_is_not_fetched(serve):
     start = f'<!DOCTYPE rss SYSTEM "{server.url}/x.dtd">'
     parse_feed(f'{start}<rss version="2.0"><channel><title>T</title></channel></rss>'.encode())
     assert server.asked == []
+
+
+@pytest.mark.parametrize("number", ["xD800", "xdfff", "57343", "0", "x110000", "9" * 5000, "x0000000000D8FF"])
+def test_letters_that_there_are_none_of_are_replaced(number):
+    feed = f"<rss version='2.0'><channel><item><title>Caf&#xE9; &#{number};</title></item></channel></rss>"
+    (record,) = parse_feed(feed.encode())
+    assert record["title"] == "Caf\u00e9 \ufffd"
+
+
+def test_content_that_is_elsewhere_is_none():
+    item = b"<title>Rain</title><content src='http://a.example/'/>"
+    (record,) = parse_feed(b"<rss version='2.0'><channel><item>" + item + b"</item></channel></rss>")
+    assert record == {"title": "Rain"}
+
+
+_PIECES = (
+    b"<item>", b"</item>", b"<title>", b"</title>", b"<pubDate>", b"</pubDate>", b"0001-01-01", b"<dc:date>",
+    b"99999-12-31", b"Mon, 00 Foo 0000 99:99:99 +9999", b"<link>http://[", b"</link>", b"xml:base='http://['",
+    b"<georss:point>x</georss:point>", b"<content src='http://['/>",
+    b"<content type='xhtml'>", b"<![CDATA[", b"]]>", b"&#xD800;", b"&#0;",
+    b"<enclosure url='http://]' length='x'/>", b"\xff\xfe", b"\0", b"<img src='http://[::1'/>", b"&foo;",
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(_PIECES), st.binary(max_size=4)), max_size=12).map(b"".join))
+def test_any_feed_is_read_or_refused(inside):
+    try:
+        records = parse_feed(b"<rss version='2.0'><channel><item>" + inside + b"</item></channel></rss>")
+    except FeedError:
+        return
+    for record in records:
+        json.dumps(record, ensure_ascii=False).encode()
 
 
 def test_depth_is_of_open_elements():

@@ -1,5 +1,6 @@
 """Odd hosts, paths, origins and bodies: turned away with a reason, at a bounded cost."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -68,6 +69,30 @@ def test_names_of_strangers_are_refused_whatever_the_token(client, host):
     for path in ("/api/v1/events", "/api/v1/tokens", "/api/v1/health"):
         answer = client.get(path, headers={"host": host})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
+
+
+def test_two_hosts_are_none(client):
+    answer = client.get("/api/v1/health", headers=[("host", "127.0.0.1"), ("host", "evil.example")])
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
+
+
+def test_packed_bodies_are_refused_before_anything_unpacks_them(client):
+    packed = gzip.compress(json.dumps(ARTICLE).encode())
+    for encoding in ("gzip", "BR", "deflate, gzip"):
+        answer = client.post("/api/v1/articles", content=packed, headers={"content-encoding": encoding})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (415, "wrong_kind")
+    plain = client.post("/api/v1/articles", json=ARTICLE, headers={"content-encoding": "identity"})
+    assert plain.status_code == 202
+
+
+@pytest.mark.parametrize("path", ["/api/v1/events", "/api/v1/articles/1", "/api/v1/health", "/", "/nowhere"])
+def test_head_is_get_without_the_body(client, path):
+    head, get = client.head(path), client.get(path)
+    assert head.status_code == get.status_code
+    assert head.headers["content-length"] == get.headers["content-length"]
+    assert head.content == b""
+    assert anonymous(client, "HEAD", "/api/v1/tokens").status_code == 401
+    assert client.head("/api/v1/changes").status_code == 405
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,7 @@ def test_words_come_from_dictionaries_or_from_the_model(client):
     learned = client.get("words/en/en2w1", params={"to": "fr", "k": 3}).json()["translations"]
     assert [each["source"] for each in learned] == ["model"] * 3
     assert client.get("words/en/nothing").json()["translations"] == []
+    assert client.get("words/en/km%2Fh").json()["word"] == "km/h"
     assert client.get("words/sl/hiša").status_code == 404
     assert client.get("words/klingon/x").status_code == 422
 

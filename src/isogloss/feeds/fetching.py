@@ -131,7 +131,7 @@ class Fetcher:
                 page = self._ask(connection, target, headers)
             except FeedError as error:
                 raise FeedError(f"{target.url}: {connection.late() or error}") from error
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 said = connection.late() or f"the connection failed ({error or type(error).__name__})"
                 raise FeedError(f"{target.url}: {said}") from error
             if connection.late():

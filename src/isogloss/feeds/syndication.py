@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime
+import re
 from typing import Any
 
 from isogloss.exceptions import FeedError
@@ -13,6 +14,9 @@ from isogloss.feeds.worker import Worker
 __all__ = ["FeedReader", "parse_feed"]
 
 Record = dict[str, Any]
+
+_REFERENCE = re.compile(rb"&#(?:[xX]([0-9a-fA-F]+)|([0-9]+))")
+_UNKNOWN = b"&#xFFFD"
 
 
 def parse_feed(body: bytes, url: str = "") -> list[Record]:
@@ -50,7 +54,11 @@ def parse_feed(body: bytes, url: str = "") -> list[Record]:
     except ImportError as error:
         raise FeedError("reading feeds needs feedparser; pip install 'isogloss[feeds]'") from error
     scan_xml(body)
-    parsed = feedparser.parse(body, response_headers={"content-location": url} if url else None)
+    headers = {"content-location": url} if url else None
+    try:
+        parsed = feedparser.parse(_REFERENCE.sub(_letter, body), response_headers=headers)
+    except Exception as error:  # whatever it makes of a hostile file
+        raise FeedError(f"it cannot be read ({type(error).__name__}: {str(error)[:200]})") from error
     if not parsed.get("version") and not parsed.entries:
         raise FeedError("it is not an RSS or Atom feed; give the URL of a feed, not of a page")
     source = parsed.feed.get("title", "") or url
@@ -58,13 +66,22 @@ def parse_feed(body: bytes, url: str = "") -> list[Record]:
     return [_record(entry, source, lang) for entry in parsed.entries]
 
 
+def _letter(reference: re.Match[bytes]) -> bytes:
+    """A numbered letter as it came, or the sign for an unknown one where no letter has the number."""
+    hexadecimal, decimal = reference.groups()
+    digits = (hexadecimal or decimal).lstrip(b"0")
+    number = int(digits, 16 if hexadecimal else 10) if 0 < len(digits) < 8 else 0
+    sound = 0 < number < 0xD800 or 0xDFFF < number < 0x110000
+    return reference.group() if sound else _UNKNOWN
+
+
 def _record(entry: Any, source: str, lang: str) -> Record:
     """One entry; empty fields are left out."""
-    contents = [part.get("value", "") for part in entry.get("content", [])]
+    texts = [entry.get("summary"), *(part.get("value") for part in entry.get("content") or ())]
     record = {
         "id": entry.get("id", "") or entry.get("link", ""),
         "title": entry.get("title", ""),
-        "body": max([*contents, entry.get("summary", "")], key=len),
+        "body": max((text or "" for text in texts), key=len),
         "url": entry.get("link", ""),
         "source": source,
         "time": _time(entry.get("published_parsed") or entry.get("updated_parsed")),

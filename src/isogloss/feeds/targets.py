@@ -12,7 +12,7 @@ __all__ = ["Target"]
 
 PORTS = {"http": 80, "https": 443}
 MAX_URL = 2048
-_ODD = re.compile(r"[\x00-\x20\x7f\\]")
+_ODD = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,12 +79,21 @@ class Target:
 
     def follow(self, location: str, ports: frozenset[int]) -> Target:
         """Where a redirect from here leads; a page asked for safely is not followed to a plain one."""
-        target = Target.of(urljoin(self.url, location.strip()), ports)
+        try:
+            joined = urljoin(self.url, location.strip())
+        except ValueError as error:
+            raise FeedError(
+                f"{self.url}: redirects to {location[:60]!r}, which is no URL ({error})"
+            ) from error
+        target = Target.of(joined, ports)
         if self.scheme == "https" and target.scheme == "http":
             raise FeedError(f"{self.url}: redirects from https to {target.url!r}; expected https")
         return target
 
 
 def _ascii(host: str) -> str:
-    """The host in letters that name servers know."""
-    return host if host.isascii() else host.encode("idna").decode()
+    """The host in letters that name servers know; some letters come to blanks there."""
+    name = host if host.isascii() else host.encode("idna").decode()
+    if _ODD.search(name):
+        raise ValueError(f"the host is {name!r}")
+    return name

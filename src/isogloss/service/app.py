@@ -19,6 +19,7 @@ from isogloss.service.backlog import Backlog
 from isogloss.service.changes import Changes
 from isogloss.service.comparing import Comparing
 from isogloss.service.guard import Guard
+from isogloss.service.heads import Heads
 from isogloss.service.metrics import Measured, Metrics
 from isogloss.service.models import Models
 from isogloss.service.parts import Parts, Worker
@@ -111,6 +112,7 @@ def create_app(
     if (pages := importlib.util.find_spec(PAGES)) is not None and pages.origin:
         app.include_router(importlib.import_module(PAGES).router, include_in_schema=False)
     limits = settings.limits
+    app.add_middleware(Heads)
     app.add_middleware(Shortcut, routers=ROUTERS)
     app.add_middleware(
         Guard,

@@ -38,6 +38,7 @@ CODES = {
     415: "wrong_kind",
     422: "invalid",
     429: "too_many",
+    431: "too_large",
     500: "internal",
     503: "overloaded",
     507: "full",
@@ -167,6 +168,8 @@ async def _http(request: Request, error: Exception) -> ErrorAnswer:
         known = ", ".join(_methods(request))
         said = f"the method {request.method} is not known at this address; expected {known}"
         return answer(405, said, {"Allow": known})
+    if error.status_code == 400 and error.detail == "There was an error parsing the body":
+        return answer(400, "the body cannot be read; expected JSON in UTF-8, with numbers of some digits")
     return answer(error.status_code, str(error.detail), error.headers)
 
 
@@ -195,7 +198,7 @@ async def _ours(request: Request, error: Exception) -> ErrorAnswer:
     if isinstance(error, StoreFullError):
         return answer(507, "the store has no room left; nothing was written, reading goes on")
     if isinstance(error, StoreBusyError):
-        return answer(503, "the store is busy; nothing was written, try again", {"Retry-After": "1"})
+        return answer(503, "the store is busy or away; try again, under the same key", {"Retry-After": "1"})
     return await _unforeseen(request, error)
 
 

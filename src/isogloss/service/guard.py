@@ -94,7 +94,7 @@ class Guard:
 
     def _refused(self, scope: Scope, headers: Headers) -> Refusal | None:
         """Why a request is turned away before its body is read."""
-        if not self._known(headers.get("host", "")):
+        if not self._known(headers.getlist("host")):
             return 400, "the Host header names another host than this service goes by; see server.names", {}
         if scope["path"] not in ALWAYS and self.active >= self.concurrent:
             return 503, f"more than {self.concurrent} requests at once; try again", {"Retry-After": "1"}
@@ -105,12 +105,18 @@ class Guard:
             return 403, "a page of another site may not write here", {}
         if _number(headers.get("content-length", "0")) > self.body_bytes:
             return self._too_large()
+        if scope["method"] not in SAFE and headers.get("content-encoding", "identity").lower() != "identity":
+            return 415, "the body is packed, says its Content-Encoding; send it as it is, without one", {}
         return None
 
     def _too_large(self) -> Refusal:
         return 413, f"the body is larger than {self.body_bytes:,} bytes; send less at a time", {}
 
-    def _known(self, host: str) -> bool:
+    def _known(self, hosts: list[str]) -> bool:
+        """Whether a request names one host, and that is this service."""
+        if len(hosts) > 1:
+            return False
+        host = hosts[0] if hosts else ""
         name = re.sub(r":\d*$", "", host).strip("[]").lower()
         return "*" in self.hosts or name in self.hosts
 

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.exceptions import SettingsError
+from isogloss.service.protocol import Protocol
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
@@ -42,13 +43,13 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=Protocol,
                 log_config=None,
                 access_log=False,
                 lifespan="on",
                 server_header=False,
                 timeout_graceful_shutdown=max(1, round(settings.server.stop_seconds)),
                 timeout_keep_alive=30,
-                h11_max_incomplete_event_size=64 << 10,
             )
         )
 

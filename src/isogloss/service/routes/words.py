@@ -28,7 +28,7 @@ words_router = APIRouter(prefix=PREFIX, tags=["words"])
 Tag = Annotated[str, Path(min_length=2, max_length=35, description="The language of the word.")]
 
 
-@words_router.get("/words/{lang}/{word}", response_model=WordAnswer, summary="Translate a word")
+@words_router.get("/words/{lang}/{word:path}", response_model=WordAnswer, summary="Translate a word")
 def translate_word(
     parts: Here,
     _: Reader,

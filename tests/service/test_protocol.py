@@ -1,0 +1,111 @@
+"""Connections that never become a request: bounded in size and time, told off in the one shape."""
+
+import json
+import socket
+import time
+
+import psutil
+import pytest
+
+from isogloss.service import protocol
+from isogloss.service.server import running
+from tests.service import data
+
+HOST = b"Host: 127.0.0.1\r\n"
+
+
+@pytest.fixture
+def connect(app):
+    with running(app, data.settings()) as url:
+        port = int(url.rpartition(":")[2])
+        yield lambda: socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def answered(connection):
+    """Everything that comes until the connection is closed."""
+    parts = []
+    try:
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    except ConnectionError:
+        pass
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\r\n\r\n",
+        b"FETCH /api/v1/health HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /\xc3\xa9 HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"POST /api/v1/articles HTTP/1.1\r\n" + HOST + b"Content-Length: -4\r\n\r\n",
+        b"POST /api/v1/articles HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\n",
+        b"POST /api/v1/articles HTTP/1.1\r\n"
+        + HOST
+        + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_not_http_is_told_so_in_the_one_shape(connect, sent):
+    with connect() as connection:
+        connection.sendall(sent)
+        head, _, body = answered(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["error"]["code"] == "bad_request"
+
+
+def test_headers_without_end_are_refused_and_cost_no_memory(connect):
+    with connect() as connection:
+        connection.sendall(b"GET /api/v1/health HTTP/1.1\r\n" + HOST)
+        lines = (b"X: " + b"a" * (1 << 16) + b"\r\n") * 3_000
+        before = psutil.Process().memory_info().rss
+        with pytest.raises(OSError, match=r"."):
+            connection.sendall(lines)
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+
+
+def test_headers_that_are_too_large_are_told_so(connect):
+    with connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * (protocol.HEAD_BYTES + 1))
+        time.sleep(0.2)
+        connection.sendall(b"a")
+        answer = answered(connection)
+    assert answer.startswith(b"HTTP/1.1 431 ")
+    assert b'"too_large"' in answer
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /api/v1/health HTTP/1.1\r\nX"])
+def test_headers_that_never_end_meet_a_deadline(connect, monkeypatch, sent):
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    with connect() as connection:
+        connection.sendall(sent)
+        answer = answered(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ") if sent else answer == b""
+
+
+def test_requests_after_one_another_are_each_bounded_and_bodies_are_not(connect, monkeypatch):
+    monkeypatch.setattr(protocol, "HEAD_BYTES", 500)
+    health = b"GET /api/v1/health HTTP/1.1\r\n" + HOST + b"\r\n"
+    post = b"POST /api/v1/similarity HTTP/1.1\r\n" + HOST + b"Content-Length: 9000\r\n\r\n"
+    with connect() as connection:
+        for _ in range(20):
+            connection.sendall(health)
+            assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(post)
+        for _ in range(9):
+            time.sleep(0.02)
+            connection.sendall(b" " * 1000)
+        assert connection.recv(4096).startswith(b"HTTP/1.1 422 ")
+        connection.sendall(health * 3 + b"GET /nowhere HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        answers = answered(connection)
+    assert answers.count(b"HTTP/1.1 200 ") == 3
+    assert answers.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_a_deadline_of_headers_is_none_of_an_answer(connect, monkeypatch):
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    with connect() as connection:
+        connection.sendall(
+            b"GET /api/v1/changes?seconds=1 HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
+        )
+        assert answered(connection).endswith(b"0\r\n\r\n")
