@@ -11,14 +11,19 @@ from playwright.sync_api import expect
 
 from isogloss.service.tokens import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
-from tests.browser import newsroom
+from tests.browser import extremes, newsroom
 from tests.browser.visit import DESK, PHONE, Watch, chromium, serving
 
 NAME = "e22"
 PAGES = (
     "/",
     f"/event/{NAME}",
+    "/event/large",
+    "/event/single",
+    "/?lang=sl&since=2025-01-01&place=x",
+    "/search",
     "/search?q=Reederei+Bergen",
+    "/compare",
     "/compare?a=the+blue+house&b=das+blaue+haus&lang_a=en&lang_b=de",
     "/topics",
     "/dictionary?word=house&lang=en",
@@ -41,6 +46,7 @@ def browser():
 def store(tmp_path_factory):
     with Store(tmp_path_factory.mktemp("browser") / "news.db") as made:
         newsroom.fill(made)
+        extremes.fill(made)
         made.hostile = newsroom.fill_hostile(made, made.position())
         yield made
 

@@ -54,8 +54,8 @@ def test_many_days_are_put_together_and_none_is_lost():
 def test_clusters_lie_at_their_times():
     drawn = ET.fromstring(timeline(DAYS, {"en": [(20_152.0, 20_153.5, 5)]}, {}))
     span = next(line for line in drawn.iter("line") if line.attrib["class"] == "span")
-    assert float(span.attrib["x1"]) == pytest.approx(90)
-    assert float(span.attrib["x2"]) == pytest.approx(90 + 500 / 2)
+    assert float(span.attrib["x1"]) == pytest.approx(110)
+    assert float(span.attrib["x2"]) == pytest.approx(110 + 480 / 2)
 
 
 def test_bars_begin_at_one_line():
@@ -104,3 +104,29 @@ def test_the_world_has_land():
     assert len(dots) > 4000
     assert (180.5 + 2, 31.5) in dots  # Paris
     assert (180.5 - 40, 40.5) not in dots  # the Atlantic
+
+
+def test_a_burst_of_one_day_is_short_beside_a_story_of_a_week():
+    one = ET.fromstring(sparkline([("2025-03-07", 4)]))
+    assert float(one.attrib["viewBox"].split()[2]) == 3 * 14
+    assert re.match(r"M39\.5 12v-12h2", one[0].attrib["d"])
+
+
+def test_what_speaks_against_is_written_on_its_own_side():
+    drawn = ET.fromstring(bars({"for": 3.0, "against": -1.0}, "why"))
+    minus = list(drawn.iter("rect"))[1].attrib
+    said = next(text for text in drawn.iter("text") if text.text == "-1.00").attrib
+    name = next(text for text in drawn.iter("text") if text.text == "against").attrib
+    assert float(name["x"]) < float(said["x"]) - 30
+    assert float(said["x"]) < float(minus["x"])
+    assert said["text-anchor"] == "end"
+
+
+def test_curves_are_drawn_where_they_were_measured():
+    drawn = curve([0.5, 0.6, 0.7], "mrr", [10, 20, 50], "documents")
+    xs = [
+        float(x)
+        for x in re.findall(r"[ML]([\d.]+) [\d.]+", re.search(r'd="(M[^"]+)" class="line"', drawn)[1])
+    ]
+    assert xs == [56, 136, 376]
+    assert "documents 10" in drawn

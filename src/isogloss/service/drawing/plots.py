@@ -21,23 +21,31 @@ Spans = Mapping[str, Sequence[tuple[float, float, int]]]
 _LONGEST = 120
 """Columns of a plot at most; more days are put together."""
 
+_FORTNIGHT = 14
+"""Columns of a small plot at least, so that a burst of one day looks short beside a story of a week."""
+
+_BROAD = 56.0
+"""Width of a column at most."""
+
 
 def sparkline(days: Days, label: str = "") -> Markup:
-    """Articles of each day as small columns.
+    """Articles of each day as small columns; a fortnight at least, the last day at the right.
 
     Examples
     --------
     >>> print(sparkline([("2025-03-05", 1), ("2025-03-07", 2)]))
-    <svg class="sparkline" viewBox="0 0 9 12" role="img"
-     aria-label="Articles on each day from 2025-03-05 to 2025-03-07: 1, 0, 2"><path
-     d="M0.5 12v-6h2v6zM6.5 12v-12h2v12z"></path></svg>
+    <svg class="sparkline" viewBox="0 0 42 12" role="img"
+     aria-label="Articles on each day from 2025-03-05 to 2025-03-07: 1, 0, 2"
+     preserveAspectRatio="none"><path d="M33.5 12v-6h2v6zM39.5 12v-12h2v12z"></path><path
+     class="ground" d="M0 11.5h42"></path></svg>
     """
     start, end, counts = _columns(days)
-    if not counts:
-        return picture(9, 12, label or "No articles", class_="sparkline")
-    said = label or _said(start, end, counts)
-    shape = _shape(counts, 3.0, 12.0, gap=1.0)
-    return picture(3 * len(counts), 12, said, node("path", d=shape), class_="sparkline")
+    said = label or (_said(start, end, counts) if counts else "No articles")
+    shown = [0] * (_FORTNIGHT - len(counts)) + counts
+    width = 3 * len(shown)
+    columns = node("path", d=_shape(shown, 3.0, 12.0, gap=1.0))
+    ground = node("path", class_="ground", d=f"M0 11.5h{width}")
+    return picture(width, 12, said, columns, ground, class_="sparkline", preserveAspectRatio="none")
 
 
 def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
@@ -57,24 +65,25 @@ def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
         return picture(600, 20, "No articles", class_="timeline")
     first = (date.fromisoformat(start) - date(1970, 1, 1)).days
     length = (date.fromisoformat(end) - date.fromisoformat(start)).days + 1
-    left, width, top = 90.0, 500.0, 80.0
+    left, width, top = 110.0, 480.0, 84.0
     step = width / len(counts)
-    columns = node("path", d=_shape(counts, step, 60.0, gap=min(2.0, step / 4)), class_="columns")
+    gap = max(min(2.0, step / 4), step - _BROAD)
+    columns = node("path", d=_shape(counts, step, 60.0, gap=gap), class_="columns")
     parts = [
         node("g", columns, transform=f"translate({number(left)} 10)"),
         node("line", x1=left, x2=left + width, y1=70, y2=70, class_="axis"),
-        node("text", start, x=left, y=top + 4, class_="tick"),
-        node("text", end, x=left + width, y=top + 4, text_anchor="end", class_="tick"),
+        *_ticks(start, end, left, width, top + 2),
         node("text", str(max(counts)), x=left - 6, y=18, text_anchor="end", class_="tick"),
+        node("text", "articles", x=left - 6, y=70, text_anchor="end", class_="tick"),
     ]
     scale = width / length
     for row, (lane, spans) in enumerate(lanes.items()):
-        y = top + 22 + 18 * row
+        y = top + 24 + 20 * row
         parts.append(node("text", names.get(lane, lane), x=left - 6, y=y + 4, text_anchor="end"))
         parts.append(node("line", x1=left, x2=left + width, y1=y, y2=y, class_="lane"))
         parts += [_span(span, first, left, scale, y, width) for span in spans]
     said = _said(start, end, counts)
-    return picture(600, top + 22 + 18 * len(lanes), said, *parts, class_="timeline")
+    return picture(600, top + 20 + 20 * len(lanes), said, *parts, class_="timeline")
 
 
 def bars(values: Mapping[str, float], label: str) -> Markup:
@@ -87,44 +96,74 @@ def bars(values: Mapping[str, float], label: str) -> Markup:
     (2, True, True)
     """
     most, least = (edge((0.0, *values.values())) for edge in (max, min))
-    scale = 340.0 / ((most - least) or 1.0)
-    middle = 180.0 - scale * least
+    room = 44.0 if least < 0 else 0.0
+    scale = (350.0 - room) / ((most - least) or 1.0)
+    middle = 190.0 + room - scale * least
     parts = [node("line", x1=middle, x2=middle, y1=0, y2=22 * len(values), class_="axis")]
     for row, (name, value) in enumerate(values.items()):
         y, length = 22.0 * row, scale * abs(value)
         sign, x = ("plus", middle) if value >= 0 else ("minus", middle - length)
-        parts.append(node("text", name, x=170, y=y + 15, text_anchor="end"))
+        at, anchor = (x + length + 6, "start") if value >= 0 else (x - 6, "end")
+        parts.append(node("text", name, x=180, y=y + 15, text_anchor="end"))
         parts.append(node("rect", class_=sign, x=x, y=y + 4, width=length, height=14))
-        parts.append(node("text", f"{value:+.2f}", x=x + length + 6, y=y + 15, class_="tick"))
+        parts.append(node("text", f"{value:+.2f}", x=at, y=y + 15, text_anchor=anchor, class_="tick"))
     return picture(600, 22 * max(len(values), 1), label, *parts, class_="bars")
 
 
-def curve(values: Sequence[float], label: str) -> Markup:
+def curve(values: Sequence[float], label: str, steps: Sequence[float] = (), unit: str = "step") -> Markup:
     """A line through values, one after the other.
+
+    Parameters
+    ----------
+    values : sequence of float
+        What was measured; what is not finite is left out.
+    label : str
+        What it is.
+    steps : sequence of float
+        Where each was measured, rising; 1, 2 and so on if left out.
+    unit : str
+        What the steps count.
 
     Examples
     --------
-    >>> "M40 10L320 90L600 50" in curve([3.0, 1.0, 2.0], "Bits per word")
+    >>> "M56 10L216 90L376 50" in curve([3.0, 1.0, 2.0], "Bits per word")
     True
     """
-    finite = np.asarray([value for value in values if np.isfinite(value)], dtype=float)
-    if not len(finite):
-        return picture(620, 20, f"{label}: no values", class_="curve")
-    low, high = float(finite.min()), float(finite.max())
-    xs = np.linspace(40, 600, len(finite)) if len(finite) > 1 else np.array([40.0])
-    ys = 90 - 80 * (finite - low) / ((high - low) or 1.0)
-    points = "L".join(f"{number(x)} {number(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
-    said = f"{label}: {len(finite)} values from {finite[0]:.4g} to {finite[-1]:.4g}"
+    at = np.asarray(steps if len(steps) else np.arange(1, len(values) + 1), dtype=float)
+    measured = np.asarray(values, dtype=float)
+    kept = np.isfinite(measured)
+    at, measured = at[kept], measured[kept]
+    if not len(measured):
+        return picture(400, 20, f"{label}: no values", class_="curve")
+    low, high = float(measured.min()), float(measured.max())
+    xs = 56 + 320 * (at - at[0]) / ((at[-1] - at[0]) or 1.0)
+    ys = 90 - 80 * (measured - low) / ((high - low) or 1.0)
+    points = [f"{number(x)} {number(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
+    said = f"{label}: {len(measured)} values from {measured[0]:.4g} to {measured[-1]:.4g}"
     return picture(
-        620,
-        110,
+        400,
+        118,
         said,
-        node("line", x1=40, x2=600, y1=96, y2=96, class_="axis"),
-        node("text", f"{high:.4g}", x=36, y=14, text_anchor="end", class_="tick"),
-        node("text", f"{low:.4g}", x=36, y=94, text_anchor="end", class_="tick"),
-        node("path", d=f"M{points}", class_="line"),
+        node("line", x1=56, x2=376, y1=98, y2=98, class_="axis"),
+        node("text", f"{high:.4g}", x=48, y=14, text_anchor="end", class_="tick"),
+        node("text", f"{low:.4g}", x=48, y=94, text_anchor="end", class_="tick"),
+        node("text", f"{unit} {at[0]:g}", x=56, y=113, class_="tick"),
+        node("text", f"{at[-1]:g}", x=376, y=113, text_anchor="end", class_="tick"),
+        node("path", d=f"M{'L'.join(points)}", class_="line"),
+        node("path", d="".join(f"M{point}h0" for point in points[:_LONGEST]), class_="dots"),
         class_="curve",
     )
+
+
+def _ticks(start: str, end: str, left: float, width: float, y: float) -> list[Markup]:
+    """The first day and the last, or the one there is."""
+    first, last = (f"{day.day} {day:%b %Y}" for day in map(date.fromisoformat, (start, end)))
+    if first == last:
+        return [node("text", first, x=left + width / 2, y=y, text_anchor="middle", class_="tick")]
+    return [
+        node("text", first, x=left, y=y, class_="tick"),
+        node("text", last, x=left + width, y=y, text_anchor="end", class_="tick"),
+    ]
 
 
 def _columns(days: Days) -> tuple[str, str, list[int]]:
@@ -156,7 +195,7 @@ def _span(
     begin, end, size = span
     x = left + min(max((begin - first) * scale, 0.0), width)
     x2 = left + min(max((end - first) * scale, 0.0), width)
-    thick = float(min(4 + 2 * np.log2(max(size, 1)), 14))
+    thick = float(min(7 + 2 * np.log2(max(size, 1)), 15))
     return node("line", x1=x, x2=max(x2, x + 0.5), y1=y, y2=y, stroke_width=thick, class_="span")
 
 

@@ -22,7 +22,9 @@ def node(tag: str, *children: str, **attributes: Value) -> Markup:
     return Markup(f"<{tag}{said}>{inside}</{tag}>")
 
 
-def picture(width: float, height: float, label: str, *children: str, class_: str = "") -> Markup:
+def picture(
+    width: float, height: float, label: str, *children: str, class_: str = "", **attributes: Value
+) -> Markup:
     """A drawing that fits its place; the label is what those hear who do not see it.
 
     Examples
@@ -31,7 +33,7 @@ def picture(width: float, height: float, label: str, *children: str, class_: str
     <svg class="" viewBox="0 0 10 5" role="img" aria-label="A &amp; B"></svg>
     """
     box = f"0 0 {number(width)} {number(height)}"
-    return node("svg", *children, class_=class_, viewBox=box, role="img", aria_label=label)
+    return node("svg", *children, class_=class_, viewBox=box, role="img", aria_label=label, **attributes)
 
 
 def number(value: float) -> str:

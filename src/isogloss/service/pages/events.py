@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from functools import lru_cache
@@ -20,7 +21,7 @@ from isogloss.service.drawing import event_map, timeline
 from isogloss.service.errors import ServiceError
 from isogloss.service.lookups import add_verdict
 from isogloss.service.pages.cards import Card, Facets, reading_order
-from isogloss.service.pages.filters import SORTS, Filters
+from isogloss.service.pages.filters import LABELS, SORTS, Filters
 from isogloss.service.pages.frame import PageRoute, language_name, page_of, render, written
 from isogloss.service.pages.reasons import reasons, seen_articles
 from isogloss.service.pages.visitor import (
@@ -42,9 +43,9 @@ __all__ = ["events_router"]
 events_router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _FACET_EVENTS = 100
-_ARTICLES = 20
-"""Articles of one cluster that the page shows."""
-_CLUSTERS = 30
+_ARTICLES, _FEWEST, _MOST = 100, 3, 12
+"""Articles that the page shows, about, and how many of one language at least and at most."""
+_LANGUAGES = 60
 _DAY = 86_400_000_000
 _LINE = re.compile(r"[0-9]{1,18}")
 _UNKEPT = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -69,6 +70,7 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
             cards=cards,
             facets=Facets([*cards, *latest]),
             sorts=SORTS,
+            labels=LABELS,
             next=filters.url(cursor=page.cursor) if page.cursor else "",
             position=position,
         )
@@ -85,14 +87,15 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     if told["id"] != name:
         return RedirectResponse(f"/event/{quote(told['id'], safe='')}", 308)
     card = Card.of(told, reading_order(request.headers.get("accept-language", "")))
-    articles = store.articles(_numbers(told), bodies=False)
+    shown = _shown(told)
+    articles = store.articles([*chain.from_iterable(shown.values()), *seen_articles(told)], bodies=False)
     why, more = reasons(told, articles)
     key = form_key(request)
     page = render(
         request,
         "event.html",
         card=card,
-        columns=_columns(told, articles),
+        columns=_columns(told, shown, articles | store.articles(_newest(shown, articles))),
         timeline=timeline(card.days, _lanes(told), {code: language_name(code) for code, _ in card.languages}),
         map=event_map(card.places, "/map.svg"),
         reasons=why,
@@ -164,35 +167,58 @@ def _told(store: Store, name: str) -> dict[str, Any]:
     return told
 
 
-def _numbers(told: Mapping[str, Any]) -> list[int]:
-    """Numbers of the articles that the page shows."""
-    shown = [cluster["articles"][-_ARTICLES:] for cluster in told["clusters"][:_CLUSTERS]]
-    return list(dict.fromkeys([*chain.from_iterable(shown), *seen_articles(told)]))
+def _shown(told: Mapping[str, Any]) -> dict[str, list[int]]:
+    """For each language, those with most articles first, the numbers of the articles that the page shows."""
+    shown: dict[str, list[int]] = {}
+    sizes = _sizes(told, "size")
+    most = min(max(_ARTICLES // max(len(sizes), 1), _FEWEST), _MOST)
+    for cluster in sorted(told["clusters"], key=lambda cluster: -cluster["last"]):
+        numbers = shown.setdefault(cluster["lang"], [])
+        numbers += cluster["articles"][-most:][: most - len(numbers)]
+    return {lang: shown[lang] for lang in sorted(shown, key=lambda lang: -sizes[lang])[:_LANGUAGES]}
 
 
-def _columns(told: Mapping[str, Any], articles: Mapping[int, Article]) -> list[dict[str, Any]]:
-    """For each language its clusters, and of each the newest articles."""
-    columns: dict[str, dict[str, Any]] = {}
-    for cluster in told["clusters"][:_CLUSTERS]:
-        lang = cluster["lang"]
-        column = columns.setdefault(lang, {"lang": lang, "size": 0, "clusters": []})
-        shown = [articles[number] for number in cluster["articles"][-_ARTICLES:] if number in articles]
-        shown.sort(key=lambda article: article.time, reverse=True)
-        column["size"] += cluster["size"]
-        column["clusters"].append(
+def _sizes(told: Mapping[str, Any], name: str) -> Counter[str]:
+    """How much the clusters of each language have of something."""
+    sizes: Counter[str] = Counter()
+    for cluster in told["clusters"]:
+        value = cluster.get(name) or 0
+        sizes[cluster["lang"]] += value if isinstance(value, int) else len(value)
+    return sizes
+
+
+def _newest(shown: Mapping[str, list[int]], articles: Mapping[int, Article]) -> list[int]:
+    """Of each language the newest article: the one whose beginning can be read."""
+    known = ([number for number in numbers if number in articles] for numbers in shown.values())
+    return [max(numbers, key=lambda number: articles[number].time) for numbers in known if numbers]
+
+
+def _columns(
+    told: Mapping[str, Any], shown: Mapping[str, list[int]], articles: Mapping[int, Article]
+) -> list[dict[str, Any]]:
+    """For each language its newest articles, and how many more there are."""
+    sizes, reprints = _sizes(told, "size"), _sizes(told, "reprints")
+    columns = []
+    for lang, numbers in shown.items():
+        own = [articles[number] for number in dict.fromkeys(numbers) if number in articles]
+        own.sort(key=lambda article: article.time, reverse=True)
+        columns.append(
             {
-                "title": cluster.get("title") or "",
-                "articles": shown,
-                "more": cluster["size"] - len(shown),
-                "reprints": len(cluster.get("reprints") or ()),
+                "lang": lang,
+                "size": sizes[lang],
+                "articles": own,
+                "more": sizes[lang] - len(own),
+                "reprints": reprints[lang],
             }
         )
-    return sorted(columns.values(), key=lambda column: -column["size"])
+    return columns
 
 
 def _lanes(told: Mapping[str, Any]) -> dict[str, list[tuple[float, float, int]]]:
+    """When the clusters of each language began and ended, languages with most articles first."""
     lanes: dict[str, list[tuple[float, float, int]]] = {}
     for cluster in told["clusters"]:
         span = cluster["first"] / _DAY, cluster["last"] / _DAY, cluster["size"]
         lanes.setdefault(cluster["lang"], []).append(span)
-    return lanes
+    sizes = _sizes(told, "size")
+    return {lang: lanes[lang] for lang in sorted(lanes, key=lambda lang: -sizes[lang])}

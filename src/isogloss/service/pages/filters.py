@@ -13,7 +13,17 @@ from starlette.datastructures import QueryParams
 from isogloss.service.errors import ServiceError
 from isogloss.store import EventQuery, micros
 
-__all__ = ["SORTS", "Filters"]
+__all__ = ["LABELS", "SORTS", "Filters"]
+
+LABELS = {
+    "lang": "language",
+    "place": "place",
+    "concept": "concept",
+    "since": "from",
+    "until": "to",
+    "min_languages": "languages at least",
+}
+"""What filters are called on pages."""
 
 SORTS = {
     "last": "newest article",
@@ -78,6 +88,23 @@ class Filters:
     def url(self, **changes: Any) -> str:
         """The address of the page with these filters, some of them changed; it begins at the first page."""
         return _address(self, tuple(changes.items()))
+
+    def chosen(self) -> list[tuple[str, str, str]]:
+        """What is filtered by: name, value, and the address without it.
+
+        Examples
+        --------
+        >>> Filters(lang=("de", "sl"), since="2025-03-05").chosen()[:2]
+        [('lang', 'de', '/?lang=sl&since=2025-03-05'), ('lang', 'sl', '/?lang=de&since=2025-03-05')]
+        """
+        languages = [
+            ("lang", code, self.url(lang=tuple(other for other in self.lang if other != code)))
+            for code in self.lang
+        ]
+        others = [name for name in LABELS if name != "lang" and getattr(self, name) != getattr(Filters, name)]
+        return languages + [
+            (name, str(getattr(self, name)), self.url(**{name: getattr(Filters, name)})) for name in others
+        ]
 
     def query(self) -> EventQuery:
         """The question to the store."""

@@ -23,6 +23,7 @@ from isogloss.text import Language, language
 
 __all__ = [
     "PageRoute",
+    "cut",
     "direction",
     "error_page",
     "language_name",
@@ -30,6 +31,7 @@ __all__ = [
     "page_of",
     "render",
     "sentence",
+    "span",
     "static_file",
     "web_address",
     "written",
@@ -151,8 +153,9 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        day=lambda value: f"{moment(value):%Y-%m-%d}",
-        minute=lambda value: f"{moment(value):%Y-%m-%d %H:%M}",
+        minute=lambda value: f"{moment(value).day} {moment(value):%b %Y, %H:%M}",
+        span=span,
+        cut=cut,
         iso=lambda value: moment(value).isoformat(),
         language=language_name,
         direction=direction,
@@ -182,6 +185,40 @@ def static_file(name: str) -> tuple[bytes, str, str]:
 def moment(value: int | datetime) -> datetime:
     """A time, also of microseconds since 1970."""
     return from_micros(value) if isinstance(value, int) else value
+
+
+def span(first: int | datetime, last: int | datetime) -> str:
+    """When something began and ended, in few words.
+
+    Examples
+    --------
+    >>> days = [datetime(2025, 2, 27, 9), datetime(2025, 3, 1, 12), datetime(2025, 3, 5, 14, 30)]
+    >>> span(days[0], days[1]), span(days[1], days[2]), span(days[2], days[2])
+    ('27 Feb to 1 Mar 2025', '1 to 5 Mar 2025', '5 Mar 2025, 14:30')
+    """
+    one, other = moment(first), moment(last)
+    if one.date() == other.date():
+        return f"{other.day} {other:%b %Y, %H:%M}"
+    if one.year != other.year:
+        return f"{one.day} {one:%b %Y} to {other.day} {other:%b %Y}"
+    if one.month != other.month:
+        return f"{one.day} {one:%b} to {other.day} {other:%b %Y}"
+    return f"{one.day} to {other.day} {other:%b %Y}"
+
+
+def cut(text: str, longest: int) -> tuple[str, str]:
+    """The beginning of a text, up to the end of a word, and the rest of it.
+
+    Examples
+    --------
+    >>> cut("Roofs flew over the town", 15), cut("Roofs flew", 15)
+    (('Roofs flew over', ' the town'), ('Roofs flew', ''))
+    """
+    if len(text) <= longest:
+        return text, ""
+    end = text.rfind(" ", longest // 2, longest + 1)
+    end = longest if end < 0 else end
+    return text[:end], text[end:]
 
 
 def language_name(code: str) -> str:

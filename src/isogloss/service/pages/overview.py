@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -12,9 +14,10 @@ from isogloss.service.drawing import world_svg
 from isogloss.service.pages.frame import PageRoute, render, static_file
 from isogloss.service.pages.reports import parts_of
 from isogloss.service.pages.visitor import KEY, TOKEN, FormFields, Visitor, check_form, form_key, set_cookie
-from isogloss.service.parts import Here, Parts
+from isogloss.service.parts import Here
 from isogloss.service.routes.models import list_models
-from isogloss.service.tokens import Holder, who_has
+from isogloss.service.shapes import ModelAnswer
+from isogloss.service.tokens import who_has
 
 __all__ = ["overview_router"]
 
@@ -23,11 +26,39 @@ overview_router = APIRouter(route_class=PageRoute, include_in_schema=False)
 _DAY = "public, max-age=86400"
 _REFUSED = 20
 
+NAMES = {
+    "article": "articles",
+    "revision": "earlier texts of articles",
+    "journal": "lines of the journal",
+    "quarantine": "records in quarantine",
+    "cluster": "clusters",
+    "link": "links between clusters",
+    "event": "events",
+    "feed": "feeds",
+    "model": "models kept in the store",
+    "alive": "makes events",
+    "position": "has read the journal to line",
+    "error": "last error",
+    "forgotten": "articles forgotten",
+    "waiting": "waits for another process",
+}
+"""What tables and figures are called on pages."""
+
+HEADS = {"similarity": "Similarity: {name}", "alignment": "Word alignment: {name}", "kept": "Kept: {name}"}
+"""What stands above a model, by its use."""
+
+ENDING = ".isogloss"
+
 
 @overview_router.get("/models")
 def models(request: Request, parts: Here, holder: Visitor) -> Response:
     """The models with their evaluations."""
-    return render(request, "models.html", models=_described(parts, holder))
+    told = list_models(parts, holder)
+    dictionaries = [
+        (*model.languages[:2], model.details["pairs"]) for model in told if model.use == "dictionary"
+    ]
+    described = [_described(model) for model in told if model.use != "dictionary"]
+    return render(request, "models.html", models=described, dictionaries=dictionaries)
 
 
 @overview_router.get("/status")
@@ -35,20 +66,23 @@ def status(request: Request, parts: Here, holder: Visitor) -> Response:
     """How much there is, how far events are behind, what was refused."""
     store, waiting = parts.store, parts.backlog.waiting()
     limits = dataclasses.asdict(parts.settings.limits)
+    worker = parts.worker.status() if parts.worker else {}
     return render(
         request,
         "status.html",
+        waiting=waiting,
+        trouble=f"The last attempt to make events failed: {worker['error']}" if worker.get("error") else "",
         said=f"{waiting:,} articles wait to be made into events." if waiting else "Events are up to date.",
-        counts=[(name, f"{count:,}") for name, count in store.counts().items()],
+        counts=_told(store.counts()),
         store=[(name, value) for name, value in store.database.describe().items() if name != "place"],
         running=[
             ("articles waiting", f"{waiting:,}"),
             ("articles found by meaning", f"{len(parts.neighbours):,}"),
             ("followers of changes", f"{parts.changes.listeners:,}"),
-            *(parts.worker.status().items() if parts.worker else ()),
+            *_told(worker),
         ],
-        models=[(model.use, model.name) for model in list_models(parts, holder)] or [("none", "")],
-        limits=[(name, f"{value:,}") for name, value in limits.items()],
+        models=[(model.use, _called(model.name)) for model in list_models(parts, holder)] or [("none", "")],
+        limits=[(name.replace("_", " "), f"{value:,}".removesuffix(".0")) for name, value in limits.items()],
         quarantine=store.quarantined(_REFUSED),
     )
 
@@ -101,13 +135,30 @@ def _sign_in(request: Request, notice: str = "", code: int = 200) -> Response:
     return page
 
 
-def _described(parts: Parts, holder: Holder) -> list[dict[str, Any]]:
-    """The models with their evaluations and settings, in parts that can be drawn."""
+def _called(name: str) -> str:
+    """What a model is called: that of a file is told without its folders and ending."""
+    return PurePath(name).stem if name.endswith(ENDING) else name
+
+
+def _told(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Figures under their names on pages; what is empty is left out."""
     return [
-        model.model_dump()
-        | {
-            "parts": [*parts_of(model.report), *parts_of(model.details, "Settings")],
-            "rated": bool(model.report),
-        }
-        for model in list_models(parts, holder)
+        (NAMES.get(name, name), _written(value)) for name, value in figures.items() if value not in (None, "")
     ]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _described(model: ModelAnswer) -> dict[str, Any]:
+    """A model with its evaluation, curves of its learning and settings, in parts that can be drawn."""
+    details = parts_of(model.details, "Settings")
+    return model.model_dump() | {
+        "called": HEADS.get(model.use, "{name}").format(name=_called(model.name)),
+        "parts": [*parts_of(model.report), *(part for part in details if part.picture)],
+        "settings": [part for part in details if not part.picture],
+        "rated": bool(model.report),
+    }

@@ -15,20 +15,20 @@ from isogloss.service.drawing import bars
 __all__ = ["FEATURE_NAMES", "Reason", "reasons", "seen_articles"]
 
 FEATURE_NAMES = {
-    "linkCount": "near pairs of articles",
-    "avgSimScore": "likeness of the pairs",
+    "linkCount": "pairs of similar articles",
+    "avgSimScore": "likeness of those pairs",
     "entityCosSim": "same names, weighted",
     "keywordCosSim": "same keywords, weighted",
     "entityJaccardSim": "same names",
     "keywordJaccardSim": "same keywords",
     "hasSameLocation": "same main place",
-    "timeDiff": "hours apart in the mean",
+    "timeDiff": "time apart (hours, mean)",
     "sharedDates": "same dates",
     "textCosSim": "same words and spellings",
     "latentCosSim": "same topics",
     "sharedNumbers": "same numbers",
     "sharedPlaces": "same places",
-    "timeGap": "hours between them",
+    "timeGap": "gap between them (hours)",
     "linkRatio": "share of possible pairs",
     "sameLanguage": "same language",
     "(constant)": "to begin with",
@@ -41,10 +41,11 @@ _PAIRS = 5
 
 @dataclass(frozen=True)
 class Reason:
-    """A link with its clusters and all that speaks for and against it."""
+    """A link with its clusters, a title for each, and all that speaks for and against it."""
 
     a: Mapping[str, Any]
     b: Mapping[str, Any]
+    titles: tuple[str, str]
     probability: float
     picture: Markup
     features: list[tuple[str, str, str]]
@@ -54,6 +55,12 @@ class Reason:
     def name(self) -> str:
         """What its part of the page is called in addresses."""
         return f"link-{self.a['id']}-{self.b['id']}"
+
+    @property
+    def sure(self) -> str:
+        """How likely it is, in words that do not promise too much."""
+        percent = 100 * self.probability
+        return "more than 99 %" if percent > 99 else f"{percent:.0f} %"
 
 
 def reasons(
@@ -102,7 +109,14 @@ def _reason(
         if x in articles and y in articles
     ]
     rows = _rows(link.get("features") or {}, contributions, strongest)
-    return Reason(a, b, link["probability"], picture, rows, pairs)
+    titles = _title(a, articles), _title(b, articles)
+    return Reason(a, b, titles, link["probability"], picture, rows, pairs)
+
+
+def _title(cluster: Mapping[str, Any], articles: Mapping[int, Article]) -> str:
+    """The title of an article of a cluster; that of the cluster, where none is known."""
+    known = (articles[number].title for number in reversed(cluster["articles"]) if number in articles)
+    return next(filter(None, known), cluster.get("title") or "Without a title")
 
 
 def _rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -18,7 +19,7 @@ _DEEP = 3
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a report: a table or a picture under a name; a table without a head is a list of facts."""
+    """A part of a report: a picture, a table or both; a table without a head is a list of facts."""
 
     name: str
     head: list[str] = field(default_factory=list)
@@ -32,8 +33,9 @@ def parts_of(report: Mapping[str, Any], name: str = "Evaluation", deep: int = 0)
     Parameters
     ----------
     report : mapping
-        Whatever JSON can hold. Lists of numbers are curves, lists of mappings are tables, mappings are
-        reports of their own.
+        Whatever JSON can hold. Lists of numbers are curves, lists of mappings are tables, and curves too
+        where they are pairs of numbers that rise; mappings of mappings are tables whose rows have names,
+        other mappings are reports of their own. Underscores are blanks.
     name : str
         What to call the single values.
     deep : int
@@ -43,19 +45,22 @@ def parts_of(report: Mapping[str, Any], name: str = "Evaluation", deep: int = 0)
     --------
     >>> told = {"mrr": 0.8125, "curve": [1.0, 2.0], "pairs": [{"a": "en", "mrr": 0.5}, {"a": "de"}]}
     >>> [(part.name, part.head, part.rows) for part in parts_of(told)]  # doctest: +NORMALIZE_WHITESPACE
-    [('Evaluation', [], [['mrr', '0.8125']]), ('curve', [], []),
-     ('pairs', ['a', 'mrr'], [['en', '0.5'], ['de', '']])]
+    [('Evaluation', [], [['mrr', '0.812']]), ('curve', [], []),
+     ('pairs', ['a', 'mrr'], [['en', '0.500'], ['de', '']])]
     """
     facts, parts = [], []
     for key, value in report.items():
+        called = str(key).replace("_", " ")
         if _is_curve(value):
-            parts.append(Part(str(key), picture=curve(list(map(float, value)), str(key))))
+            parts.append(Part(called, picture=curve(list(map(float, value)), called)))
         elif isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
-            parts.append(_table(str(key), value))
+            parts.append(_table(called, value, _measured(called, value)))
+        elif isinstance(value, Mapping) and len(value) > 1 and all(map(_is_row, value.values())):
+            parts.append(_table(called, [{"": row} | dict(value[row]) for row in value]))
         elif isinstance(value, Mapping) and value and deep < _DEEP:
-            parts += parts_of(value, str(key), deep + 1)
+            parts += parts_of(value, called, deep + 1)
         else:
-            facts.append([str(key), _written(value)])
+            facts.append([called, _written(value)])
     return [Part(name, rows=facts), *parts] if facts else parts
 
 
@@ -67,9 +72,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> Part:
-    head = list(dict.fromkeys(str(key) for row in rows[:_ROWS] for key in row))
-    return Part(name, head, [[_written(row.get(key)) for key in head] for row in rows[:_ROWS]])
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and not any(isinstance(each, Mapping | list) for each in value.values())
+
+
+def _measured(name: str, rows: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """A curve of pairs of numbers, the first of which rise; None for other tables."""
+    names = list(rows[0])
+    if len(names) != 2 or len(rows) < 2 or any(list(row) != names for row in rows):
+        return None
+    if not all(_is_number(each) for row in rows for each in row.values()):
+        return None
+    steps, values = ([float(row[key]) for row in rows] for key in names)
+    if any(one >= other for one, other in pairwise(steps)):
+        return None
+    return curve(values, f"{name}: {names[1]}", steps, str(names[0]))
+
+
+def _table(name: str, rows: Sequence[Mapping[str, Any]], picture: Markup | None = None) -> Part:
+    head = list(dict.fromkeys(key for row in rows[:_ROWS] for key in row))
+    cells = [[_written(row.get(key)) for key in head] for row in rows[:_ROWS]]
+    return Part(name, [str(key).replace("_", " ") for key in head], cells, picture)
 
 
 def _written(value: Any) -> str:
@@ -78,5 +101,5 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.3f}" if 0.01 <= abs(value) < 10 else f"{value:.4g}"
     return str(value)[:500]

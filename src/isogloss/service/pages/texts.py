@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from isogloss.service.drawing import bars, crossing
+from isogloss.service.drawing import crossing
 from isogloss.service.errors import ServiceError
 from isogloss.service.pages.cards import Card, reading_order
 from isogloss.service.pages.filters import Filters
@@ -14,9 +15,9 @@ from isogloss.service.pages.frame import PageRoute, render, sentence
 from isogloss.service.pages.visitor import FormFields, Visitor
 from isogloss.service.parts import Here, Parts, check_text
 from isogloss.service.routes.words import align_sentences, translate_word
-from isogloss.service.shapes import AlignRequest, CompareAnswer, NamedText, TopicAnswer, Translation
+from isogloss.service.shapes import AlignRequest, NamedText, TopicAnswer, Translation
 from isogloss.service.tokens import Holder
-from isogloss.store import EventQuery
+from isogloss.store import EventQuery, Store
 from isogloss.text import Tokeniser
 
 __all__ = ["texts_router"]
@@ -27,6 +28,15 @@ _FOUND = 48
 _TOPICS = 10
 _ALIGNED = 60
 """Words of a text that are aligned; more cannot be taken in at a glance."""
+_EXAMPLES = 6
+COMPARED = {
+    "en": "Two people were injured when a fire broke out in the museum on Thursday",
+    "de": "Bei einem Feuer im Museum wurden am Donnerstag zwei Menschen verletzt",
+    "fr": "Deux personnes ont été blessées jeudi dans un incendie au musée",
+    "es": "Dos personas resultaron heridas el jueves en un incendio en el museo",
+    "ru": "Два человека пострадали в четверг при пожаре в музее",
+}
+"""The same in some languages, for those who want to see a comparison first."""
 
 
 @texts_router.get("/search")
@@ -37,7 +47,8 @@ def search(request: Request, parts: Here, _: Visitor, q: str = "") -> Response:
     wanted = reading_order(request.headers.get("accept-language", ""))
     told = {event["id"]: event for event in parts.store.events(EventQuery(ids=names, limit=_FOUND)).events}
     cards = [Card.of(told[name], wanted) for name in names if name in told]
-    return render(request, "search.html", q=text, cards=cards, filters=Filters())
+    examples = [] if text else _examples(parts.store)
+    return render(request, "search.html", q=text, cards=cards, filters=Filters(), examples=examples)
 
 
 @texts_router.get("/compare")
@@ -66,6 +77,7 @@ def topics(request: Request, parts: Here, _: Visitor, start: int = 0) -> Respons
         "topics.html",
         topics=found,
         notice=notice,
+        width=width,
         before=max(first - _TOPICS, 0) if first > 0 else None,
         after=first + _TOPICS if first + _TOPICS < width else None,
     )
@@ -110,6 +122,7 @@ def _comparison(request: Request, parts: Parts, holder: Holder, fields: dict[str
         texts=texts,
         langs=langs,
         languages=_languages(parts),
+        example=_example(_languages(parts)),
         longest=parts.settings.limits.text_characters,
         **shown,
     )
@@ -122,13 +135,29 @@ def _compared(parts: Parts, holder: Holder, texts: dict[str, str], langs: dict[s
     a, b = (NamedText(text=texts[side], lang=langs[side][:35] or None) for side in ("a", "b"))
     answer = parts.comparing.compare(a, b)
     aligned = _aligned(parts, holder, list(texts.values()), answer.languages)
-    return {"answer": answer, "notice": "", "topics": _bars(answer)} | aligned
+    return {"answer": answer, "notice": ""} | aligned
 
 
-def _bars(answer: CompareAnswer) -> str:
-    shares = {f"topic {topic.component}": topic.share for topic in answer.topics}
-    said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-    return bars(shares, f"What topics add to the similarity: {said}") if shares else ""
+def _example(languages: list[str]) -> str:
+    """The address of a comparison of two texts in languages that are known; empty where there are not two."""
+    known = [code for code in COMPARED if code in languages][:2]
+    if len(known) < 2:
+        return ""
+    fields = {side: COMPARED[code] for side, code in zip("ab", known, strict=True)}
+    named = {f"lang_{side}": code for side, code in zip("ab", known, strict=True)}
+    return f"/compare?{urlencode(fields | named)}"
+
+
+def _examples(store: Store) -> list[tuple[str, str]]:
+    """Titles of large events, each in a language of its own, with the language."""
+    events = store.events(EventQuery(sort="languages", limit=_EXAMPLES)).events
+    taken: dict[str, str] = {}
+    for event in events:
+        titles = event.get("title") or {}
+        fresh = next((code for code in titles if code not in taken and titles[code]), None)
+        if fresh is not None:
+            taken[fresh] = titles[fresh]
+    return [(title, code) for code, title in taken.items()]
 
 
 def _aligned(parts: Parts, holder: Holder, texts: list[str], langs: list[str]) -> dict[str, Any]:

@@ -1,0 +1,153 @@
+"""Pages of events that are very large or very small, and filters, reports and models at their edges."""
+
+import re
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+
+from starlette.testclient import TestClient
+
+from isogloss.service.app import create_app
+from isogloss.service.models import Models
+from isogloss.service.pages.filters import Filters
+from isogloss.service.pages.reports import parts_of
+from isogloss.service.settings import Settings
+from isogloss.store import Store
+from tests.browser import extremes, newsroom
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    models = newsroom.models()
+    held = Models(
+        similarity=models.similarity, name="/home/somebody/news/model.isogloss", report=models.report
+    )
+    with Store(tmp_path_factory.mktemp("extremes") / "news.db") as store:
+        newsroom.fill(store)
+        extremes.fill(store)
+        app = create_app(Settings(), store, models=held)
+        app.state.access.reads.per_second = app.state.access.reads.size = 1e9
+        with TestClient(app, base_url="http://127.0.0.1:8470") as client:
+            client.store = store
+            yield client
+
+
+def _columns(text):
+    """Languages of the columns of articles, with how many are said to be there, shown and left out."""
+    for column in re.findall(r'<section class="column".*?</section>', text, re.DOTALL):
+        size = int(re.search(r'<span class="meta">(\d+)</span></h3>', column)[1])
+        more = re.search(r"and (\d+) earlier", column)
+        yield size, column.count("<li>"), int(more[1]) if more else 0
+
+
+def test_a_large_event_says_how_many_articles_it_does_not_show(client):
+    columns = list(_columns(client.get(f"/event/{extremes.LARGE}").text))
+    assert len(columns) == len(extremes.LANGUAGES)
+    assert sum(size for size, _, _ in columns) == extremes.ARTICLES
+    for size, shown, more in columns:
+        assert 0 < shown == size - more
+    assert [size for size, _, _ in columns] == sorted((size for size, _, _ in columns), reverse=True)
+
+
+def test_links_that_are_not_shown_are_counted(client):
+    text = client.get(f"/event/{extremes.LARGE}").text
+    assert text.count('class="reason"') == 20
+    assert "and 39 more links" in text
+    assert "more than 99 %" in text
+
+
+def test_every_language_has_one_article_that_can_be_read(client):
+    text = client.get(f"/event/{extremes.LARGE}").text
+    assert text.count("Read on") == len(extremes.LANGUAGES)
+    shown = re.search(r'<p class="lead"[^>]*>(.*?)</p>.*?<p class="lead"[^>]*>(.*?)</p>', text, re.DOTALL)
+    whole = f"{shown[1].removesuffix(' …')}{shown[2].removeprefix('… ')}"
+    assert whole.split() == ("Thousands of homes were without power. " * 30).split()
+
+
+def test_an_event_of_one_article_says_what_it_lacks(client):
+    text = client.get(f"/event/{extremes.SINGLE}").text
+    assert "1 article\n" in text
+    assert "No place is named" in text
+    assert "Why these belong together" not in text
+    assert 'dir="rtl"' in text
+
+
+def test_a_card_names_some_of_many_languages(client):
+    card = re.search(
+        r'<article class="card">(?:(?!</article>).)*/event/large.*?</article>',
+        client.get("/").text,
+        re.DOTALL,
+    )
+    assert card[0].count('class="chip"') == 12
+    assert f"and {len(extremes.LANGUAGES) - 12} more" in card[0]
+
+
+def test_only_the_first_reason_is_open_and_the_one_that_was_judged(client):
+    told = client.get(f"/event/{extremes.LARGE}").text
+    names = re.findall(r'<details class="reason" id="([^"]+)"', told)
+    assert re.findall(r'<details class="reason" id="([^"]+)" open>', told) == names[:1]
+    judged = client.get(f"/event/{extremes.LARGE}?thanks={names[7]}").text
+    assert re.findall(r'<details class="reason" id="([^"]+)" open>', judged) == [names[0], names[7]]
+
+
+def test_every_filter_can_be_taken_away_alone():
+    filters = Filters(("de", "fr"), "p", "c", "2025-03-01", "2025-03-09", 3, "size")
+    chosen = filters.chosen()
+    assert [name for name, _, _ in chosen] == [
+        "lang",
+        "lang",
+        "place",
+        "concept",
+        "since",
+        "until",
+        "min_languages",
+    ]
+    for name, value, address in chosen:
+        kept = {(other, said) for other, said, _ in chosen} - {(name, value)}
+        assert all(re.search(rf"[?&]{other}={said}(&|$)", address) for other, said in kept), address
+        assert not re.search(rf"[?&]{name}={value}(&|$)", address)
+    assert Filters(sort="size").chosen() == []
+
+
+def test_filters_in_use_stand_above_the_events(client):
+    text = client.get("/?lang=de&since=2025-03-05").text
+    for address in ("/?since=2025-03-05", "/?lang=de"):
+        assert re.search(rf'<a class="chip" href="{re.escape(address)}"><span class="unseen">Remove ', text)
+    nothing = client.get("/?lang=de&place=nowhere").text
+    assert "Remove a filter" in nothing
+
+
+def test_the_page_of_models_tells_no_folders(client):
+    for page in ("/models", "/status"):
+        text = client.get(page).text
+        assert "somebody" not in text
+        assert "model" in text
+
+
+def test_evaluations_are_tables_and_curves_by_their_shape():
+    told = {
+        "pairs": {"en-de": {"mrr": 0.5, "p1": 0.25}, "en-ru": {"mrr": 0.75}},
+        "learning curve": [{"documents": 10, "mrr": 0.5}, {"documents": 40, "mrr": 0.75}],
+        "no curve": [{"a": 2, "b": 1}, {"a": 1, "b": 2}],
+        "word_counts": {"en": 3, "de": 4},
+    }
+    pairs, curve, table, facts = parts_of(told)
+    assert (pairs.head, pairs.rows) == (
+        ["", "mrr", "p1"],
+        [["en-de", "0.500", "0.250"], ["en-ru", "0.750", ""]],
+    )
+    assert "documents 10" in curve.picture
+    assert curve.rows == [["10", "0.500"], ["40", "0.750"]]
+    assert table.picture is None
+    assert (facts.name, facts.rows) == ("word counts", [["en", "3"], ["de", "4"]])
+
+
+def test_search_and_comparison_offer_examples(client):
+    searched = re.findall(r'<a class="chip" href="(/search\?q=[^"]+)"', client.get("/search").text)
+    assert 1 < len(searched) <= 6
+    for address in searched:
+        assert 'class="card"' in client.get(address).text
+    example = re.search(r'<a href="(/compare\?[^"]+)">Try an example', client.get("/compare").text)[1]
+    assert ">Result<" in client.get(example.replace("&amp;", "&")).text
