@@ -3,8 +3,8 @@
     python tools/wheel.py                 a minute or two: the kernels are compiled
     python tools/wheel.py --keep dist     and keep the wheel
 
-Run it with the Python of .venv, which has what building needs. Exit code 1 and the output of the step that
-failed, if one did.
+Any Python with pip does; what building needs is fetched into an environment of its own. Exit code 1 and the
+output of the step that failed, if one did.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def main():
 def build(folder):
     """The wheel, built apart from the build of the checkout."""
     step(
-        "build", sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+        "build", sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps",
         f"--config-settings=build-dir={folder / 'build'}", "--wheel-dir", folder, ROOT, cwd=folder,
     )  # fmt: skip
     (wheel,) = folder.glob("*.whl")

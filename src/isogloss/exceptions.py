@@ -15,7 +15,7 @@ that touches the world derives from one root::
     ├── SettingsError      a file of settings cannot be read or has a value that cannot be
     ├── ServiceClientError a service refuses a request or does not answer
     └── StoreError         a database cannot be opened, read or written
-        ├── StoreBusyError     somebody else is writing; try again
+        ├── StoreBusyError     somebody else is writing, or the server went away; try again
         ├── StoreFullError     there is no room left on the disk
         └── StoreVersionError  the database was made by a newer isogloss
 
@@ -129,7 +129,7 @@ class StoreError(IsoglossError):
 
 
 class StoreBusyError(StoreError):
-    """Somebody else has been writing for longer than we wait; nothing was written, try again."""
+    """Somebody else has been writing for longer than we wait, or the server went away; try again."""
 
 
 class StoreFullError(StoreError):

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from isogloss.exceptions import StoreError
 from isogloss.service.background import Background
 from isogloss.store import Store
-from isogloss.store.postgres import PostgresDatabase
+from isogloss.store.postgres import PostgresDatabase, patience, watch_over
 from isogloss.store.sqlite import SQLiteDatabase
 
 __all__ = ["Lease", "TakingTurns"]
@@ -134,9 +134,8 @@ class _AdvisoryLock(_Lock):
 
         self.release()
         try:
-            self._connection = psycopg.connect(
-                self.url, autocommit=True, connect_timeout=10, keepalives_idle=30
-            )
+            self._connection = psycopg.connect(**patience(self.url), autocommit=True)
+            watch_over(self._connection)
             question = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
             (taken,) = self._connection.execute(question, [_KEY, self.schema]).fetchone()
         except psycopg.Error as error:

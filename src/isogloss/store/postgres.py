@@ -16,13 +16,44 @@ from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.store.arrays import together
 from isogloss.store.database import Database, Row, Session
 
-__all__ = ["PostgresDatabase"]
+__all__ = ["PostgresDatabase", "patience", "watch_over"]
 
 _LOCK = 0x15091055
 """The advisory lock of writers."""
 
 _FEW = 3
 """Rows that are sent one by one."""
+
+_PATIENCE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 6,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""How long a server that says nothing is believed in: 15 seconds. The defaults of systems are hours."""
+
+_WATCH = (
+    "SET tcp_keepalives_idle TO 6",
+    "SET tcp_keepalives_interval TO 3",
+    "SET tcp_keepalives_count TO 3",
+    "SET tcp_user_timeout TO '15s'",
+    "SET idle_in_transaction_session_timeout TO '60s'",
+)
+"""How long the server believes in a client; what a host that was cut off had locked is free after that."""
+
+
+def patience(url: str) -> dict[str, Any]:
+    """How to reach a server, and how long to wait for one that was cut off unless the address says so."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    return _PATIENCE | conninfo_to_dict(url)
+
+
+def watch_over(connection: Any) -> None:
+    """Have the server end a connection whose other end was cut off, and with it the locks that it holds."""
+    for setting in _WATCH:
+        connection.execute(setting)
 
 
 class PostgresDatabase(Database):
@@ -54,14 +85,16 @@ class PostgresDatabase(Database):
             raise StoreError(f"the schema is {schema!r}; expected a plain name")
         self.url, self.schema = url, schema
         self._psycopg = psycopg
+        with self._told(StoreError):
+            reach = patience(url)
+            psycopg.connect(**reach).close()
         self._pool, self._readers = (
             psycopg_pool.ConnectionPool(
-                url, min_size=1, max_size=connections, open=False, configure=configure, timeout=30
+                kwargs=reach, min_size=1, max_size=connections, open=False, configure=configure, timeout=30
             )
             for configure in (self._configure, self._configure_reader)
         )
-        with self._told():
-            psycopg.connect(url, connect_timeout=10).close()
+        with self._told(StoreError):
             for pool in (self._pool, self._readers):
                 pool.open(wait=True, timeout=30)
             with self._pool.connection() as connection:
@@ -124,6 +157,7 @@ class PostgresDatabase(Database):
             pool.close()
 
     def _configure(self, connection: Any) -> None:
+        watch_over(connection)
         connection.execute(f"SET search_path TO {self.schema}")
         connection.execute("SET lock_timeout TO '30s'")
         connection.commit()
@@ -135,8 +169,8 @@ class PostgresDatabase(Database):
         connection.read_only = True
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Errors of PostgreSQL as ours."""
+    def _told(self, away: type[StoreError] = StoreBusyError) -> Iterator[None]:
+        """Errors of PostgreSQL as ours; ``away`` is for a server that does not answer."""
         try:
             yield
         except self._psycopg.errors.DiskFull as error:
@@ -147,6 +181,8 @@ class PostgresDatabase(Database):
             raise StoreBusyError(
                 "PostgreSQL: somebody else is writing; nothing was written, try again"
             ) from error
+        except self._psycopg.OperationalError as error:
+            raise away(f"PostgreSQL: {str(error).strip()[:300]}") from error
         except self._psycopg.Error as error:
             raise StoreError(f"PostgreSQL: {str(error).strip()[:300]}") from error
 
