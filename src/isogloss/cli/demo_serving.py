@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tempfile
 from pathlib import Path
 
+from rich.console import Console
+
 from isogloss import io
 from isogloss.cli.following import make_events, progress_bar
-from isogloss.cli.place import DEFAULT
+from isogloss.cli.place import DEFAULT, load_settings
 from isogloss.events.samples import SampleNews
 from isogloss.exceptions import SettingsError
 from isogloss.io.files import replacing
@@ -19,7 +22,7 @@ from isogloss.store import Store
 
 __all__ = ["serve_sample"]
 
-MODEL = "similarity.isogloss"
+MODEL, REPORT = "similarity.isogloss", "evaluation.json"
 
 
 def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, port: int) -> None:
@@ -47,8 +50,9 @@ def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, po
 def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> None:
     from isogloss.cli.serving import run_service
 
-    settings = _settings(folder, model, port)
-    with Store(folder / settings.store.place) as store:
+    with Console().status("learning words of five languages, and how good the common space is"):
+        settings = _settings(folder, model, port)
+    with Store(settings.store.place) as store:
         store.add(news.articles)
         with progress_bar() as progress:
             make_events(store, settings, progress)
@@ -57,18 +61,23 @@ def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> N
 
 
 def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
-    """The settings of a demo, written down beside its model; articles of another year are not forgotten."""
+    """The settings of a demo, written down beside its models; articles of another year are not forgotten."""
+    from isogloss.cli.demo_words import evaluation, learn_words
+
     settings = Settings()
     if (folder / DEFAULT).exists() or (folder / settings.store.place).exists():
         raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
     folder.mkdir(parents=True, exist_ok=True)
+    io.save(model, folder / MODEL)
+    with replacing(folder / REPORT) as file:
+        file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
+    aligners, dictionaries = learn_words(folder, model.languages)
     settings = dataclasses.replace(
         settings,
         server=dataclasses.replace(settings.server, port=port),
         store=StoreSettings(keep_days=0),
-        models=ModelSettings(similarity=MODEL),
+        models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
     )
-    io.save(model, folder / MODEL)
     with replacing(folder / DEFAULT) as file:
         file.write(settings.as_toml().encode())
-    return dataclasses.replace(settings, models=ModelSettings(similarity=str(folder / MODEL)))
+    return load_settings(folder / DEFAULT)

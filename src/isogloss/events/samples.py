@@ -15,7 +15,7 @@ from isogloss.corpora.comparable import InMemoryCorpus
 from isogloss.events.article import Article, article_from
 from isogloss.text import Tokeniser
 
-__all__ = ["SampleNews", "sample_corpus", "sample_news"]
+__all__ = ["SampleNews", "sample_corpus", "sample_news", "sample_pairs"]
 
 LANGUAGES = ("en", "de", "es", "fr", "ru")
 _AFTER = datetime(2025, 4, 1, tzinfo=UTC)
@@ -73,6 +73,27 @@ def sample_corpus() -> InMemoryCorpus:
         ids=topics,
         titles={lang: [_field(told[lang].get(topic), "title") for topic in topics] for lang in LANGUAGES},
     )
+
+
+def sample_pairs(source: str, target: str) -> list[tuple[list[str], list[str]]]:
+    """Words of titles and texts of the sample corpus on the same topic in two languages.
+
+    They tell of the same and are not translations, which is enough for an aligner to learn frequent words.
+
+    Examples
+    --------
+    >>> sample_pairs("en", "de")[0]
+    (['airline'], ['fluggesellschaft'])
+    """
+    one, other = (
+        {each["id"]: each for each in _records(f"corpus/{lang}.jsonl")} for lang in (source, target)
+    )
+    words = Tokeniser(source), Tokeniser(target)
+    return [
+        (words[0](one[topic][field]), words[1](other[topic][field]))
+        for topic in sorted(one.keys() & other.keys())
+        for field in ("title", "text")
+    ]
 
 
 def _field(record: dict[str, Any] | None, name: str) -> str | None:
