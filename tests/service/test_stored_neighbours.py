@@ -11,7 +11,7 @@ pytest.importorskip("fastapi")
 from isogloss.service.neighbours import Neighbours
 from isogloss.service.stored_neighbours import StoredNeighbours, neighbours_of
 from isogloss.store import Store
-from isogloss.store.points import Points, has_vectors
+from isogloss.store.points import Point, Points, has_vectors
 from tests.service import data
 from tests.store.conftest import postgres, server  # noqa: F401
 
@@ -113,4 +113,55 @@ def test_the_settings_may_want_memory(store):
 
 def test_a_model_without_a_plain_name_is_refused(store):
     with pytest.raises(Exception, match="expected letters and digits"):
-        Points(store.database, "a; b", 3)
+        Points(store.database, "a; b", 3, ["en"])
+
+
+@pytest.mark.parametrize("drawn", [0.0, 30.0, 100.0])
+def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, monkeypatch, drawn):
+    """Points of which few are sorted give what sorting all of them gives, ties and times included."""
+    monkeypatch.setattr("isogloss.store.points._DRAWN", drawn)
+    monkeypatch.setattr("isogloss.store.points._DRAWN_MOST", drawn)
+    n, languages = 3_000, ["de", "en"]
+    places = rng.integers(-2, 3, (n, 4)).astype(np.float32)
+    store.add([replace(data.ARTICLES[0], id=f"many{i}", url="") for i in range(n)])
+    points = Points(store.database, "many", 4, languages)
+    with store.database.write() as session:
+        first = session.run("SELECT max(seq) FROM article")[0][0] - n + 1
+        made = [Point(first + i, languages[i % 2], i, place) for i, place in enumerate(places)]
+        points.put(session, made, [point.article for point in made], n)
+    for k, since, until in (
+        (1, None, None),
+        (7, None, None),
+        (7, 900, None),
+        (40, 100, 2_500),
+        (400, None, 9),
+    ):
+        query = rng.integers(-8, 9, 4).astype(np.float32)
+        expected = [
+            sorted(
+                (-float(p.at @ query), p.article) for p in made if p.lang == lang and _within(p, since, until)
+            )
+            for lang in languages
+        ]
+        found = points.nearest(query, k, [*languages, "xx"], since=since, until=until)
+        assert sorted(p.article for p in found) == sorted(a for each in expected for _, a in each[:k])
+        for p in found:
+            np.testing.assert_array_equal(p.at, places[p.article - first])
+
+
+def _within(point, since, until):
+    return (since is None or point.time >= since) and (until is None or point.time < until)
+
+
+def test_points_that_lie_in_another_way_are_made_anew(store):
+    stored, memory = both(store)
+    table = stored.points.table
+    with store.database.write() as session:
+        session.run(f"DROP TABLE {table}")
+        session.run(f"CREATE TABLE {table} (article BIGINT PRIMARY KEY, lang TEXT, time BIGINT, place TEXT)")
+        session.run(f"INSERT INTO {table} VALUES (1, 'en', 0, '[1]')")
+    again = made(store)
+    assert again.nearest(QUERY, 9) == []
+    while again.catch_up():
+        pass
+    assert told(again.nearest(QUERY, 9)) == told(memory.nearest(QUERY, 9))

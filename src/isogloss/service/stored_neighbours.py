@@ -43,8 +43,7 @@ class StoredNeighbours(Neighbours):
         self, store: Store, model: DocumentModel, points: Points, *, keep_days: int = 0, most: int = 200_000
     ) -> None:
         super().__init__(store, model, keep_days=keep_days, most=most)
-        self.points, self._languages = points, list(model.languages)
-        self._held, self._looked = 0, -AGAIN
+        self.points, self._held, self._looked = points, 0, -AGAIN
 
     def catch_up(self) -> int:
         """Read the next part of the journal, unless somebody else is at it; how many lines there were."""
@@ -78,7 +77,7 @@ class StoredNeighbours(Neighbours):
         found = self.points.nearest(
             point,
             k,
-            self._languages if languages is None else languages,
+            self.points.languages if languages is None else languages,
             since=None if since is None else micros(since),
             until=None if until is None else micros(until),
         )
@@ -107,5 +106,5 @@ def neighbours_of(store: Store, models: Models, settings: Settings) -> Neighbour
     bounds = {"keep_days": settings.store.keep_days, "most": settings.stream.max_articles}
     if model is None or not settings.models.nearest_in_database or not has_vectors(store.database):
         return Neighbours(store, model, **bounds)
-    points = Points(store.database, models.digest[:_NAME] or "unnamed", models.width)
+    points = Points(store.database, models.digest[:_NAME] or "unnamed", models.width, model.languages)
     return StoredNeighbours(store, model, points, **bounds)

@@ -6,6 +6,8 @@ looks for the nearest, at all of them.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from typing import NamedTuple, TypeGuard
 
@@ -19,8 +21,14 @@ from isogloss.store.projection import PUT_PROGRESS, position
 
 __all__ = ["Point", "Points", "has_vectors"]
 
-_LONG = 2**62
-"""A time, in microseconds, that is before or after all others."""
+_IN_ROW = 1_900
+"""Dimensions of a point that fits into a page of the server."""
+
+_DEAD = 0.05
+"""The share of points that are gone but still looked at, from which on the server cleans up."""
+
+_DRAWN, _DRAWN_MORE, _DRAWN_MOST = 2.0, 0.05, 20.0
+"""Of 100 points, those that are drawn at random: so many, more for each neighbour, and at most."""
 
 
 class Point(NamedTuple):
@@ -47,7 +55,7 @@ def has_vectors(database: Database) -> TypeGuard[PostgresDatabase]:
 
 
 class Points:
-    """Points of articles, for one model.
+    """Points of articles, for one model; those of a language are in a table of their own.
 
     Parameters
     ----------
@@ -57,21 +65,39 @@ class Points:
         A name for the model, of letters and digits; points of different models lie in different tables.
     dims : int
         Dimensions of the space.
+    languages : sequence of str
+        All that points may have. Points of other languages or dimensions, which an older isogloss or a model
+        without a name has left, are dropped, to be made anew from the journal.
     """
 
-    def __init__(self, database: PostgresDatabase, model: str, dims: int) -> None:
+    def __init__(self, database: PostgresDatabase, model: str, dims: int, languages: Sequence[str]) -> None:
         if not model.isalnum():
             raise StoreError(f"points are asked for of a model {model!r}; expected letters and digits")
-        self.database, self.table = database, f"point_{model}"
-        within = _schema_of_vectors(database)
-        self._type, self._product = f"{within}.vector", f"OPERATOR({within}.<#>)"
+        self.database, self.table, self.languages = database, f"point_{model}", sorted({*languages})
+        self._within = _schema_of_vectors(database)
+        layout = hashlib.sha256(json.dumps([dims, self.languages]).encode()).hexdigest()
         with database.write() as session:
+            found = session.one("SELECT obj_description(to_regclass(?), 'pg_class')", [self.table])
+            if not found or found[0] != layout:
+                self._make(session, dims, layout)
+
+    def _make(self, session: Session, dims: int, layout: str) -> None:
+        """Empty tables in the place of others."""
+        session.run(f"DROP TABLE IF EXISTS {self.table}")
+        session.run("DELETE FROM progress WHERE name = ?", [self.table])
+        session.run(
+            f"CREATE TABLE {self.table} (article BIGINT NOT NULL REFERENCES article (seq) ON DELETE CASCADE, "
+            f"time BIGINT NOT NULL, lang SMALLINT NOT NULL, place {self._within}.vector({dims}) NOT NULL, "
+            "PRIMARY KEY (article, lang)) PARTITION BY LIST (lang)"
+        )
+        if dims <= _IN_ROW:
+            session.run(f"ALTER TABLE {self.table} ALTER place SET STORAGE PLAIN")
+        for number in range(len(self.languages)):
             session.run(
-                f"CREATE TABLE IF NOT EXISTS {self.table} (article BIGINT PRIMARY KEY "
-                "REFERENCES article (seq) ON DELETE CASCADE, lang TEXT NOT NULL, time BIGINT NOT NULL, "
-                f"place {self._type}({dims}) NOT NULL)"
+                f"CREATE TABLE {self.table}_{number} PARTITION OF {self.table} FOR VALUES IN ({number}) "
+                f"WITH (autovacuum_vacuum_scale_factor = {_DEAD})"
             )
-            session.run(f"CREATE INDEX IF NOT EXISTS {self.table}_lang ON {self.table} (lang, time)")
+        session.run(f"COMMENT ON TABLE {self.table} IS '{layout}'")
 
     def take_turn(self, session: Session) -> bool:
         """Whether nobody else puts points in until the transaction ends."""
@@ -87,15 +113,17 @@ class Points:
 
         Of articles that were looked at, those that have no point any more go.
         """
-        gone = sorted(set(looked_at) - {point.article for point in points})
-        session.run(f"DELETE FROM {self.table} WHERE article = ANY(?)", [gone])
+        session.run(f"DELETE FROM {self.table} WHERE article = ANY(?)", [sorted({*looked_at})])
         session.run(
-            f"INSERT INTO {self.table} SELECT t.article, t.lang, t.time, t.place::{self._type} "
-            "FROM unnest(?::bigint[], ?::text[], ?::bigint[], ?::text[]) AS t (article, lang, time, place) "
-            "JOIN article a ON a.seq = t.article ON CONFLICT (article) DO UPDATE SET "
-            "lang = excluded.lang, time = excluded.time, place = excluded.place",
-            [list(column) for column in zip(*((*p[:3], _text(p.at)) for p in points), strict=True)]
-            or [[], [], [], []],
+            f"INSERT INTO {self.table} SELECT t.article, t.time, t.lang, t.place::{self._within}.vector FROM "
+            "unnest(?::bigint[], ?::bigint[], ?::smallint[], ?::text[]) AS t (article, time, lang, place) "
+            "JOIN article a ON a.seq = t.article",
+            [
+                [point.article for point in points],
+                [point.time for point in points],
+                [self.languages.index(point.lang) for point in points],
+                [_text(point.at) for point in points],
+            ],
         )
         session.run(PUT_PROGRESS, [self.table, line])
 
@@ -120,23 +148,36 @@ class Points:
         until: int | None = None,
     ) -> list[Point]:
         """The nearest articles of each language by inner products, in no order."""
-        query = _text(point)
+        asked = [number for number, lang in enumerate(self.languages) if lang in languages]
+        span = {"o.time >= ?": since, "o.time < ?": until}
+        bounds = {condition: value for condition, value in span.items() if value is not None}
+        drawn = min(_DRAWN + _DRAWN_MORE * k, _DRAWN_MOST)
         with self.database.read() as session:
             rows = session.run(
-                "SELECT p.article, p.lang, p.time, p.place::real[] FROM unnest(?::text[]) AS w (lang) "
-                f"CROSS JOIN LATERAL (SELECT o.article FROM {self.table} o "
-                "WHERE o.lang = w.lang AND o.time >= ? AND o.time < ? "
-                f"ORDER BY o.place {self._product} ?::{self._type} LIMIT ?) n "
-                f"JOIN {self.table} p ON p.article = n.article",
-                [
-                    sorted(set(languages)),
-                    -_LONG if since is None else since,
-                    _LONG if until is None else until,
-                    query,
-                    k,
-                ],
+                self._question(["o.lang = w.lang", *bounds]),
+                [asked, _text(point), *bounds.values(), drawn, *bounds.values(), k - 1, k],
             )
-        return [Point(article, lang, time, np.array(at, np.float32)) for article, lang, time, at in rows]
+        return [
+            Point(
+                article, self.languages[lang], time, np.frombuffer(sent, ">f4", offset=4).astype(np.float32)
+            )
+            for article, lang, time, sent in rows
+        ]
+
+    def _question(self, conditions: Sequence[str]) -> str:
+        """The statement that finds the nearest points: all are looked at, and few are sorted.
+
+        The k-th nearest of some points that are drawn at random is no nearer than the k-th of all, so that
+        points that are farther away than that one need no place in an order.
+        """
+        where, apart = " AND ".join(conditions), f"o.place OPERATOR({self._within}.<#>) q.at"
+        return (
+            f"SELECT n.article, n.lang, n.time, {self._within}.vector_send(n.place) "
+            f"FROM unnest(?::smallint[]) AS w (lang) CROSS JOIN (SELECT ?::{self._within}.vector AS at) q "
+            f"CROSS JOIN LATERAL (SELECT o.* FROM {self.table} o WHERE {where} AND {apart} <= coalesce("
+            f"(SELECT {apart} FROM {self.table} o TABLESAMPLE SYSTEM (?) WHERE {where} "
+            f"ORDER BY 1 OFFSET ? LIMIT 1), 'Infinity') ORDER BY {apart}, o.article LIMIT ?) n"
+        )
 
     def __len__(self) -> int:
         with self.database.read() as session:
