@@ -3,8 +3,9 @@
 import pytest
 
 from isogloss.exceptions import StoreError, StoreVersionError
-from isogloss.store import Store, migrate
+from isogloss.store import Store, look_over, migrate
 from isogloss.store.schema import STEPS, version_of
+from tests.store import releases
 
 GROWTH = (
     *STEPS,
@@ -48,3 +49,44 @@ def test_a_store_that_cannot_be_brought_up_is_closed(tmp_path):
     with pytest.raises(StoreVersionError, match="version 99"):
         Store(tmp_path / "news.db")
     assert not (tmp_path / "news.db-wal").exists()
+
+
+@pytest.mark.parametrize("version", range(1, len(STEPS) + 1))
+def test_a_store_of_every_released_version_is_brought_up_with_all_that_it_holds(database, version):
+    releases.put(database, version)
+    before = releases.rows(database, version)
+    assert all(before.values())
+    store = Store(database)
+    assert version_of(database) == len(STEPS)
+    assert releases.rows(database, version) == before
+    assert look_over(store) == []
+    assert [entry.article.body for entry in store.journal(5, limit=2)] == ["?", "!"]
+    assert store.articles([5])[5] == releases.SENT[0]
+    assert [row["body"] for row in store.revisions(6)] == ["?"]
+    assert store.event("e0")["links"][0]["probability"] == 0.93
+    assert store.snapshot() == (4, bytes(range(256)))
+    assert [receipt.status for receipt in store.add(releases.SENT, key="morning")] == ["new", "new"]
+    assert store.add([releases.data.article(7, "en", "Snow")])[0].seq == 7
+
+
+@pytest.mark.parametrize("version", range(1, len(STEPS) + 1))
+def test_tables_of_every_released_version_become_those_of_a_new_store(database, version):
+    """Red where a released step was changed: add a step, and its files as tests/store/releases.py says."""
+    migrate(database)
+    new = releases.structure(database)
+    _empty(database)
+    releases.put(database, version)
+    migrate(database)
+    assert releases.structure(database) == new
+
+
+def _empty(database):
+    with database.write() as session:
+        if database.types["blob"] == "BYTEA":
+            session.run(f"DROP SCHEMA {database.schema} CASCADE")
+            session.run(f"CREATE SCHEMA {database.schema}")
+            return
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        session.run("PRAGMA defer_foreign_keys=ON")
+        for (name,) in session.run(f"{tables} ORDER BY rowid DESC"):
+            session.run(f"DROP TABLE {name}")
