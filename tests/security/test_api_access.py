@@ -21,7 +21,9 @@ PAIR = {"source": {"text": "the house", "lang": "en"}, "target": {"text": "das h
 
 TABLE = [
     ("POST", "/articles", "/articles", "write", ARTICLE),
+    ("GET", "/articles", "/articles?event=e1", "read", None),
     ("GET", "/articles/{seq}", "/articles/1", "read", None),
+    ("GET", "/articles/{seq}/similar", "/articles/1/similar", "read", None),
     ("GET", "/events", "/events?q=Ottilie", "read", None),
     ("GET", "/events/{id}", "/events/e1", "read", None),
     ("GET", "/clusters/{id}", "/clusters/1", "read", None),

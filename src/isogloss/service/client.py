@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -76,6 +76,20 @@ class Client:
         """An article with its earlier texts."""
         return self._object("GET", f"/articles/{int(seq)}")
 
+    def articles(self, **filters: Any) -> Answer:
+        """One page of articles without their bodies, the last that came first, and its ``cursor``.
+
+        Parameters
+        ----------
+        **filters
+            ``event``, ``cluster``, ``limit``, ``cursor``.
+        """
+        return self._object("GET", "/articles", filters)
+
+    def all_articles(self, **filters: Any) -> Iterator[Answer]:
+        """Articles of all pages."""
+        return _pages(self.articles, "articles", filters)
+
     def events(self, q: str | None = None, **filters: Any) -> Answer:
         """One page of events: ``events`` and the ``cursor`` of the next page.
 
@@ -91,13 +105,7 @@ class Client:
 
     def all_events(self, q: str | None = None, **filters: Any) -> Iterator[Answer]:
         """Events of all pages."""
-        cursor = ""
-        while True:
-            page = self.events(q, **filters, **({"cursor": cursor} if cursor else {}))
-            yield from page["events"]
-            cursor = page["cursor"]
-            if not cursor:
-                return
+        return _pages(self.events, "events", {"q": q, **filters})
 
     def event(self, id: str) -> Answer:
         """An event with its clusters, articles and links; its id is another if it joined another."""
@@ -137,6 +145,10 @@ class Client:
     def similar(self, text: str, lang: str | None = None, **options: Any) -> Answer:
         """Articles nearest to a text; options are ``k``, ``languages``, ``since`` and ``until``."""
         return self._object("POST", "/similar", body={"text": text, "lang": lang, **options})
+
+    def similar_to(self, seq: int, **options: Any) -> Answer:
+        """Articles nearest to one of the store; options as of :meth:`similar`."""
+        return self._object("GET", f"/articles/{int(seq)}/similar", options)
 
     def topics(self, start: int = 0, limit: int = 10) -> list[Answer]:
         """Components of the model with their strongest words."""
@@ -204,6 +216,16 @@ class Client:
 
     def _text(self, *asked: Any, **more: Any) -> str:
         return self._transport.ask(*asked, **more).decode()
+
+
+def _pages(ask: Callable[..., Answer], name: str, filters: dict[str, Any]) -> Iterator[Answer]:
+    """What all pages have, from the first that is asked for."""
+    while True:
+        page = ask(**filters)
+        yield from page[name]
+        if not page["cursor"]:
+            return
+        filters = {**filters, "cursor": page["cursor"]}
 
 
 def _quoted(text: str) -> str:

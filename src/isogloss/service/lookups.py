@@ -11,6 +11,7 @@ from isogloss.store import Store, micros
 
 __all__ = [
     "add_verdict",
+    "article_numbers",
     "cluster_exists",
     "event_ids",
     "events_of_articles",
@@ -31,6 +32,28 @@ def place_of_article(store: Store, number: int) -> tuple[int, str] | None:
             [number],
         )
     return (int(row[0]), str(row[1])) if row else None
+
+
+def article_numbers(
+    store: Store, *, event: str | None = None, cluster: int | None = None, before: int, limit: int
+) -> list[int]:
+    """Numbers of articles, of an event or a cluster or all, that came before one; the last first."""
+    conditions: list[str] = ["seq < ?"]
+    values: list[int | str] = [before]
+    if cluster is not None:
+        conditions.append("seq IN (SELECT article FROM member WHERE cluster = ?)")
+        values.append(cluster)
+    with store.database.read() as session:
+        if event is not None:
+            alias = session.one("SELECT event FROM alias WHERE id = ?", [event])
+            clusters = "SELECT id FROM cluster WHERE event = ?"
+            conditions.append(f"seq IN (SELECT article FROM member WHERE cluster IN ({clusters}))")
+            values.append(alias[0] if alias else event)
+        rows = session.run(
+            f"SELECT seq FROM article WHERE {' AND '.join(conditions)} ORDER BY seq DESC LIMIT ?",
+            [*values, limit],
+        )
+    return [int(row[0]) for row in rows]
 
 
 def events_of_articles(store: Store, numbers: Sequence[int]) -> dict[int, str]:

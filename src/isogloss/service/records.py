@@ -14,6 +14,7 @@ __all__ = [
     "Accepted",
     "ArticleAnswer",
     "ArticleLine",
+    "ArticlePage",
     "ClusterAnswer",
     "EventAnswer",
     "EventConcept",
@@ -282,12 +283,19 @@ class ArticleLine(BaseModel):
     url: str
 
 
+class ArticlePage(BaseModel):
+    """Articles without their bodies, and where the next page begins."""
+
+    articles: list[ArticleLine]
+    cursor: str = Field(description="For the parameter cursor of the next page; empty at the end.")
+
+
 class EventAnswer(EventSummary):
     """An event with all that belongs to it."""
 
     clusters: list[ClusterAnswer]
     links: list[LinkAnswer]
-    articles: list[ArticleLine] = Field(description="The newest first; at most 500.")
+    articles: list[ArticleLine] = Field(description="The newest first; at most 500, see GET /articles.")
 
 
 class VerdictRequest(Sent):

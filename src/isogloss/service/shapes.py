@@ -29,6 +29,7 @@ __all__ = [
     "TokenAnswer",
     "TopicAnswer",
     "Translation",
+    "Where",
     "WordAnswer",
 ]
 
@@ -75,13 +76,17 @@ class CompareAnswer(BaseModel):
     both: list[str] = Field(description="Numbers, dates, places in both.", examples=[["number 17"]])
 
 
-class SimilarRequest(NamedText):
-    """A text, and where to look for others like it."""
+class Where(Sent):
+    """Where to look for articles that are alike."""
 
     k: int = Field(5, ge=1, le=50, description="Articles of each language.")
     languages: list[str] | None = Field(None, max_length=50, description="Only these.")
     since: Moment | None = None
     until: Moment | None = None
+
+
+class SimilarRequest(Where, NamedText):
+    """A text, and where to look for others like it."""
 
 
 class SimilarArticle(ArticleLine):

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Path, Request
+from fastapi import APIRouter, Body, Header, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 
@@ -14,12 +14,15 @@ from isogloss.events.article import Article, article_from
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
 from isogloss.service.access import Reader, Writer
 from isogloss.service.errors import ServiceError, answer
-from isogloss.service.lookups import place_of_article
+from isogloss.service.lookups import article_numbers, place_of_article
 from isogloss.service.parts import Here, Parts
 from isogloss.service.plain import plainly
 from isogloss.service.records import (
+    MAX_NUMBER,
     Accepted,
     ArticleAnswer,
+    ArticleLine,
+    ArticlePage,
     Number,
     Record,
     Refusal,
@@ -27,10 +30,12 @@ from isogloss.service.records import (
     moment,
 )
 from isogloss.service.routes import PREFIX
+from isogloss.service.routes.events import article_line
+from isogloss.service.terms import sound
 from isogloss.service.tokens import Holder
 from isogloss.store import Receipt
 
-__all__ = ["articles_router"]
+__all__ = ["articles_router", "need_article"]
 
 articles_router = APIRouter(prefix=PREFIX, tags=["articles"])
 
@@ -99,14 +104,40 @@ async def send_articles(
     return await _send(request, parts, holder, records, key)
 
 
+@articles_router.get("/articles", response_model=ArticlePage, summary="Articles")
+def list_articles(
+    parts: Here,
+    _: Reader,
+    event: Annotated[
+        str | None, Query(min_length=1, max_length=200, description="Only those of this event.")
+    ] = None,
+    cluster: Annotated[Number | None, Query(description="Only those of this cluster.")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str, Query(pattern=r"^[0-9]{0,18}$", description="Where the page before ended.")] = "",
+) -> ArticlePage:
+    """Articles without their bodies, page by page, the last that came first.
+
+    With `event` or `cluster`, only those that are in it.
+    """
+    numbers = article_numbers(
+        parts.store,
+        event=None if event is None else sound(event),
+        cluster=cluster,
+        before=int(cursor) if cursor else MAX_NUMBER,
+        limit=limit + 1,
+    )
+    shown = numbers[:limit]
+    articles = parts.store.articles(shown, bodies=False)
+    lines = [ArticleLine(**article_line(seq, articles[seq])) for seq in shown if seq in articles]
+    return ArticlePage(articles=lines, cursor=str(shown[-1]) if len(numbers) > limit else "")
+
+
 @articles_router.get("/articles/{seq}", response_model=ArticleAnswer, summary="An article")
 def read_article(
     parts: Here, _: Reader, seq: Annotated[Number, Path(description="The number of its receipt.")]
 ) -> ArticleAnswer:
     """An article, the cluster and event it is in, and the texts it had before."""
-    article = parts.store.articles([seq]).get(seq)
-    if article is None:
-        raise ServiceError(404, f"there is no article {seq}")
+    article = need_article(parts, seq)
     place = place_of_article(parts.store, seq)
     revisions = [
         RevisionAnswer(**row | {"time": moment(row["time"]), "received": moment(row["received"])})
@@ -115,6 +146,14 @@ def read_article(
     cluster, event = place or (None, None)
     told = {"seq": seq, "cluster": cluster, "event": event or None, "revisions": revisions}
     return ArticleAnswer.model_validate(article.as_record() | told)
+
+
+def need_article(parts: Parts, seq: int) -> Article:
+    """An article by its number; an error where there is none."""
+    article = parts.store.articles([seq]).get(seq)
+    if article is None:
+        raise ServiceError(404, f"there is no article {seq}; see GET /articles")
+    return article
 
 
 def _is_quick(request: Request, parts: Parts, records: list[Any]) -> bool:

@@ -28,6 +28,7 @@ from isogloss.service.records import (
     moment,
 )
 from isogloss.service.routes import PREFIX
+from isogloss.service.terms import named_terms, sound
 from isogloss.store import EventQuery, micros
 
 __all__ = ["events_router"]
@@ -40,7 +41,13 @@ ARTICLES = 500
 Id = Annotated[str, Path(max_length=200, description="The id of an event, or one it had before.")]
 Sort = Literal["relevance", "last", "size", "languages", "changed"]
 Text = Annotated[str, Query(max_length=200)]
-_MANY = Query(max_length=20)
+
+
+def _many(said: str) -> Any:
+    """A parameter that may come several times."""
+    return Query(max_length=20, description=f"{said} May be given several times.")
+
+
 _MESSAGE = {
     "type": "object",
     "properties": {
@@ -60,9 +67,11 @@ def find_events(
     ] = None,
     since: Annotated[Moment | None, Query(description="Events with an article from this time on.")] = None,
     until: Annotated[Moment | None, Query(description="Events with an article up to this time.")] = None,
-    lang: Annotated[list[Text] | None, _MANY] = None,
-    place: Annotated[list[Text] | None, _MANY] = None,
-    concept: Annotated[list[Text] | None, _MANY] = None,
+    lang: Annotated[list[Text] | None, _many("A language tag such as `de`, `deu` or `de-AT`.")] = None,
+    place: Annotated[
+        list[Text] | None, _many("The `id` of a place, its English name, or the code of a country.")
+    ] = None,
+    concept: Annotated[list[Text] | None, _many("The `id` of a concept, or what it is called.")] = None,
     min_languages: Annotated[int, Query(ge=1, le=1000)] = 1,
     min_size: Annotated[int, Query(ge=1, le=10**9)] = 1,
     sort: Annotated[
@@ -83,11 +92,14 @@ def find_events(
         found = parts.search.events(q)
     if wanted == "relevance" and cursor:
         raise ServiceError(400, "a search by relevance has one page; begin without a cursor")
-    terms = {"lang": lang, "place": place, "concept": concept}
+    try:
+        terms = named_terms(parts.store, lang=lang or (), place=place or (), concept=concept or ())
+    except ValueError as error:
+        raise ServiceError(422, f"lang: {error}") from error
     query = EventQuery(
         since=_micros(since, "since"),
         until=_micros(until, "until"),
-        terms=[(kind, _sound(value)) for kind, values in terms.items() for value in values or []],
+        terms=terms,
         min_languages=min_languages,
         min_size=min_size,
         ids=found,
@@ -105,7 +117,7 @@ def read_event(parts: Here, _: Reader, id: Id, response: Response) -> EventAnswe
     An event that has become part of another is answered with that one: its `id`, and the header
     `Content-Location`, then differ from what was asked for.
     """
-    event = parts.store.event(_sound(id))
+    event = parts.store.event(sound(id))
     if event is None:
         raise ServiceError(404, "there is no event of this id; see GET /events")
     response.headers["Content-Location"] = f"{PREFIX}/events/{event['id']}"
@@ -228,8 +240,3 @@ def _micros(time: datetime | None, name: str) -> int | None:
         return micros(time if time.tzinfo else time.replace(tzinfo=UTC))
     except OverflowError as error:
         raise ServiceError(422, f"{name} is out of range; expected a time such as 2025-03-05") from error
-
-
-def _sound(text: str) -> str:
-    """A text that a database can look for."""
-    return text.replace("\0", " ")

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from isogloss.service.access import Reader
 from isogloss.service.comparing import topic_answer
+from isogloss.service.errors import ServiceError
 from isogloss.service.models import settle
-from isogloss.service.parts import Here, check_text
+from isogloss.service.parts import Here, Parts, check_text
 from isogloss.service.plain import plainly
+from isogloss.service.records import Number
 from isogloss.service.routes import PREFIX
+from isogloss.service.routes.articles import need_article
 from isogloss.service.routes.events import article_line
 from isogloss.service.shapes import (
     CompareAnswer,
@@ -24,7 +27,9 @@ from isogloss.service.shapes import (
     SimilarArticle,
     SimilarRequest,
     TopicAnswer,
+    Where,
 )
+from isogloss.service.terms import language_codes
 
 __all__ = ["similarity_router"]
 
@@ -51,17 +56,41 @@ def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswe
 def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer:
     """The articles nearest to a text, in each language that the model and the store have."""
     check_text(parts, asked.text)
-    model = parts.models.need_similarity()
-    lang = settle(asked.text, asked.lang, model.languages)
-    point = parts.comparing.project(asked.text, lang)
+    lang = settle(asked.text, asked.lang, parts.models.need_similarity().languages)
+    return _similar(parts, asked.text, lang, asked)
+
+
+@similarity_router.get(
+    "/articles/{seq}/similar", response_model=SimilarAnswer, summary="Articles like an article"
+)
+def find_like(
+    parts: Here,
+    _: Reader,
+    seq: Annotated[Number, Path(description="The number of its receipt.")],
+    where: Annotated[Where, Query()],
+) -> SimilarAnswer:
+    """The articles nearest to one of the store, in each language that the model and the store have."""
+    model, article = parts.models.need_similarity(), need_article(parts, seq)
+    text = article.text[: parts.settings.limits.text_characters]
+    lang = settle(text, article.lang, model.languages)
+    return _similar(parts, text, lang, where, but=seq)
+
+
+def _similar(parts: Parts, text: str, lang: str, where: Where, but: int | None = None) -> SimilarAnswer:
+    """The nearest articles, but for one, with the topics that the first of each language share."""
+    point = parts.comparing.project(text, lang)
     near = parts.neighbours.nearest(
-        point, asked.k, languages=asked.languages, since=_utc(asked.since), until=_utc(asked.until)
+        point,
+        where.k + (but is not None),
+        languages=_codes(where.languages),
+        since=_utc(where.since),
+        until=_utc(where.until),
     )
-    articles = parts.store.articles([each.seq for each in near], bodies=False)
+    articles = parts.store.articles([each.seq for each in near if each.seq != but], bodies=False)
     found: dict[str, list[SimilarArticle]] = defaultdict(list)
     points: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     for each in near:
-        if each.seq in articles:
+        if each.seq in articles and len(found[each.lang]) < where.k:
             line = article_line(each.seq, articles[each.seq])
             found[each.lang].append(SimilarArticle(**line, similarity=each.similarity))
             points[each.lang].append(each.point)
@@ -69,7 +98,7 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
         shared = parts.comparing.shared_with(point, points[other][:EXPLAINED], sorted({lang, other}))
         for one, topics in zip(told, shared, strict=False):
             one.topics = topics
-    return SimilarAnswer(lang=lang, articles=dict(found))
+    return SimilarAnswer(lang=lang, articles={other: told for other, told in found.items() if told})
 
 
 @similarity_router.get("/topics", response_model=list[TopicAnswer], summary="Topics of the model")
@@ -87,6 +116,13 @@ def list_topics(
 def read_topic(parts: Here, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicAnswer:
     """The words at both ends of one component."""
     return topic_answer(parts.comparing.topic(n))
+
+
+def _codes(tags: list[str] | None) -> list[str] | None:
+    try:
+        return None if tags is None else language_codes(tags)
+    except ValueError as error:
+        raise ServiceError(422, f"languages: {error}") from error
 
 
 def _utc(time: datetime | None) -> datetime | None:
