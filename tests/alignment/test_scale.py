@@ -58,6 +58,19 @@ def test_text_on_disk_in_blocks_gives_the_same_to_the_last_bit(schedule, tmp_pat
     assert blocks.score(on_disk) == pytest.approx(score, rel=1e-6)
 
 
+def test_where_arrays_lie_in_memory_changes_no_bit():
+    text, _ = planted(150)
+    reader, bitext = fresh("1:2,hmm:2").fit(text)._reader(text)
+    held = []
+    for first in range(148):
+        stretch = reader.index(bitext[first : first + 3])
+        found = set()
+        for size in range(16, 600, 24):
+            held.append(np.empty(size, dtype=np.uint8))
+            found.add(b"".join(side.tobytes() for side in reader.posteriors(stretch)))
+        assert len(found) == 1
+
+
 def test_the_numbers_of_words_are_on_disk_and_nowhere_else(tmp_path, small_blocks):
     text, _ = planted(80)
     in_memory, on_disk = Bitext.from_pairs(text), Bitext.from_pairs(text, folder=tmp_path)
