@@ -192,6 +192,45 @@ def test_a_small_screen_begins_with_the_events(visit):
     assert page.locator("#results .card").first.bounding_box()["y"] < PHONE["height"] / 2
 
 
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_nothing_jumps_while_a_page_comes(visit, home, size):
+    page = visit("/sign-in", viewport=size)
+    page.add_init_script(
+        """window.jumps = 0;
+        const add = (each) => { window.jumps += each.value; };
+        const watch = new PerformanceObserver((list) => list.getEntries().forEach(add));
+        watch.observe({ type: "layout-shift", buffered: true });"""
+    )
+    for path in ("/", f"/event/{NAME}", "/models"):
+        page.goto(home + path)
+        page.wait_for_timeout(200)
+        assert page.evaluate("window.jumps") < 0.01
+
+
+def test_the_filters_of_a_small_screen_open_by_keyboard(visit):
+    page = visit("/", viewport=PHONE)
+    assert not page.get_by_label("Spanish").is_visible()
+    page.locator(".filters summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Spanish")).to_be_visible()
+
+
+def test_a_link_is_judged_by_keyboard_alone(visit, store):
+    page = visit(f"/event/{NAME}")
+    before = len(_verdicts(store))
+    page.locator(".reason > summary").nth(1).focus()
+    page.keyboard.press("Enter")
+    note = page.locator(".reason").nth(1).get_by_label("A note")
+    expect(note).to_be_visible()
+    note.focus()
+    page.keyboard.type("two ships")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**thanks=*")
+    assert "Thank you" in page.content()
+    assert len(_verdicts(store)) == before + 1
+
+
 def test_another_site_cannot_judge_for_the_reader(visit, store, home):
     page = visit(f"/event/{NAME}", expected=("request: about:", "status of 403"))
     address = page.locator("form.verdict").first.get_attribute("action")

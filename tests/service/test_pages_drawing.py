@@ -54,8 +54,8 @@ def test_many_days_are_put_together_and_none_is_lost():
 def test_clusters_lie_at_their_times():
     drawn = ET.fromstring(timeline(DAYS, {"en": [(20_152.0, 20_153.5, 5)]}, {}))
     span = next(line for line in drawn.iter("line") if line.attrib["class"] == "span")
-    assert float(span.attrib["x1"]) == pytest.approx(110)
-    assert float(span.attrib["x2"]) == pytest.approx(110 + 480 / 2)
+    assert float(span.attrib["x1"]) == pytest.approx(104)
+    assert float(span.attrib["x2"]) == pytest.approx(104 + 350 / 2)
 
 
 def test_bars_begin_at_one_line():

@@ -11,7 +11,7 @@ from isogloss.service.drawing.svg import node, number, picture
 __all__ = ["crossing"]
 
 _ROW = 24.0
-_LONGEST = 22
+_LONGEST = 20
 """Letters of a word that are shown."""
 
 
@@ -43,19 +43,19 @@ def crossing(
     rows = max(len(source), len(target), 1)
     said = f"{len(kept)} lines between {len(source)} words and {len(target)} words"
     return picture(
-        600,
+        480,
         _ROW * rows + 8,
         said,
         node("g", *(_line(i, j) for i, j in kept), class_="links"),
-        _words(source, {i for i, _ in kept}, 200.0, "end", langs[0]),
-        _words(target, {j for _, j in kept}, 400.0, "start", langs[1]),
+        _words(source, {i for i, _ in kept}, 175.0, "end", langs[0]),
+        _words(target, {j for _, j in kept}, 305.0, "start", langs[1]),
         class_="crossing",
     )
 
 
 def _line(i: int, j: int) -> Markup:
     a, b = number(_height(i) - 5), number(_height(j) - 5)
-    return node("path", d=f"M208 {a}C300 {a} 300 {b} 392 {b}")
+    return node("path", d=f"M183 {a}C240 {a} 240 {b} 297 {b}")
 
 
 def _words(words: Sequence[str], linked: set[int], x: float, anchor: str, lang: str) -> Markup:

@@ -24,7 +24,7 @@ _LONGEST = 120
 _FORTNIGHT = 14
 """Columns of a small plot at least, so that a burst of one day looks short beside a story of a week."""
 
-_BROAD = 56.0
+_BROAD = 44.0
 """Width of a column at most."""
 
 
@@ -62,10 +62,10 @@ def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
     """
     start, end, counts = _columns(days)
     if not counts:
-        return picture(600, 20, "No articles", class_="timeline")
+        return picture(460, 20, "No articles", class_="timeline")
     first = (date.fromisoformat(start) - date(1970, 1, 1)).days
     length = (date.fromisoformat(end) - date.fromisoformat(start)).days + 1
-    left, width, top = 110.0, 480.0, 84.0
+    left, width, top = 104.0, 350.0, 84.0
     step = width / len(counts)
     gap = max(min(2.0, step / 4), step - _BROAD)
     columns = node("path", d=_shape(counts, step, 60.0, gap=gap), class_="columns")
@@ -83,7 +83,7 @@ def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
         parts.append(node("line", x1=left, x2=left + width, y1=y, y2=y, class_="lane"))
         parts += [_span(span, first, left, scale, y, width) for span in spans]
     said = _said(start, end, counts)
-    return picture(600, top + 20 + 20 * len(lanes), said, *parts, class_="timeline")
+    return picture(460, top + 20 + 20 * len(lanes), said, *parts, class_="timeline")
 
 
 def bars(values: Mapping[str, float], label: str) -> Markup:
@@ -97,17 +97,17 @@ def bars(values: Mapping[str, float], label: str) -> Markup:
     """
     most, least = (edge((0.0, *values.values())) for edge in (max, min))
     room = 44.0 if least < 0 else 0.0
-    scale = (350.0 - room) / ((most - least) or 1.0)
-    middle = 190.0 + room - scale * least
+    scale = (250.0 - room) / ((most - least) or 1.0)
+    middle = 176.0 + room - scale * least
     parts = [node("line", x1=middle, x2=middle, y1=0, y2=22 * len(values), class_="axis")]
     for row, (name, value) in enumerate(values.items()):
         y, length = 22.0 * row, scale * abs(value)
         sign, x = ("plus", middle) if value >= 0 else ("minus", middle - length)
         at, anchor = (x + length + 6, "start") if value >= 0 else (x - 6, "end")
-        parts.append(node("text", name, x=180, y=y + 15, text_anchor="end"))
+        parts.append(node("text", name, x=166, y=y + 15, text_anchor="end"))
         parts.append(node("rect", class_=sign, x=x, y=y + 4, width=length, height=14))
         parts.append(node("text", f"{value:+.2f}", x=at, y=y + 15, text_anchor=anchor, class_="tick"))
-    return picture(600, 22 * max(len(values), 1), label, *parts, class_="bars")
+    return picture(480, 22 * max(len(values), 1), label, *parts, class_="bars")
 
 
 def curve(values: Sequence[float], label: str, steps: Sequence[float] = (), unit: str = "step") -> Markup:

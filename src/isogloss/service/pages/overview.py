@@ -44,7 +44,7 @@ NAMES = {
 }
 """What tables and figures are called on pages."""
 
-HEADS = {"similarity": "Similarity: {name}", "alignment": "Word alignment: {name}", "kept": "Kept: {name}"}
+HEADS = {"similarity": "Similarity", "alignment": "Word alignment", "kept": "Kept"}
 """What stands above a model, by its use."""
 
 ENDING = ".isogloss"
@@ -140,6 +140,11 @@ def _called(name: str) -> str:
     return PurePath(name).stem if name.endswith(ENDING) else name
 
 
+def _headed(model: ModelAnswer) -> str:
+    use, name = HEADS.get(model.use, model.use), _called(model.name)
+    return use if name == model.use else f"{use}: {name}"
+
+
 def _told(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Figures under their names on pages; what is empty is left out."""
     return [
@@ -157,7 +162,7 @@ def _described(model: ModelAnswer) -> dict[str, Any]:
     """A model with its evaluation, curves of its learning and settings, in parts that can be drawn."""
     details = parts_of(model.details, "Settings")
     return model.model_dump() | {
-        "called": HEADS.get(model.use, "{name}").format(name=_called(model.name)),
+        "called": _headed(model),
         "parts": [*parts_of(model.report), *(part for part in details if part.picture)],
         "settings": [part for part in details if not part.picture],
         "rated": bool(model.report),

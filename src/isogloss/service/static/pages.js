@@ -38,9 +38,9 @@ for (const form of document.querySelectorAll("form[data-swap]")) {
   form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
 }
 
-// What is open where there is room begins closed on a small screen.
-if (matchMedia("(max-width: 48rem)").matches) {
-  for (const part of document.querySelectorAll("details[data-wide]")) part.open = false;
+// What is closed on a small screen is open where there is room, as the style sheet shows it already.
+if (matchMedia("(min-width: 48.01rem)").matches) {
+  for (const part of document.querySelectorAll("details[data-wide]")) part.open = true;
 }
 
 addEventListener("popstate", () => { if (place() !== shown) location.reload(); });
