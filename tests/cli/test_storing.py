@@ -2,6 +2,7 @@
 
 import json
 import threading
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -110,6 +111,9 @@ def test_what_is_no_article_goes_to_the_quarantine(news):
     assert sum(result["left_out"].values()) == result["store"]["quarantine"] == 2
     with Store("a.db") as store:
         assert {row["reason"] for row in store.quarantined()} == set(result["left_out"])
+    text = run("doctor", "--store", "a.db")
+    assert "without time: " in text
+    assert 'field "time" is missing' in text
 
 
 @pytest.mark.parametrize("articles", [0, 1])
@@ -164,6 +168,7 @@ def test_mistakes_say_what_to_do(tmp_path, news):
     refused(IsoglossError, "none.jsonl", "ingest", "none.jsonl", "--store", "a.db")
     refused(StoreError, "expected a file name or postgresql", "ingest", news, "--store", "mysql://x")
     refused(SettingsError, "there is no feed to visit", "watch", "--store", "a.db")
+    refused(StoreError, "there is no folder no", "backup", "no/copy.db", "--store", "a.db")
 
 
 @pytest.mark.parametrize("command", [["doctor"], ["backup", "copy.db"], ["token", "list"]])
@@ -258,6 +263,23 @@ def test_events_of_a_store(stored):
     refused(StoreError, "sort is 'name'", "--store", stored, "--sort", "name", of=listing)
     assert run("--store", stored, "--lang", "ja", of=listing) == "there are no such events\n"
     assert everything[0]["id"] in run("--store", stored, of=listing)
+
+
+def test_events_of_a_store_by_names_and_times_as_the_api_has_them(stored):
+    everything = listed("--store", stored, "--limit", 500)
+    assert listed("--store", stored, "--lang", "DEU") == listed("--store", stored, "--lang", "de")
+    for event in everything:
+        assert datetime.fromisoformat(event["first"]) <= datetime.fromisoformat(event["last"])
+    last = datetime.fromisoformat(everything[0]["last"])
+    found = listed("--store", stored, "--since", f"{last:%Y-%m-%dT%H:%M:%S}")
+    assert found[:1] == everything[:1]
+    assert listed("--store", stored, "--since", "0001-01-01", "--until", "9999-12-31") == everything[:20]
+    place = next(event["places"][0] for event in everything if event["places"])
+    by_name = listed("--store", stored, "--place", place["name"])
+    assert by_name
+    assert by_name == listed("--store", stored, "--place", place["id"])
+    assert listed("--store", stored, "--concept", "no such thing") == []
+    refused(ValueError, "near ones: en", "--store", stored, "--lang", "Englisch", of=listing)
 
 
 def test_pages_of_events_join_to_the_whole(stored, monkeypatch):

@@ -130,3 +130,10 @@ def test_tokens_that_nobody_made_do_not_fill_the_memory(store):
     known = KnownTokens(store, most=3, clock=Clock())
     assert [known.who_has(f"isg_{n}_x", NOW) for n in range(9)] == [None] * 9
     assert [known.ready(f"isg_{n}_x") for n in (0, 5, 6, 8)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("days", [0, -1, 3651, 1e300, float("inf"), float("nan")])
+def test_a_token_holds_for_some_time_and_not_for_ever(store, days):
+    with pytest.raises(StoreError, match="expected more than 0 and at most 3,650"):
+        make_token(store, ["read"], days=days)
+    assert list_tokens(store) == []

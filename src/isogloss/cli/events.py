@@ -13,10 +13,11 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from isogloss import io
+from isogloss.cli.following import progress_bar
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.cli.stored import list_events
 from isogloss.events.annotation import Annotator
@@ -159,10 +160,9 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _run(history: History, articles: Iterable[Article]) -> None:
-    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
     with (
         collected_seldom(),
-        Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+        progress_bar() as progress,
         history.stream,
         closing(_shown(articles, progress)) as shown,
     ):

@@ -21,7 +21,8 @@ PART = 64
 def progress_bar() -> Progress:
     """Progress of something whose end is not known, on standard error."""
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:

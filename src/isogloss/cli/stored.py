@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.service.terms import named_terms
 from isogloss.store import EventQuery, Store, from_micros, micros
 
 __all__ = ["list_events"]
@@ -28,26 +29,37 @@ def list_events(
     lang: Annotated[
         list[str] | None, typer.Option(help="Only events told in this language; more than once for several.")
     ] = None,
-    since: Annotated[datetime | None, typer.Option(help="Only events with an article since then.")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Only events that had begun by then.")] = None,
+    place: Annotated[
+        list[str] | None,
+        typer.Option(help="Only events at this place: an English name, a country's code or an id."),
+    ] = None,
+    concept: Annotated[
+        list[str] | None, typer.Option(help="Only events about this: what it is called, or its id.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only events with an article since then, in UTC.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option(help="Only events that had begun by then, in UTC.")
+    ] = None,
     languages: Annotated[int, typer.Option(help="Only events in at least as many languages.", min=1)] = 1,
     sort: Annotated[str, typer.Option(help="last, size, languages or changed: the largest first.")] = "last",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
     as_json: JsonOutput = False,
 ) -> None:
     """List the events of a store."""
-    query = EventQuery(
-        since=micros(since.astimezone()) if since else None,
-        until=micros(until.astimezone()) if until else None,
-        terms=[("lang", each) for each in lang or ()],
-        min_languages=languages,
-        sort=sort,
-        limit=min(limit, PAGE),
-    )
     with open_store(load_settings(config, store)) as opened:
+        query = EventQuery(
+            since=micros(since.replace(tzinfo=UTC)) if since else None,
+            until=micros(until.replace(tzinfo=UTC)) if until else None,
+            terms=named_terms(opened, lang=lang or (), place=place or (), concept=concept or ()),
+            min_languages=languages,
+            sort=sort,
+            limit=min(limit, PAGE),
+        )
         events = list(islice(_all(opened, query), limit))
     if as_json:
-        typer.echo(json.dumps({"events": events}, ensure_ascii=False))
+        typer.echo(json.dumps({"events": [_dated(each) for each in events]}, ensure_ascii=False))
     elif events:
         Console().print(_table(events))
     else:
@@ -62,6 +74,11 @@ def _all(store: Store, query: EventQuery) -> Iterator[dict[str, Any]]:
         if not page.cursor:
             return
         query = dataclasses.replace(query, cursor=page.cursor)
+
+
+def _dated(event: dict[str, Any]) -> dict[str, Any]:
+    """An event with its times as the API writes them."""
+    return event | {name: from_micros(event[name]).isoformat() for name in ("first", "last")}
 
 
 def _table(events: list[dict[str, Any]]) -> Table:

@@ -204,6 +204,8 @@ def backup(
     as_json: JsonOutput = False,
 ) -> None:
     """Copy the store to a file, as of one moment, while it is in use."""
+    if not output.parent.is_dir():
+        raise StoreError(f"{output}: there is no folder {output.parent}; make it, or name another")
     with open_store(load_settings(config, store)) as opened:
         path = back_up(opened, output)
     size = path.stat().st_size
@@ -243,6 +245,7 @@ def doctor(
             "database": opened.database.describe(),
             "counts": opened.counts(),
             "events_stand_at_line": opened.position(),
+            "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
             "troubles": look_over(opened),
             "forgotten": gone,
         }
@@ -268,6 +271,9 @@ def _told(told: dict[str, Any]) -> Iterator[str]:
         yield f"warning: {database['warning']}"
     yield ", ".join(f"{count:,} {name}" for name, count in told["counts"].items())
     yield f"events stand at line {told['events_stand_at_line']:,} of the journal"
+    if told["left_out"]:
+        yield "left out last:"
+        yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])
     if told["forgotten"]:
         yield f"{told['forgotten']:,} old articles deleted"
     yield from (f"trouble: {each}" for each in told["troubles"])

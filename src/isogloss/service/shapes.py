@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from isogloss.service.records import ArticleLine, Moment, Sent
+from isogloss.service.tokens import MOST_DAYS
 
 __all__ = [
     "AlignAnswer",
@@ -187,7 +188,7 @@ class NewToken(Sent):
 
     scopes: list[Scope] = Field(min_length=1, max_length=3)
     label: str = Field("", max_length=200, description="Who it is for.")
-    days: float = Field(365.0, gt=0, le=3650)
+    days: float = Field(365.0, gt=0, le=MOST_DAYS)
 
 
 class MadeToken(BaseModel):

@@ -24,6 +24,9 @@ __all__ = ["SCOPES", "Holder", "KnownTokens", "list_tokens", "make_token", "revo
 SCOPES = ("read", "write", "admin")
 """What a token may allow; ``admin`` allows everything."""
 
+MOST_DAYS = 3650
+"""How long a token may hold."""
+
 _PREFIX = "isg"
 _Kept = tuple[str, str, str, int, int]
 """Of a token in the store: the digest of its secret, scopes, label, when it ends, whether it was revoked."""
@@ -64,7 +67,7 @@ def make_token(
     label : str
         Who it is for.
     days : float
-        How long it holds.
+        How long it holds, up to ten years.
     now : datetime, optional
         When it begins.
 
@@ -76,6 +79,8 @@ def make_token(
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise StoreError(f"scopes are {list(scopes)}; expected some of {', '.join(SCOPES)}")
+    if not 0 < days <= MOST_DAYS:
+        raise StoreError(f"days is {days:g}; expected more than 0 and at most {MOST_DAYS:,}")
     moment = now or datetime.now(UTC)
     name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     row = [name, _digest(secret), " ".join(sorted(set(scopes))), label]
