@@ -116,7 +116,7 @@ def test_a_process_that_fails_ends_whatever_it_has_started(store, capfd):
         for start in range(0, len(news), 100):
             store.add(news[start : start + 100])
             time.sleep(0.2)
-        wait_for(lambda: worker.process.pid != first, 60)
+        wait_for(lambda: worker.process.pid != first)
         assert "what nobody thought of" in capfd.readouterr().err
     finally:
         worker.stop()
