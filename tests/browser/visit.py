@@ -1,7 +1,10 @@
 """A service on an address, and a browser that visits it."""
 
 import os
+import re
 import shutil
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +19,7 @@ from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1200, "height": 850}
+MAIN = "from isogloss.cli import main; main()"
 
 
 @contextmanager
@@ -86,3 +90,27 @@ class Watch:
     def _dialog(self, dialog):
         self.note("dialog", dialog.message)
         dialog.dismiss()
+
+
+@contextmanager
+def demo(folder):
+    """The address of ``isogloss demo --serve``, which puts its store into a folder, until the block ends."""
+    with open(Path(folder, "log"), "w+b") as log:
+        command = [sys.executable, "-c", MAIN, "demo", "--serve", "--port", "0", "--folder", f"{folder}/demo"]
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            yield _address(process, Path(log.name))
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _address(process, log):
+    """What the demo says where it is, once it listens there."""
+    while process.poll() is None:
+        said = log.read_text()
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        if found and "startup complete" in said:
+            return found[0]
+        sleep(0.2)
+    raise AssertionError(f"the demo ended with {process.returncode}: {log.read_text()}")

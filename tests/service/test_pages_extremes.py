@@ -1,6 +1,7 @@
 """Pages of events that are very large or very small, and filters, reports and models at their edges."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -9,12 +10,13 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
+from isogloss.events import Article
 from isogloss.service.app import create_app
 from isogloss.service.models import Models
 from isogloss.service.pages.filters import Filters
 from isogloss.service.pages.reports import parts_of
 from isogloss.service.settings import Settings
-from isogloss.store import Store
+from isogloss.store import ClusterRow, EventRow, Store, Update, micros
 from tests.browser import extremes, newsroom
 
 
@@ -49,6 +51,21 @@ def test_a_large_event_says_how_many_articles_it_does_not_show(client):
     for size, shown, more in columns:
         assert 0 < shown == size - more
     assert [size for size, _, _ in columns] == sorted((size for size, _, _ in columns), reverse=True)
+
+
+def test_a_reprint_is_counted_and_not_shown_again(tmp_path):
+    noon = datetime(2025, 3, 5, 12, tzinfo=UTC)
+    with Store(tmp_path / "news.db") as store:
+        store.add([Article(str(i), "en", f"Storm {i}", "Roofs flew.", noon) for i in range(3)])
+        told = {"title": {"en": "Storm 0"}, "languages": {"en": 2}}
+        row = ClusterRow(1, "en", "e1", micros(noon), micros(noon), [1, 2, 3], {"reprints": [3]})
+        event = EventRow("e1", micros(noon), micros(noon), 2, ["en"], data=told)
+        store.apply(Update(before=0, after=3, events=[event], clusters=[row]))
+        with TestClient(create_app(Settings(), store), base_url="http://127.0.0.1:8470") as client:
+            text = client.get("/event/e1").text
+    assert list(_columns(text)) == [(2, 2, 0)]
+    assert "and 1 reprint<" in text
+    assert "Storm 2" not in text
 
 
 def test_links_that_are_not_shown_are_counted(client):

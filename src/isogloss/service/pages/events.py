@@ -170,20 +170,21 @@ def _told(store: Store, name: str) -> dict[str, Any]:
 def _shown(told: Mapping[str, Any]) -> dict[str, list[int]]:
     """For each language, those with most articles first, the numbers of the articles that the page shows."""
     shown: dict[str, list[int]] = {}
-    sizes = _sizes(told, "size")
+    sizes = _sizes(told)
     most = min(max(_ARTICLES // max(len(sizes), 1), _FEWEST), _MOST)
     for cluster in sorted(told["clusters"], key=lambda cluster: -cluster["last"]):
+        repeated = set(cluster.get("reprints") or ())
+        own = [number for number in cluster["articles"] if number not in repeated]
         numbers = shown.setdefault(cluster["lang"], [])
-        numbers += cluster["articles"][-most:][: most - len(numbers)]
+        numbers += own[-most:][: most - len(numbers)]
     return {lang: shown[lang] for lang in sorted(shown, key=lambda lang: -sizes[lang])[:_LANGUAGES]}
 
 
-def _sizes(told: Mapping[str, Any], name: str) -> Counter[str]:
-    """How much the clusters of each language have of something."""
+def _sizes(told: Mapping[str, Any]) -> Counter[str]:
+    """How many articles there are in each language, reprints left out."""
     sizes: Counter[str] = Counter()
     for cluster in told["clusters"]:
-        value = cluster.get(name) or 0
-        sizes[cluster["lang"]] += value if isinstance(value, int) else len(value)
+        sizes[cluster["lang"]] += cluster["size"] - len(cluster.get("reprints") or ())
     return sizes
 
 
@@ -197,7 +198,9 @@ def _columns(
     told: Mapping[str, Any], shown: Mapping[str, list[int]], articles: Mapping[int, Article]
 ) -> list[dict[str, Any]]:
     """For each language its newest articles, and how many more there are."""
-    sizes, reprints = _sizes(told, "size"), _sizes(told, "reprints")
+    sizes, reprints = _sizes(told), Counter[str]()
+    for cluster in told["clusters"]:
+        reprints[cluster["lang"]] += len(cluster.get("reprints") or ())
     columns = []
     for lang, numbers in shown.items():
         own = [articles[number] for number in dict.fromkeys(numbers) if number in articles]
@@ -220,5 +223,5 @@ def _lanes(told: Mapping[str, Any]) -> dict[str, list[tuple[float, float, int]]]
     for cluster in told["clusters"]:
         span = cluster["first"] / _DAY, cluster["last"] / _DAY, cluster["size"]
         lanes.setdefault(cluster["lang"], []).append(span)
-    sizes = _sizes(told, "size")
+    sizes = _sizes(told)
     return {lang: lanes[lang] for lang in sorted(lanes, key=lambda lang: -sizes[lang])}
