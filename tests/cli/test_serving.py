@@ -236,6 +236,31 @@ def test_who_prepares_goes_on_until_it_is_told_to_stop(tmp_path):
     assert "20 articles prepared in" in logged(process)[-1]["message"]
 
 
+@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["work"]])
+def test_a_terminal_that_is_closed_stops_what_runs_in_it(tmp_path, words):
+    Store(tmp_path / "news.db").close()
+    process = Process(tmp_path / "log", *words, "--store", tmp_path / "news.db", "--log-json")
+    try:
+        process.line("isogloss: ")
+        time.sleep(1)
+        process.running.send_signal(signal.SIGHUP)
+        assert process.running.wait(15) == 0
+    finally:
+        process.end()
+
+
+def test_where_logs_are_json_the_last_word_is_too(tmp_path):
+    (tmp_path / "open.toml").write_text('[server]\nhost = "0.0.0.0"\n')
+    process = Process(tmp_path / "log", "serve", "-c", tmp_path / "open.toml", "--log-json")
+    try:
+        assert process.running.wait(30) == 1
+    finally:
+        process.end()
+    last = logged(process)[-1]
+    assert last["level"] == "error"
+    assert "there is no token yet" in last["message"]
+
+
 def test_mistakes_say_what_to_do(tmp_path):
     (tmp_path / "open.toml").write_text('[server]\nhost = "0.0.0.0"\n')
     refused(SettingsError, "there is no token yet", "serve", "-c", tmp_path / "open.toml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated, ClassVar, NoReturn
 
@@ -14,6 +15,8 @@ from isogloss.cli.lazy import LazyGroup, Place
 from isogloss.exceptions import IsoglossError
 
 __all__ = ["main"]
+
+logger = logging.getLogger(__name__)
 
 INTERRUPTED = 130
 
@@ -137,5 +140,10 @@ def main() -> None:
 
 
 def _fail(said: str) -> NoReturn:
-    Console(stderr=True).print(f"[bold red]error:[/] {escape(said)}", highlight=False)
+    from isogloss.service.logs import logs_json
+
+    if logs_json():
+        logger.error("%s", said)
+    else:
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(said)}", highlight=False)
     sys.exit(1)

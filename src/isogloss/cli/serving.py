@@ -17,6 +17,7 @@ from isogloss.cli.following import make_events, progress_bar, stream_maker
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreError
 from isogloss.service.apart import ApartWorker
+from isogloss.service.background import SIGNALS
 from isogloss.service.leases import Lease, TakingTurns
 from isogloss.service.logs import Logged, log_to_stderr
 from isogloss.service.preparers import NICE, PreparingWorker
@@ -171,8 +172,9 @@ def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> 
 
 def _work_until_told(worker: TakingTurns | PreparingWorker) -> None:
     stop = threading.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: stop.set())
+    for each in SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, lambda *_: stop.set())
     worker.start()
     try:
         while not stop.wait(1.0):

@@ -29,7 +29,7 @@
 ``keeping``       the state of the stream, saved by a copy of the worker
 ``lines``         lines of the journal, read ahead
 ``preparers``     articles prepared for the worker, on any host
-``logs``          a line for each request, for people or as JSON
+``logs``          a line for each request, for people or as JSON; ``log_lines`` waits for no reader
 ``making``        the stream as the settings want it
 ``worker``        from the journal to the tables
 ``pages``         the web pages; ``drawing`` has their pictures

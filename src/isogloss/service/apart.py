@@ -12,7 +12,6 @@ import multiprocessing
 import os
 import signal
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -23,8 +22,9 @@ from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.linalg.threads import one_thread
-from isogloss.service.background import Background
+from isogloss.service.background import SIGNALS, Background
 from isogloss.service.keeping import LAST
+from isogloss.service.logs import log_to_stderr, logs_json
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
@@ -93,7 +93,7 @@ class ApartWorker(Background):
         """Start a process, and do what it asks for until it ends."""
         spawn = multiprocessing.get_context("spawn")
         here, there = spawn.Pipe()
-        told = (there, _place(self.store.database), self.make, self.snapshot_every, self.pause)
+        told = (there, _place(self.store.database), self.make, self.snapshot_every, self.pause, logs_json())
         process = self.process = spawn.Process(target=_work, args=told, name="isogloss-worker")
         try:
             process.start()
@@ -156,9 +156,12 @@ def _work(
     make: Callable[[bytes | None], EventStream],
     snapshot_every: int,
     pause: float,
+    as_json: bool | None,
 ) -> NoReturn:
     """What the process does. It ends without a farewell to the database, which has its writer elsewhere."""
-    for each in (signal.SIGINT, signal.SIGTERM):
+    if as_json is not None:
+        log_to_stderr(as_json=as_json)
+    for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     os.nice(NICE)
     one_thread()
@@ -171,8 +174,10 @@ def _work(
         code = 0
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
+    except StoreError as error:
+        logger.warning("%s", error)
     except Exception:
-        traceback.print_exc()
+        logger.exception("the process that makes events fails")
     finally:
         # Nothing is waited for: processes that prepare articles end when this one does.
         os._exit(code)

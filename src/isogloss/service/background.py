@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 
-__all__ = ["Background"]
+__all__ = ["SIGNALS", "Background"]
+
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+"""What stops a service: Ctrl-C, the system, and a terminal that is closed."""
 
 
 class Background:

@@ -10,16 +10,19 @@ import json
 import logging
 import re
 import secrets
+import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from isogloss.service.log_lines import PatientHandler
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["JsonLines", "Logged", "log_to_stderr"]
+__all__ = ["JsonLines", "Logged", "log_to_stderr", "logs_json"]
 
 logger = logging.getLogger(__name__)
 
@@ -71,10 +74,16 @@ class _Lines(logging.Formatter):
 
 
 def log_to_stderr(*, as_json: bool = False) -> None:
-    """Have all that is logged written to standard error."""
-    handler = logging.StreamHandler()
+    """Have all that is logged written to standard error, as long as somebody reads it."""
+    handler = PatientHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else _Lines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def logs_json() -> bool | None:
+    """Whether :func:`log_to_stderr` has lines of JSON written; None where it was not called."""
+    found = (handler.formatter for handler in logging.getLogger().handlers)
+    return next((isinstance(each, JsonLines) for each in found if isinstance(each, JsonLines | _Lines)), None)
 
 
 class Logged:

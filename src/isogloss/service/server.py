@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.exceptions import SettingsError
+from isogloss.service.background import SIGNALS
 from isogloss.service.protocol import Protocol
 from isogloss.service.settings import Settings
 
@@ -132,9 +133,10 @@ def _signals_stop(server: Server) -> Iterator[None]:
     """Have a signal stop the server and nothing else.
 
     One may come before uvicorn looks after them, and uvicorn raises those that stopped it again at its end.
+    What is ignored, as ``nohup`` has it, stays so.
     """
-    signals = signal.SIGINT, signal.SIGTERM
-    before = {each: signal.signal(each, lambda *_: server.stop()) for each in signals}
+    wanted = [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda *_: server.stop()) for each in wanted}
     try:
         yield
     finally:

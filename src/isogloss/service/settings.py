@@ -6,6 +6,7 @@ The file is TOML. ``isogloss init`` writes it with every default, so that nothin
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import tomllib
 from dataclasses import dataclass, field
@@ -209,6 +210,8 @@ def _value(value: Any, default: Any, where: str) -> Any:
         value = float(value)
     if type(value) is not type(default):
         raise SettingsError(f"{where} is {value!r}; expected a value such as {_toml(default)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(f"{where} is {value!r}; expected a finite number")
     if isinstance(value, float | int) and not isinstance(value, bool) and value < 0:
         raise SettingsError(f"{where} is {value!r}; expected no less than 0")
     if isinstance(value, list) and not all(isinstance(each, str) for each in value):
