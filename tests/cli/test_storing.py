@@ -2,7 +2,7 @@
 
 import json
 import threading
-from datetime import datetime
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -332,7 +332,14 @@ def test_watch_puts_what_is_new_into_the_store(site):
         assert store.counts()["quarantine"] == 1
         assert store.feeds()[feed]["seen"] == [f"{site}/1", f"{site}/2"]
         assert store.feeds()[f"{site}/none"]["failures"] == 1
-    assert run(*visit) == ""
+    again = [json.loads(line) for line in run(*visit).splitlines()]
+    assert [each["url"] for each in again] == [feed, f"{site}/none"]
+    assert all(datetime.fromisoformat(each["due"]) > datetime.now(UTC) for each in again)
+    assert "was visited not long ago" in run(*visit[:-1])
+
+
+def test_watch_takes_no_text_that_is_no_url():
+    refused(SettingsError, "is no URL", "watch", "http://a.example/\udcff", "--once", "--store", "a.db")
 
 
 def test_watch_takes_feeds_of_the_settings(tmp_path, site):

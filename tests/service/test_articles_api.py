@@ -261,7 +261,7 @@ def test_articles_of_an_event_or_a_cluster_page_by_page(client, asked, found):
     assert [line["seq"] for line in page["articles"]] == found
     assert page["cursor"] == ""
     seen, cursor = [], asked.get("cursor", "")
-    while True:
+    for _ in range(len(found) + 1):
         page = client.get("articles", params={**asked, "limit": 1, "cursor": cursor}).json()
         seen += [line["seq"] for line in page["articles"]]
         cursor = page["cursor"]

@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,11 +147,14 @@ def watch(
         try:
             while True:
                 errors = []
+                waiting = [feed for feed in watcher.feeds if feed.due > time.time()]
                 for visit in watcher.visit(time.time()):
                     told = _keep_visit(opened, watcher, visit)
                     typer.echo(json.dumps(told) if as_json else _visit_line(told))
                     errors.append(told["error"])
                 if once:
+                    for feed in waiting:
+                        typer.echo(_waits(feed, as_json))
                     raise typer.Exit(int(bool(errors) and all(errors)))
                 time.sleep(max(1.0, min(feed.due for feed in watcher.feeds) - time.time()))
         finally:
@@ -168,6 +171,9 @@ def _fetcher(private: bool) -> Fetcher:
 def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
     if not urls:
         raise SettingsError("there is no feed to visit; name some, or put them under [feeds] in the settings")
+    for url in urls:
+        if not url.isprintable():
+            raise SettingsError(f"{url!r}: is no URL; expected one such as https://gull.example/feed")
     known = store.feeds()
     return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
 
@@ -191,6 +197,13 @@ def _articles(visit: Visit) -> tuple[list[Article], list[tuple[str, str, Any]]]:
         except ArticleError as error:
             refused.append((error.reason, str(error), record))
     return articles, refused
+
+
+def _waits(feed: FeedState, as_json: bool) -> str:
+    """What is said of a feed that was visited not long ago."""
+    due = datetime.fromtimestamp(feed.due, UTC).isoformat(timespec="seconds")
+    told = {"url": feed.url, "new": 0, "left_out": 0, "error": "", "due": due}
+    return json.dumps(told) if as_json else f"{feed.url}: was visited not long ago; the next time is {due}"
 
 
 def _visit_line(told: dict[str, Any]) -> str:
