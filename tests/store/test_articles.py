@@ -46,6 +46,22 @@ def test_articles_come_back_as_they_were(store):
     }
 
 
+@pytest.mark.parametrize("letter", ["x", "é", "雨", "\U0001f327"])
+def test_names_of_any_length_tell_articles_apart(store, letter):
+    """Letters at random, so that no index can pack them into less room than it has."""
+    drawn = random.Random(0)
+    long = ["".join(drawn.choices(f"0123456789abcdef{letter}", k=1_990)) for _ in range(2)]
+    named = [article(1, source=long[0], url=f"https://g.example/{long[1]}{end}") for end in ("", "a", "b")]
+    receipts = store.add(named)
+    assert [receipt.seq for receipt in receipts] == [1, 2, 3]
+    assert all(len(receipt.key.encode()) <= 2_000 for receipt in receipts)
+    assert [receipt.status for receipt in store.add(named)] == ["same"] * 3
+    assert store.add([replace(named[1], body="Snow.")])[0].status == "revised"
+    assert store.articles([1])[1] == named[0]
+    short = article(4, source="", url="u" * 1_999)
+    assert store.add([short])[0].key == short.key
+
+
 def test_articles_are_read_without_their_bodies(store):
     whole = article(1)
     (receipt,) = store.add([whole])

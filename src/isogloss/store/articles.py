@@ -36,6 +36,9 @@ _LINES = (
 _PART = 200
 """Articles of one statement."""
 
+_KEY_BYTES, _DIGEST_BYTES = 2_000, 16
+"""Of a key, and of the digest that ends one that would be longer: indexes of PostgreSQL take no more."""
+
 _WRITE = json.JSONEncoder(sort_keys=True, ensure_ascii=True)
 
 Known = dict[str, tuple[int, str, int]]
@@ -88,7 +91,7 @@ def add_articles(session: Session, articles: Iterable[Article], received: int) -
     received : int
         Microseconds since 1970.
     """
-    came = [(article.key, article, digest_of([article])) for article in articles]
+    came = [(_key_of(article), article, digest_of([article])) for article in articles]
     known = _known(session, [key for key, _, _ in came])
     new = {one[0]: one for one in reversed(came) if one[0] not in known}
     known |= _insert(session, list(new.values())[::-1], received)
@@ -96,7 +99,7 @@ def add_articles(session: Session, articles: Iterable[Article], received: int) -
     receipts = []
     for key, article, digest in came:
         first = new.pop(key, None) is not None
-        status = "new" if first else _compare(session, article, digest, known, received)
+        status = "new" if first else _compare(session, key, article, digest, known, received)
         seq, _, revision = known[key]
         receipts.append(Receipt(key, seq, status))
         if status != "same":
@@ -131,13 +134,22 @@ def _insert(session: Session, articles: Sequence[tuple[str, Article, str]], rece
     return found
 
 
-def _compare(session: Session, article: Article, digest: str, known: Known, received: int) -> str:
+def _key_of(article: Article) -> str:
+    """What tells an article from all others, at a length that every index takes."""
+    said = article.key.encode()
+    if len(said) <= _KEY_BYTES:
+        return article.key
+    start = said[: _KEY_BYTES - 2 * _DIGEST_BYTES - 1].decode(errors="ignore")
+    return f"{start} {hashlib.blake2b(said, digest_size=_DIGEST_BYTES).hexdigest()}"
+
+
+def _compare(session: Session, key: str, article: Article, digest: str, known: Known, received: int) -> str:
     """What an article is whose key is there; another text is written."""
-    seq, old, revision = known[article.key]
+    seq, old, revision = known[key]
     if old == digest:
         return "same"
     _revise(session, article, digest, seq, revision, received)
-    known[article.key] = seq, digest, revision + 1
+    known[key] = seq, digest, revision + 1
     return "revised"
 
 

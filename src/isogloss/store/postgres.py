@@ -42,6 +42,9 @@ _WATCH = (
 )
 """How long the server believes in a client; what a host that was cut off had locked is free after that."""
 
+_LASTING = ("54", "58")
+"""Classes of errors that the same statement has again: it asks for too much, or the system has failed."""
+
 
 def patience(url: str) -> dict[str, Any]:
     """How to reach a server, and how long to wait for one that was cut off unless the address says so."""
@@ -181,10 +184,10 @@ class PostgresDatabase(Database):
             raise StoreBusyError(
                 "PostgreSQL: somebody else is writing; nothing was written, try again"
             ) from error
-        except self._psycopg.OperationalError as error:
-            raise away(f"PostgreSQL: {str(error).strip()[:300]}") from error
         except self._psycopg.Error as error:
-            raise StoreError(f"PostgreSQL: {str(error).strip()[:300]}") from error
+            passing = isinstance(error, self._psycopg.OperationalError)
+            told = away if passing and (error.sqlstate or "")[:2] not in _LASTING else StoreError
+            raise told(f"PostgreSQL: {str(error).strip()[:300]}") from error
 
 
 class _PostgresSession(Session):

@@ -135,10 +135,10 @@ def _cursor(sort: str, event: dict[str, Any]) -> str:
 def _position(query: EventQuery) -> tuple[int, str]:
     try:
         sort, at, after = json.loads(base64.urlsafe_b64decode(query.cursor.encode()))
-        if sort == query.sort and isinstance(at, int) and isinstance(after, str) and abs(at) < 1 << 63:
+        if sort == query.sort and type(at) is int and abs(at) < 1 << 63 and "\0" not in after:
             after.encode()
             return at, after
-    except (ValueError, TypeError, binascii.Error):
+    except (ValueError, TypeError, AttributeError, binascii.Error):
         pass
     raise StoreError("the cursor is not one of this query; begin without a cursor")
 

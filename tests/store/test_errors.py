@@ -1,0 +1,52 @@
+"""What goes wrong in a database is told in classes that say what to do."""
+
+import pytest
+
+from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("disk_full", StoreFullError),
+        ("deadlock_detected", StoreBusyError),
+        ("serialization_failure", StoreBusyError),
+        ("lock_not_available", StoreBusyError),
+        ("admin_shutdown", StoreBusyError),
+        ("out_of_memory", StoreBusyError),
+        ("program_limit_exceeded", StoreError),
+        ("io_error", StoreError),
+        ("unique_violation", StoreError),
+    ],
+)
+def test_trying_again_is_for_what_passes(postgres, state, expected):
+    with pytest.raises(StoreError, match="PostgreSQL: ") as raised, postgres.write() as session:
+        session.run(f"DO $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '{state}'; END $$")
+    assert type(raised.value) is expected
+    with postgres.write() as session:
+        assert session.run("SELECT 1") == [(1,)]
+
+
+def write(database, *statements):
+    with database.write() as session:
+        for sql in statements:
+            session.run(sql)
+
+
+def test_an_error_leaves_nothing_behind(database):
+    write(database, "CREATE TABLE word (form TEXT NOT NULL)")
+    with pytest.raises(StoreError) as raised:
+        write(database, "INSERT INTO word VALUES ('rain')", "INSERT INTO word VALUES (NULL)")
+    assert type(raised.value) is StoreError
+    with pytest.raises(ValueError, match="planted"):
+        _interrupted(database)
+    with pytest.raises(StoreError), database.read() as session:
+        session.run("INSERT INTO word VALUES ('hail')")
+    with database.read() as session:
+        assert session.run("SELECT count(*) FROM word") == [(0,)]
+
+
+def _interrupted(database):
+    with database.write() as session:
+        session.run("INSERT INTO word VALUES ('snow')")
+        raise ValueError("planted")
