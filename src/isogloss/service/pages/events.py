@@ -177,7 +177,7 @@ def _shown(told: Mapping[str, Any]) -> dict[str, list[int]]:
         own = [number for number in cluster["articles"] if number not in repeated]
         numbers = shown.setdefault(cluster["lang"], [])
         numbers += own[-most:][: most - len(numbers)]
-    return {lang: shown[lang] for lang in sorted(shown, key=lambda lang: -sizes[lang])[:_LANGUAGES]}
+    return {lang: shown[lang] for lang in sorted(shown, key=lambda lang: (-sizes[lang], lang))[:_LANGUAGES]}
 
 
 def _sizes(told: Mapping[str, Any]) -> Counter[str]:
@@ -224,4 +224,4 @@ def _lanes(told: Mapping[str, Any]) -> dict[str, list[tuple[float, float, int]]]
         span = cluster["first"] / _DAY, cluster["last"] / _DAY, cluster["size"]
         lanes.setdefault(cluster["lang"], []).append(span)
     sizes = _sizes(told)
-    return {lang: lanes[lang] for lang in sorted(lanes, key=lambda lang: -sizes[lang])}
+    return {lang: lanes[lang] for lang in sorted(lanes, key=lambda lang: (-sizes[lang], lang))}
