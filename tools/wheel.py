@@ -2,12 +2,14 @@
 
     python tools/wheel.py                 a minute or two: the kernels are compiled
     python tools/wheel.py --keep dist     and keep the wheel
+    python tools/wheel.py --audit         and ask whether weaknesses of what it runs with are known
 
 Any Python with pip does; what building needs is fetched into an environment of its own. Exit code 1 and the
 output of the step that failed, if one did.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -53,6 +55,9 @@ with Store("news.db") as store:
 TOLD = ("commands", "fit", "events")
 """Steps whose last line is shown."""
 
+DEPLOYED = "service,postgres,feeds,text"
+"""The extras that a service is installed with."""
+
 
 class StepError(Exception):
     """A step that failed, with what it said."""
@@ -64,11 +69,14 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--keep", type=Path, help="a folder that the wheel goes to")
+    parser.add_argument("--audit", action="store_true", help="ask pip-audit about what the service runs with")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="isogloss-wheel-") as folder:
         try:
             wheel = build(Path(folder))
             check(wheel, Path(folder))
+            if options.audit:
+                audit(wheel, Path(folder))
         except StepError as error:
             print(error, file=sys.stderr)
             return 1
@@ -104,6 +112,46 @@ def check(wheel, folder):
     step("init", place / "bin" / "isogloss", "init", "desk", cwd=folder)
     step("fit", python, "-c", FIT, cwd=folder)
     step("events", python, "-c", STORE, cwd=folder)
+
+
+def audit(wheel, folder):
+    """Ask pip-audit about all packages that a service is installed with."""
+    place, asking = folder / "empty" / "bin" / "python", folder / "asking"
+    venv.create(asking, with_pip=True)
+    step("pip-audit", asking / "bin" / "python", "-m", "pip", "install", "--quiet", "pip-audit", cwd=folder)
+    step("extras", place, "-m", "pip", "install", "--quiet", f"{wheel}[{DEPLOYED}]", cwd=folder)
+    packages = step("list packages", place, "-m", "pip", "freeze", "--exclude", "isogloss", cwd=folder)
+    (folder / "packages.txt").write_text(packages)
+    done = subprocess.run(
+        [asking / "bin" / "pip-audit", "--format=json", "--no-deps", "--disable-pip", "-r", "packages.txt"],
+        cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    print("audit:", judged(done.stdout, done.stderr))
+
+
+def judged(answer, said):
+    """What an answer of pip-audit comes to; a package that nobody was asked about is not taken for sound."""
+    try:
+        packages = json.loads(answer)["dependencies"]
+    except (ValueError, KeyError):
+        why = said.strip().rpartition("\n")[2]
+        raise StepError(
+            f"audit failed: no service of advisories answered, so nothing is known: {why}"
+        ) from None
+    unknown = [each["name"] for each in packages if "skip_reason" in each]
+    weak = [
+        f"{each['name']} {each['version']}: {', '.join(found['id'] for found in each['vulns'])}"
+        for each in packages
+        if each.get("vulns")
+    ]
+    if weak:
+        raise StepError("audit failed: raise these in pyproject.toml:\n" + "\n".join(weak))
+    if unknown:
+        raise StepError(
+            f"audit failed: the service of advisories knows nothing of {len(unknown)} of {len(packages)} "
+            f"packages, such as {unknown[0]}; run it where it does"
+        )
+    return f"{len(packages)} packages, no known weakness"
 
 
 def step(name, *command, cwd):
