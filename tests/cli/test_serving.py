@@ -162,6 +162,20 @@ def flood(url, acknowledged):
             acknowledged.append(name)
 
 
+def test_a_program_reads_the_address_and_nothing_else(tmp_path):
+    process = Process(
+        tmp_path / "log", "serve", "--store", tmp_path / "a.db", "--port", 0, "--no-worker", "--json"
+    )
+    try:
+        url = json.loads(process.line("url"))["url"]
+        until(lambda: Client(url).health()["status"] == "ok")
+        process.running.send_signal(signal.SIGTERM)
+        assert process.running.wait(10) == 0
+        assert process.running.stdout.read() == ""
+    finally:
+        process.end()
+
+
 def test_a_signal_stops_it_soon_and_nothing_acknowledged_is_lost(tmp_path):
     path = tmp_path / "news.db"
     process = Process(tmp_path / "log", "serve", "--store", path, "--port", 0, "--no-worker")
@@ -194,9 +208,10 @@ def test_work_makes_events_of_what_waits(tmp_path):
     assert "make one with isogloss init" in str(missing.exception)
     with Store(path) as store:
         store.add(sample_news().articles[:20])
-    assert runner.invoke(working, ["--once", "--store", str(path)]).exit_code == 0
+    done = runner.invoke(working, ["--once", "--json", "--store", str(path)])
+    assert done.exit_code == 0
     with Store(path) as store:
-        assert store.counts()["event"] > 0
+        assert 0 < store.counts()["event"] == json.loads(done.stdout)["store"]["event"]
         assert store.position() >= 20
 
 

@@ -50,6 +50,7 @@ def serve(
     port: Port = None,
     worker: Annotated[bool, typer.Option(help="Make events of articles in this process.")] = True,
     log_json: LogJson = False,
+    as_json: JsonOutput = False,
 ) -> None:
     """Serve the API and the pages until Ctrl-C or SIGTERM."""
     settings = load_settings(config, store)
@@ -59,10 +60,10 @@ def serve(
     settings = dataclasses.replace(settings, server=dataclasses.replace(settings.server, **given))
     log_to_stderr(as_json=log_json)
     with open_store(settings, new=True) as opened:
-        run_service(settings, opened, worker=worker)
+        run_service(settings, opened, worker=worker, as_json=as_json)
 
 
-def run_service(settings: Settings, store: Store, *, worker: bool = True) -> None:
+def run_service(settings: Settings, store: Store, *, worker: bool = True, as_json: bool = False) -> None:
     """Serve a store, and say where.
 
     Parameters
@@ -73,6 +74,8 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True) -> Non
         The store.
     worker : bool
         Whether events are made here.
+    as_json : bool
+        Whether the address is a JSON object.
     """
     try:
         from isogloss.service.app import create_app
@@ -95,7 +98,8 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True) -> Non
     _read_language_data()
     with listen(settings) as place:
         host, port = place.getsockname()[:2]
-        typer.echo(f"isogloss: http://{f'[{host}]' if ':' in host else host}:{port}  (Ctrl-C to stop)")
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        typer.echo(json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)")
         serve_app(app, settings, place)
 
 
@@ -146,9 +150,13 @@ def work(
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
                     raise StoreError("another worker follows this store; there is nothing to do here")
+            told = {name: opened.counts()[name] for name in ("article", "event")}
+            said = f"the store has {told['article']:,} articles and {told['event']:,} events"
+            typer.echo(json.dumps({"store": told}) if as_json else said)
             return
         _warn(opened)
-        typer.echo("isogloss: working  (Ctrl-C to stop)")
+        if not as_json:
+            typer.echo("isogloss: working  (Ctrl-C to stop)")
         _work_until_told(_worker(settings, opened, Similarity.load(settings.models, opened)))
 
 
