@@ -42,6 +42,11 @@ _WATCH = (
 )
 """How long the server believes in a client; what a host that was cut off had locked is free after that."""
 
+_SYNCED = (
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+)
+"""A commit that returned is on the disk, also where a server is used to answer before."""
+
 _LASTING = ("54", "58")
 """Classes of errors that the same statement has again: it asks for too much, or the system has failed."""
 
@@ -149,10 +154,15 @@ class PostgresDatabase(Database):
             return [f"index {row[0]} is invalid; REINDEX it" for row in session.run(query, [self.schema])]
 
     def describe(self) -> dict[str, str]:
-        """Product, version and schema."""
+        """Product, version, schema, and a warning where the server does not wait for the disk."""
         with self.read() as session:
-            ((version,),) = session.run("SHOW server_version")
-        return {"product": "PostgreSQL", "version": str(version), "place": f"schema {self.schema}"}
+            ((version, synced),) = session.run(
+                "SELECT current_setting('server_version'), current_setting('fsync')"
+            )
+        told = {"product": "PostgreSQL", "version": str(version), "place": f"schema {self.schema}"}
+        if synced != "on":
+            told["warning"] = "PostgreSQL has fsync off: a power cut can damage all of it; set fsync = on"
+        return told
 
     def close(self) -> None:
         """Close the connections."""
@@ -163,6 +173,7 @@ class PostgresDatabase(Database):
         watch_over(connection)
         connection.execute(f"SET search_path TO {self.schema}")
         connection.execute("SET lock_timeout TO '30s'")
+        connection.execute(_SYNCED)
         connection.commit()
 
     def _configure_reader(self, connection: Any) -> None:
