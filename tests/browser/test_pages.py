@@ -164,6 +164,7 @@ def test_filters_act_at_once_and_stand_in_the_address(visit):
     page.wait_for_url("**/?lang=es*")
     expect(page.locator("#results .card").first).to_be_visible()
     assert page.evaluate("window.same")
+    assert page.url.endswith("/?lang=es")
     assert "events on this page" in page.locator("#said").inner_text()
     for card in page.locator("#results .card").all():
         assert "es" in card.locator(".chips").inner_text()

@@ -75,6 +75,18 @@ def test_links_that_are_not_shown_are_counted(client):
     assert "more than 99 %" in text
 
 
+def test_the_links_to_doubt_can_come_first(client):
+    def chances(address):
+        said = re.findall(r'-head">[^<]*: (more than )?(\d+) %</h3>', client.get(address).text)
+        return [int(percent) for _, percent in said]
+
+    address = "/event/e22"
+    other = re.search(r'href="(/event/e22\?first=doubtful#why)"', client.get(address).text)[1]
+    first, last = chances(address), chances(other)
+    assert len(first) > 3
+    assert first == sorted(first, reverse=True) != last == sorted(last)
+
+
 def test_every_language_has_one_article_that_can_be_read(client):
     text = client.get(f"/event/{extremes.LARGE}").text
     assert text.count("Read on") == len(extremes.LANGUAGES)
@@ -107,6 +119,15 @@ def test_only_the_first_reason_is_open_and_the_one_that_was_judged(client):
     assert re.findall(r'<details class="reason" id="([^"]+)" open>', told) == names[:1]
     judged = client.get(f"/event/{extremes.LARGE}?thanks={names[7]}").text
     assert re.findall(r'<details class="reason" id="([^"]+)" open>', judged) == [names[0], names[7]]
+
+
+def test_a_judged_link_that_is_not_shown_is_thanked_for_too(client):
+    told = client.get(f"/event/{extremes.LARGE}?first=doubtful").text
+    address = re.findall(r'action="(/event/[^"]+/links/\d+/\d+)"', told)[0]
+    key = re.search(r'name="key" value="([^"]+)"', told)[1]
+    answer = client.post(address, data={"key": key, "same": "0"})
+    assert answer.status_code == 200
+    assert "Thank you" in answer.text
 
 
 def test_every_filter_can_be_taken_away_alone():

@@ -87,6 +87,9 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     if told["id"] != name:
         return RedirectResponse(f"/event/{quote(told['id'], safe='')}", 308)
     card = Card.of(told, reading_order(request.headers.get("accept-language", "")))
+    doubtful = request.query_params.get("first") == "doubtful"
+    if doubtful:
+        told["links"].reverse()
     shown = _shown(told)
     articles = store.articles([*chain.from_iterable(shown.values()), *seen_articles(told)], bodies=False)
     why, more = reasons(told, articles)
@@ -100,6 +103,7 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
         map=event_map(card.places, "/map.svg"),
         reasons=why,
         more=more,
+        doubtful=doubtful,
         key=key,
         thanks=request.query_params.get("thanks", ""),
     )

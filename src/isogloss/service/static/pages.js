@@ -21,10 +21,11 @@ async function swap(address, part) {
   shown = place();
 }
 
-// The address of a form, without fields that are empty.
+// The address of a form, without fields that are empty or as they are anyway.
 function addressOf(form) {
   const chosen = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) if (value !== "") chosen.append(name, value);
+  const usual = (name) => (form.elements[name].dataset || {}).usual || "";
+  for (const [name, value] of new FormData(form)) if (value !== "" && value !== usual(name)) chosen.append(name, value);
   return form.getAttribute("action") + (chosen.size ? "?" + chosen : "");
 }
 
