@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from isogloss.exceptions import ServiceClientError, SettingsError
+from isogloss.service import transport
 from isogloss.service.app import create_app
 from isogloss.service.client import Client
 from isogloss.service.server import Server, listen, running, serve
@@ -51,6 +52,17 @@ def test_changes_come_as_they_happen_and_nothing_is_missed(url, filled):
         resumed = client.changes(after=5, seconds=30)
         assert next(resumed)["id"] == "x3"
         resumed.close()
+
+
+def test_who_follows_waits_where_there_is_no_room_yet(app, url, monkeypatch):
+    monkeypatch.setattr(transport, "_LONGEST", 0.05)
+    room, app.state.parts.changes.most = app.state.parts.changes.most, 0
+    with Client(url, retries=1) as client, pytest.raises(ServiceClientError, match="503") as caught:
+        next(client.changes(after=0, seconds=30))
+    assert caught.value.code == "overloaded"
+    threading.Timer(0.3, lambda: setattr(app.state.parts.changes, "most", room)).start()
+    with Client(url, retries=100) as client:
+        assert next(client.changes(after=0, seconds=30))["id"] == "e1"
 
 
 def raw_stream(url, headers=(), query=""):

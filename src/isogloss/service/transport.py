@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,14 @@ PREFIX = "/api/v1"
 _AGAIN = frozenset({429, 503})
 _LONGEST = 60.0
 _BROKEN = (OSError, http.client.HTTPException)
+
+
+class _BusyError(Exception):
+    """An answer that asks to come again after some seconds."""
+
+    def __init__(self, error: ServiceClientError, seconds: float) -> None:
+        super().__init__(error, seconds)
+        self.error, self.seconds = error, seconds
 
 
 class Transport:
@@ -98,6 +107,11 @@ class Transport:
                 if failures > self.retries:
                     raise ServiceClientError(f"{self.url} does not answer ({error})") from error
                 time.sleep(min(0.1 * 2**failures, 5.0))
+            except _BusyError as busy:
+                failures += 1
+                if failures > self.retries:
+                    raise busy.error from None
+                time.sleep(min(busy.seconds, _LONGEST, math.inf if left is None else left))
 
     def close(self) -> None:
         """Close the connection of this thread."""
@@ -126,7 +140,9 @@ class Transport:
             connection.request("GET", target, headers=self._headers | {"Accept": "text/event-stream"})
             response = connection.getresponse()
             if response.status != 200:
-                raise _refused(response.status, response.read())
+                error = _refused(response.status, response.read())
+                seconds = _seconds(response.headers.get("Retry-After"))
+                raise error if error.status not in _AGAIN or seconds is None else _BusyError(error, seconds)
             line, data = after, ""
             for raw in response:
                 name, _, value = raw.decode().rstrip("\r\n").partition(": ")
