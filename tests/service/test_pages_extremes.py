@@ -23,7 +23,9 @@ from tests.browser import extremes, newsroom
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     models = newsroom.models()
-    held = Models(similarity=models.similarity, name="/srv/somebody/model.isogloss", report=models.report)
+    held = Models(
+        similarity=models.similarity, name="/folder/of/somebody/model.isogloss", report=models.report
+    )
     with Store(tmp_path_factory.mktemp("extremes") / "news.db") as store:
         newsroom.fill(store)
         extremes.fill(store)
