@@ -60,3 +60,16 @@ def test_tokens_and_status(client):
     assert "isogloss_stored_articles 4.0" in client.get("metrics", headers=told).text
     assert client.delete(f"tokens/{made['id']}", headers=told).status_code == 204
     assert client.get("limits", headers=told).status_code == 401
+
+
+def test_articles_and_terms_are_found_by_what_they_belong_to(client):
+    for asked, found in (({}, [4, 3, 2, 1]), ({"event": "e0"}, [3, 2, 1]), ({"cluster": 1}, [2, 1])):
+        page = client.get("articles", params=asked).json()
+        assert [line["seq"] for line in page["articles"]] == found
+    first = client.get("articles", params={"limit": 3}).json()
+    assert [
+        line["seq"] for line in client.get("articles", params={"cursor": first["cursor"]}).json()["articles"]
+    ] == [1]
+    assert client.get("articles", params={"event": "e\x00", "cluster": 2**63 - 1}).json()["articles"] == []
+    for asked in ({"concept": "Ottilie"}, {"lang": "DEU"}, {"place": "geo:1"}):
+        assert [each["id"] for each in client.get("events", params=asked).json()["events"]] == ["e1"]
