@@ -210,6 +210,30 @@ def test_copies_are_refused_where_something_is(tmp_path):
     assert not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_what_another_store_has_left_does_not_get_into_a_restored_one(tmp_path, end):
+    with Store(tmp_path / "news.db") as store:
+        store.add([article(1)])
+        copy = back_up(store, tmp_path / "copy.db")
+    left = tmp_path / f"new.db{end}"
+    left.write_bytes(b"of a store that was moved away without it")
+    with pytest.raises(StoreError, match=f"new.db{end}: is there already"):
+        restore(copy, tmp_path / "new.db")
+    left.unlink()
+    with Store(restore(copy, tmp_path / "new.db")) as store:
+        assert len(store.journal()) == 1
+
+
+def test_a_file_is_restored_with_the_log_beside_it(tmp_path):
+    """Files of a store that was not closed, as a machine that stopped has left them."""
+    with Store(tmp_path / "news.db") as store:
+        store.add([article(number) for number in range(5)])
+        for name in ("news.db", "news.db-wal"):
+            shutil.copyfile(tmp_path / name, tmp_path / name.replace("news", "found"))
+    with Store(restore(tmp_path / "found.db", tmp_path / "new.db")) as store:
+        assert [int(entry.article.id) for entry in store.journal()] == list(range(5))
+
+
 def test_descriptors_are_given_back(tmp_path):
     def descriptors():
         return len(os.listdir("/proc/self/fd"))

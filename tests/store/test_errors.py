@@ -1,8 +1,11 @@
 """What goes wrong in a database is told in classes that say what to do."""
 
+import threading
+
 import pytest
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
+from isogloss.store import PostgresDatabase
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,10 @@ def _interrupted(database):
     with database.write() as session:
         session.run("INSERT INTO word VALUES ('snow')")
         raise ValueError("planted")
+
+
+def test_a_database_that_cannot_be_used_is_closed(server):
+    before = threading.active_count()
+    with pytest.raises(StoreError, match="read-only transaction"):
+        PostgresDatabase(f"{server}&options=-cdefault_transaction_read_only%3Don", schema="never_made")
+    assert threading.active_count() == before

@@ -102,6 +102,13 @@ class PostgresDatabase(Database):
             )
             for configure in (self._configure, self._configure_reader)
         )
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
         with self._told(StoreError):
             for pool in (self._pool, self._readers):
                 pool.open(wait=True, timeout=30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -17,6 +16,9 @@ from isogloss.store.projection import forget_prepared, position
 from isogloss.store.store import Store
 
 __all__ = ["back_up", "forget_before", "look_over", "restore"]
+
+_BESIDE = ("-wal", "-shm", "-journal")
+"""Ends of the names of files that SQLite would take for parts of a new one."""
 
 PART = 500
 """Articles that go in one transaction: writers wait no longer than for that."""
@@ -108,25 +110,39 @@ def restore(copy: str | os.PathLike[str], place: str | os.PathLike[str]) -> Path
     A copy of PostgreSQL is put back with ``pg_restore``.
     """
     source, target = Path(copy), Path(place)
-    if target.exists():
-        raise StoreError(f"{target}: is there already; move it away first, so that nothing is lost")
+    for name in ("", *_BESIDE):
+        if (there := target.with_name(target.name + name)).exists():
+            raise StoreError(f"{there}: is there already; move it away first, so that nothing is lost")
     _check_copy(source)
     partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)
     try:
-        shutil.copyfile(source, partial)
+        _copy(source, partial)
         _sync(partial)
         partial.rename(target)
         _sync(target.parent)
-    except OSError as error:
-        raise StoreError(f"{target}: could not be written ({error.strerror})") from error
+    except (OSError, sqlite3.Error) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise StoreError(f"{target}: could not be written ({said})") from error
     finally:
         partial.unlink(missing_ok=True)
     return target
 
 
+def _copy(source: Path, place: Path) -> None:
+    """A copy of a file of SQLite, with what is still in the log beside it."""
+    with _reading(source) as connection, closing(sqlite3.connect(place)) as copy:
+        connection.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def _reading(source: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True))
+
+
 def _check_copy(source: Path) -> None:
     try:
-        with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with _reading(source) as connection:
             (said,) = connection.execute("PRAGMA integrity_check").fetchone()
             connection.execute("SELECT max(version) FROM schema_version").fetchone()
     except sqlite3.Error as error:
