@@ -28,6 +28,8 @@ def test_every_test_that_is_named_is_there(page, request):
     assert found > 50
 
 
-@pytest.mark.parametrize("script", ["tools/load.py", "tools/wheel.py", "tools/endurance.py"])
+@pytest.mark.parametrize(
+    "script", ["tools/load.py", "tools/wheel.py", "tools/endurance.py", "tools/hosts.py"]
+)
 def test_every_script_that_is_named_is_there(request, script):
     assert (request.config.rootpath / script).is_file()
