@@ -29,7 +29,7 @@ def api(tmp_path_factory):
 
 
 OPERATIONS = [
-    (method, route.path) for router in ROUTERS for route in router.routes for method in route.methods
+    (method, route.path_format) for router in ROUTERS for route in router.routes for method in route.methods
 ]
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 
