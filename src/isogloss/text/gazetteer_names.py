@@ -27,7 +27,8 @@ __all__ = ["LARGE", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
 _CASED = ("Latn", "Cyrl", "Grek", "Armn")
 _NOUNS_IN_CAPITALS = ("de", "lb", "nds")
 _GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
-_REMEMBERED = 1 << 17
+_REMEMBERED = 1 << 15
+"""Words of a language that are known to begin no name, or some; with more, all are looked up again."""
 _BEGINS, _BLOCKS, _GOES_ON = 1, 2, 4
 """Letters that begin a word, those behind which none begins, and those that go on with it."""
 
@@ -120,10 +121,13 @@ class WordSpotter:
         first = _key(word)
         stem = self._stem(first) if self._stem else first
         depth = max(self._depth.get(first, 0), self._stem_depth.get(stem, 0))
-        if not depth and len(self._dull) < _REMEMBERED:
-            self._dull.add(word)
-        if depth and len(self._heads) < _REMEMBERED:
+        for known in (self._dull, self._heads):
+            if len(known) >= _REMEMBERED:
+                known.clear()
+        if depth:
             self._heads[word] = first, depth
+        else:
+            self._dull.add(word)
         return first, depth
 
     def _plausible(self, text: str, key: str, names: tuple[Name, ...], capitals: bool) -> bool:

@@ -47,7 +47,7 @@ def _algorithm(code: str) -> str:
     return _OTHER_NAMES.get(code) or language(code).name.lower()
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 16)
 def _stem(algorithm: str, word: str) -> str:
     with _ONE_AT_A_TIME:
         return str(_stemmer(algorithm).stemWord(word))
