@@ -251,6 +251,16 @@ def test_who_prepares_goes_on_until_it_is_told_to_stop(tmp_path):
     assert "20 articles prepared in" in logged(process)[-1]["message"]
 
 
+def test_whoever_knows_the_address_can_stop_the_service(tmp_path):
+    process = Process(tmp_path / "log", "serve", "--port", "0", "--store", tmp_path / "news.db")
+    try:
+        process.line("isogloss: ")
+        process.running.send_signal(signal.SIGTERM)
+        assert process.running.wait(15) == 0
+    finally:
+        process.end()
+
+
 @pytest.mark.parametrize("words", [["serve", "--port", "0"], ["work"]])
 def test_a_terminal_that_is_closed_stops_what_runs_in_it(tmp_path, words):
     Store(tmp_path / "news.db").close()

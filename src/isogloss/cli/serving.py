@@ -99,8 +99,8 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     with listen(settings) as place:
         host, port = place.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        typer.echo(json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)")
-        serve_app(app, settings, place)
+        said = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
+        serve_app(app, settings, place, tell=lambda: typer.echo(said))
 
 
 def _warn(store: Store) -> None:

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -86,7 +86,13 @@ def listen(settings: Settings) -> socket.socket:
         ) from error
 
 
-def serve(app: FastAPI, settings: Settings, place: socket.socket | None = None) -> None:
+def serve(
+    app: FastAPI,
+    settings: Settings,
+    place: socket.socket | None = None,
+    *,
+    tell: Callable[[], None] = lambda: None,
+) -> None:
     """Serve until SIGTERM or SIGINT; requests that have begun end first. To be called in the main thread.
 
     Parameters
@@ -97,9 +103,12 @@ def serve(app: FastAPI, settings: Settings, place: socket.socket | None = None) 
         Where to listen.
     place : socket, optional
         What :func:`listen` gave, if somebody wanted to know the port beforehand.
+    tell : callable
+        Is called when signals stop the service, and before it answers.
     """
     server = Server(app, settings)
     with place or listen(settings) as bound, _signals_stop(server):
+        tell()
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
         sys.setswitchinterval(SWITCH)
         leave_alone_what_stays()
