@@ -33,7 +33,7 @@ def main():
     options = parse()
     one_thread()
     if not options.url:
-        prepare(options.folder, options.database, options.prefill, options.window, options.jobs)
+        prepare(options)
     with serving(options.folder) if not options.url else nullcontext((options.url, None)) as (url, pid):
         options.url = url
         if not options.only_prepare:
@@ -56,6 +56,12 @@ def parse():
     parser.add_argument("--prefill", type=int, default=0, help="articles in events before the clock starts")
     parser.add_argument("--window", type=int, default=100_000, help="articles in the window at most")
     parser.add_argument("--jobs", type=int, default=1, help="worker.jobs of the service that is started")
+    parser.add_argument(
+        "--allowance",
+        type=float,
+        default=400,
+        help="limits.writes_per_second of the service that is started; all articles here come from one client",
+    )
     parser.add_argument("--only-prepare", action="store_true", help="fill the store, start the service, stop")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--ramp", type=float, default=5, help="seconds in which rates rise from 0")

@@ -22,8 +22,9 @@ DAYS = 2
 PART = 500
 
 
-def prepare(folder, database, prefill, window, jobs):
+def prepare(options):
     """Settings, a model and a store with so many articles in events; what is there already is kept."""
+    folder, database = options.folder, options.database
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / "similarity.isogloss"
     make_model(model)
@@ -31,14 +32,15 @@ def prepare(folder, database, prefill, window, jobs):
     settings = dataclasses.replace(
         made,
         store=dataclasses.replace(made.store, place=database or "load.db", keep_days=0),
-        stream=dataclasses.replace(made.stream, max_articles=window),
-        worker=dataclasses.replace(made.worker, jobs=jobs),
+        limits=dataclasses.replace(made.limits, writes_per_second=options.allowance),
+        stream=dataclasses.replace(made.stream, max_articles=options.window),
+        worker=dataclasses.replace(made.worker, jobs=options.jobs),
         models=dataclasses.replace(made.models, similarity=model.name),
     )
     (folder / "isogloss.toml").write_text(settings.as_toml(), encoding="utf-8")
     with Store(database or folder / "load.db") as store:
-        fill(store, prefill)
-    if prefill and subprocess.run(command("work", "--once"), cwd=folder, check=False).returncode:
+        fill(store, options.prefill)
+    if options.prefill and subprocess.run(command("work", "--once"), cwd=folder, check=False).returncode:
         sys.exit(f"the articles of {folder} could not be made into events; isogloss work says why")
 
 
