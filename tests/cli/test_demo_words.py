@@ -22,7 +22,7 @@ def test_words_are_learned_for_every_language_beside_english(tmp_path):
     assert agreed[0].argmax() == 0
     assert agreed[3].argmax() == 2
     found = read_induced(tmp_path / "en-de.tsv")
-    assert {("strike", "streik"), ("inflation", "inflation")} <= set(found.pairs)
+    assert {("strike", "streik"), ("museum", "museum"), ("volcano", "vulkan")} <= set(found.pairs)
 
 
 def test_a_dictionary_has_the_best_translations_first():
