@@ -60,7 +60,7 @@ def parse():
         "--allowance",
         type=float,
         default=400,
-        help="limits.writes_per_second of the service that is started; all articles here come from one client",
+        help="limits.writes_per_second of the service that is started; all articles come from one client",
     )
     parser.add_argument("--only-prepare", action="store_true", help="fill the store, start the service, stop")
     parser.add_argument("--seconds", type=float, default=60)

@@ -69,6 +69,12 @@ def test_init_writes_settings_and_a_store(tmp_path):
     assert "next: isogloss ingest" in run("init")
 
 
+def test_a_folder_that_cannot_be_made_is_said(tmp_path):
+    (tmp_path / "desk").write_text("a file")
+    refused(SettingsError, "desk: the folder cannot be made", "init", "desk")
+    assert (tmp_path / "desk").read_text() == "a file"
+
+
 def test_the_store_is_beside_its_settings_wherever_the_command_runs(tmp_path, news):
     run("init", "desk")
     run("ingest", news, "--no-events", "-c", "desk/isogloss.toml")
@@ -165,7 +171,9 @@ def test_mistakes_say_what_to_do(tmp_path, news):
     (tmp_path / "bad.toml").write_text("[server\n")
     refused(SettingsError, "is not TOML", "serve", "-c", "bad.toml")
     refused(StoreError, "a folder that may be written to", "ingest", news, "--store", "no/where.db")
-    refused(IsoglossError, "none.jsonl", "ingest", "none.jsonl", "--store", "a.db")
+    refused(IsoglossError, "none.jsonl", "ingest", news, "none.jsonl", "--store", "a.db")
+    assert not (tmp_path / "a.db").exists()
+    Store("a.db").close()
     refused(StoreError, "expected a file name or postgresql", "ingest", news, "--store", "mysql://x")
     refused(SettingsError, "there is no feed to visit", "watch", "--store", "a.db")
     refused(StoreError, "there is no folder no", "backup", "no/copy.db", "--store", "a.db")

@@ -12,10 +12,13 @@ from datetime import timedelta
 import pytest
 
 from isogloss.events import Article, EventStream, History, Journal, StreamSettings, read_journal
+from isogloss.events.article import article_from
 from isogloss.events.evaluation import bcubed
 from isogloss.events.samples import sample_corpus, sample_news
 from isogloss.events.saving import restore_stream, save_stream
+from isogloss.events.state import ClusterSettings
 from isogloss.exceptions import ArticleError, ModelFileError
+from tools.load_news import News
 
 NEWS = sample_news()
 SHORT = NEWS.articles[:150]
@@ -172,6 +175,20 @@ def test_what_is_over_is_forgotten():
     assert names <= {article.id for article in later(60)} | {later(200)[-1].id}
     assert stream.links.cluster_of.keys() == names
     assert not stream.copies.keys() - names
+    assert not stream.dormant.keys() - stream.links.profiles.keys()
+
+
+def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
+    news, begin = News(seed=5, stories=30), SHORT[0].time
+    records = [news.article(begin + timedelta(seconds=n)) for n in range(1200)]
+    settings = StreamSettings(ClusterSettings(max_articles=200))
+    kept = []
+    stream = EventStream(settings)
+    stream.observer = lambda _: kept.append((len(stream.links.signatures), len(stream.dormant)))
+    stream.add(article_from(record, check_language=False) for record in records)
+    assert max(articles for articles, _ in kept) <= 250 + settings.update_every
+    assert min(dormant for _, dormant in kept[-5:]) > 0
+    assert stream.links.signatures.keys() == stream.links.cluster_of.keys()
     assert not stream.dormant.keys() - stream.links.profiles.keys()
 
 

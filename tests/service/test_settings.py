@@ -39,6 +39,8 @@ def test_what_is_left_out_has_its_default(tmp_path):
         ('[server]\nport = "x"\n', r"server\.port is 'x'; expected a value such as 8470"),
         ("[server]\nport = true\n", r"server\.port is True"),
         ("[server]\nport = -1\n", "no less than 0"),
+        ("[limits]\nbody_bytes = 0\n", "limits.body_bytes is 0; expected more than 0"),
+        ("[stream]\nwindow_days = 0\n", "stream.window_days is 0.0; expected more than 0"),
         ("[stream]\nwindow_days = nan\n", "stream.window_days is nan; expected a finite number"),
         ("[server]\nstop_seconds = inf\n", "server.stop_seconds is inf; expected a finite number"),
         ("server = 3\n", "expected a table"),

@@ -44,7 +44,12 @@ def init(
     path = folder / DEFAULT
     if path.exists():
         raise SettingsError(f"{path}: is there already; change it, or remove it first")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"{folder}: the folder cannot be made ({error.strerror}); make it yourself, or name another"
+        ) from error
     settings = Settings()
     with replacing(path) as file:
         file.write(settings.as_toml().encode())
@@ -71,6 +76,7 @@ def ingest(
 ) -> None:
     """Put articles into the store, each once; what is no article goes to the quarantine."""
     settings = load_settings(config, store)
+    ArticleReader(*sources).check()
     with open_store(settings, new=True) as opened, progress_bar() as progress:
         refused = _Refused(opened)
         reader = ArticleReader(*sources, quarantine=refused, now=now.astimezone() if now else None)

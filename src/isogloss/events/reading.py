@@ -100,7 +100,14 @@ class ArticleReader:
         self.check_language = check_language
         self.report = ArticleReport()
 
+    def check(self) -> None:
+        """Raise CorpusError if a source is not there; every pass begins with it, before anything is read."""
+        for source in self.sources:
+            if str(source) != STANDARD_INPUT:
+                _files(Path(source))
+
     def __iter__(self) -> Iterator[Article]:
+        self.check()
         self.report = ArticleReport()
         for source in self.sources:
             if str(source) == STANDARD_INPUT:

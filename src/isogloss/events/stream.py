@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
+from itertools import islice
 from typing import NamedTuple, Self
 
 from isogloss.events.agglomeration import Rules
@@ -33,6 +33,8 @@ __all__ = ["Changes", "EventStream", "Step", "StreamSettings"]
 _DAY = 86_400.0
 _PAUSE = 3600.0
 """Seconds without an article after which events are brought up to date before time goes on."""
+_SPARE = 0.25
+"""Articles of expired clusters that are kept at most while their events go on, as a share of the window's most."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class Changes:
 class EventStream:
     """Follows the news: articles of many languages in, events out.
 
-    Memory: bounded by the articles of the window, see :class:`~isogloss.events.state.ClusterSettings`.
+    Memory: bounded by the articles of the window, see :class:`~isogloss.events.state.ClusterSettings`, and a
+    quarter more for clusters that expired while their events go on.
 
     Parameters
     ----------
@@ -278,9 +281,8 @@ class EventStream:
             self._leaves(source, target)
 
     def _bury(self) -> None:
-        """Forget clusters that expired, when all of their event have, or long after they did."""
-        ids, oldest = self.tracker.ids, self.clusters.now - self.settings.clusters.max_age * _DAY
-        over = {one for one, _ in takewhile(lambda item: item[1] < oldest, self.dormant.items())}
+        """Forget clusters that expired, when all of their event have, long after, or when there are many."""
+        ids, over = self.tracker.ids, self._outlived()
         for event in self._doubtful():
             if ids.members[event] <= self.dormant.keys():
                 over |= ids.members[event]
@@ -292,6 +294,19 @@ class EventStream:
                     del self.original_of[copy]
             self.links.expire(cluster)
             del self.dormant[cluster]
+
+    def _outlived(self) -> set[int]:
+        """Clusters that expired long ago and, where too many articles are kept, those that expired first."""
+        limits = self.settings.clusters
+        oldest = self.clusters.now - limits.max_age * _DAY
+        excess = len(self.links.signatures) - (1 + _SPARE) * limits.max_articles
+        over = set()
+        for cluster, since in self.dormant.items():
+            if since >= oldest and excess <= 0:
+                break
+            over.add(cluster)
+            excess -= len(self.links.profiles[cluster])
+        return over
 
     def _doubtful(self) -> set[int]:
         """Events that may be over: a cluster of theirs expired since, or they changed."""

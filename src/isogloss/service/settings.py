@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 
-def _setting(default: Any, said: str) -> Any:
-    """A field with its sentence."""
-    return field(default=default, metadata={"said": said})
+def _setting(default: Any, said: str, *, zero: bool = False) -> Any:
+    """A field with its sentence, and whether a number may be 0."""
+    return field(default=default, metadata={"said": said, "zero": zero})
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class ServerSettings:
     """Where the service listens, and who may ask."""
 
     host: str = _setting("127.0.0.1", "address to listen on; another than this machine's own needs tokens")
-    port: int = _setting(8470, "port to listen on")
+    port: int = _setting(8470, "port to listen on", zero=True)
     names: list[str] = field(
         default_factory=list,
         metadata={"said": "further names that this service is asked for by; * for any name"},
     )
     public_read: bool = _setting(True, "whether reading needs no token")
-    stop_seconds: float = _setting(8.0, "time that requests have to end when the service stops")
+    stop_seconds: float = _setting(8.0, "time that requests have to end when the service stops", zero=True)
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,13 @@ class StoreSettings:
 
     place: str = _setting("isogloss.db", "a file of SQLite, or postgresql://user@host/name")
     keep_days: int = _setting(
-        90, "days after its last article at which a story is forgotten, back from the newest; 0 for never"
+        90,
+        "days after its last article at which a story is forgotten, back from the newest; 0 for never",
+        zero=True,
     )
-    forget_hours: float = _setting(24.0, "hours between two looks for what is old; 0 to leave it to doctor")
+    forget_hours: float = _setting(
+        24.0, "hours between two looks for what is old; 0 to leave it to doctor", zero=True
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class LimitSettings:
     concurrent: int = _setting(
         64, "requests at the same time, three quarters of them with articles; more are sent away with 503"
     )
-    listeners: int = _setting(32, "clients that follow changes at the same time")
+    listeners: int = _setting(32, "clients that follow changes at the same time", zero=True)
     backlog: int = _setting(
         50_000, "articles that may wait to be made into events; more are refused with 503"
     )
@@ -93,7 +97,9 @@ class WorkerSettings:
     """What makes events, and what prepares articles for it."""
 
     jobs: int = _setting(
-        1, "processes that look at the words of articles; 1 for none beside the worker, 0 for one per core"
+        1,
+        "processes that look at the words of articles; 1 for none beside the worker, 0 for one per core",
+        zero=True,
     )
 
     @property
@@ -200,11 +206,13 @@ def _build(kind: Any, told: Any, where: str) -> Any:
         if dataclasses.is_dataclass(default):
             values[name] = _build(type(default), value, name)
         else:
-            values[name] = _value(value, default, _join(where, name))
+            values[name] = _value(
+                value, default, _join(where, name), zero=known[name].metadata.get("zero", False)
+            )
     return kind(**values)
 
 
-def _value(value: Any, default: Any, where: str) -> Any:
+def _value(value: Any, default: Any, where: str, *, zero: bool) -> Any:
     """A value of the kind of its default; a whole number may stand for a broken one."""
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
@@ -212,8 +220,9 @@ def _value(value: Any, default: Any, where: str) -> Any:
         raise SettingsError(f"{where} is {value!r}; expected a value such as {_toml(default)}")
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError(f"{where} is {value!r}; expected a finite number")
-    if isinstance(value, float | int) and not isinstance(value, bool) and value < 0:
-        raise SettingsError(f"{where} is {value!r}; expected no less than 0")
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    if number and (value < 0 or not (value or zero)):
+        raise SettingsError(f"{where} is {value!r}; expected {'no less' if zero else 'more'} than 0")
     if isinstance(value, list) and not all(isinstance(each, str) for each in value):
         raise SettingsError(f"{where} is {value!r}; expected texts")
     return value
