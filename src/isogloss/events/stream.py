@@ -34,7 +34,7 @@ _DAY = 86_400.0
 _PAUSE = 3600.0
 """Seconds without an article after which events are brought up to date before time goes on."""
 _SPARE = 0.25
-"""Articles of expired clusters that are kept while their events go on, as a share of the most in the window."""
+"""Articles of expired clusters that are kept while their events go on, as a share of `max_articles`."""
 
 
 @dataclass(frozen=True)
