@@ -15,19 +15,25 @@ COMPILED := pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -nam
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-slow lint format types imports bench docs faults clean help
+.PHONY: demo test test-slow test-lowest lint format types imports bench docs wheel wheel-test audit clean help
 
 demo: $(PACKAGE)  ## see what isogloss does, in a minute or two
 	@$(BIN)/isogloss demo $(ARGS)
 
+# Bytecode is kept even where the environment says otherwise: many tests start Python anew.
+TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1
+
 test: $(PACKAGE) $(STAMPS)/test  ## the tests and every example in the docs, without the slow ones
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(ARGS)
+	@$(TESTING) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(ARGS)
 
 test-slow: $(PACKAGE) $(STAMPS)/test $(STAMPS)/bench  ## the tests that take more than a few seconds
 	@$(BIN)/python -m pytest -m slow --timeout=1800 $(ARGS)
 
-faults: $(PACKAGE) $(STAMPS)/test  ## plant every fault of tests/planted_faults.toml; its test must turn red
-	@$(BIN)/python tools/faults.py $(ARGS)
+test-lowest: $(STAMPS)/build  ## the tests with the lowest versions that pyproject.toml admits, in .venv-lowest
+	@$(BIN)/uv venv --quiet --clear --python $(PYTHON) .venv-lowest
+	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras -o .venv-lowest/lowest.txt pyproject.toml
+	@$(BIN)/uv pip install --quiet --python .venv-lowest -r .venv-lowest/lowest.txt --group test .
+	@$(TESTING) .venv-lowest/bin/python -m pytest --numprocesses=2 --dist=loadfile $(or $(ARGS),tests)
 
 lint: $(STAMPS)/lint  ## format and lint, without changing anything
 	@$(BIN)/ruff format --check $(ARGS)
@@ -50,13 +56,24 @@ docs: $(PACKAGE) $(STAMPS)/docs  ## the documentation, in docs/_build/html; a wa
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going $(ARGS) docs docs/_build/html
 	@echo "docs: open docs/_build/html/index.html"
 
+wheel: $(STAMPS)/build  ## a source distribution and a wheel built from it, in dist
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist $(ARGS)
+
+wheel-test: wheel  ## the wheel, installed in an empty environment and used there
+	@$(BIN)/python tools/wheel.py dist/*.whl
+
+audit: $(PACKAGE) $(STAMPS)/build  ## known vulnerabilities of what is installed in .venv
+	@$(BIN)/python -m pip freeze --all --exclude-editable > .venv/packages.txt
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement .venv/packages.txt
+
 clean:  ## remove what was built, and have the package built again; .venv stays
 	rm -rf build dist $(PACKAGE) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	rm -rf docs/_build docs/gallery docs/reference/generated docs/sg_execution_times.rst
 	find src tests tools benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-11s %s\n", $$1, $$2 }'
 
 SETUP = @command -v $(PYTHON) > /dev/null || { echo "setup: isogloss needs Python 3.11 or later and there \
 is no $(PYTHON) on the PATH; install it, or name another: make PYTHON=python3.12." >&2; exit 1; }; $(PYTHON) tools/setup.py

@@ -26,6 +26,7 @@ import ctypes
 import gc
 import importlib
 import json
+import os
 import resource
 import time
 from collections.abc import Callable
@@ -126,6 +127,7 @@ def compare(
     """
     work = {"isogloss": ours, peer_name: peer}
     status = Console(stderr=True).status(f"{name}: warming up")
+    os.environ["ISOGLOSS_NUM_THREADS"] = str(threads)
     with status, threadpool_limits(limits=threads):
         judge = {"isogloss": accuracy, peer_name: accuracy_of_peer or accuracy}
         judged = {side: float(judge[side](run())) for side, run in work.items()}

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.harness import Result, compare, cpu_seconds
-from isogloss.linalg.threads import count_threads, map_threads
 from isogloss.text import TextVectoriser
+from isogloss.threads import count_threads, map_threads
 
 WORDS, DOCUMENTS, LENGTH, DIMENSIONS = 100_000, 4_000, 300, 500
 

@@ -69,7 +69,7 @@ def ask(
 ) -> Results:
     """Evaluate a space in some directions."""
     placed = space.place(vectors)
-    return {pair: evaluate_space(placed, split.ask[pair]) for pair in pairs}
+    return {pair: evaluate_space(placed, split.ask[pair], reachable_only=True) for pair in pairs}
 
 
 def per_pair(

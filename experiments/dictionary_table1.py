@@ -116,7 +116,10 @@ class Languages:
         for space in spaces:
             placed = space.place({name: self.vectors[name] for name in space.languages})
             known = [pair for pair in self.split.ask if set(pair) <= set(space.languages)]
-            out |= {pair: evaluate_space(placed, self.split.ask[pair], rule=rule) for pair in known}
+            out |= {
+                pair: evaluate_space(placed, self.split.ask[pair], rule=rule, reachable_only=True)
+                for pair in known
+            }
         return {pair: out[pair] for pair in self.split.ask}
 
 

@@ -1,17 +1,65 @@
 """What all tests share."""
 
+import gc
+import multiprocessing
 import os
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.waiting import wait_until
+
 # Timing is measured in benchmarks/, never asserted; CI must give the same answer twice.
 settings.register_profile("isogloss", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("isogloss")
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what was collected: thousands of tests, and all that they import."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
 def rng():
     """Random numbers, the same in every run."""
     return np.random.default_rng(20_250_101)
+
+
+@pytest.fixture
+def leaves_no_processes():
+    """Fail if a test leaves processes behind; those of the cluster come and go."""
+    yield
+    assert not [each for each in multiprocessing.active_children() if not each.name.startswith("Dask")]
+
+
+@pytest.fixture(scope="session")
+def dask_cluster():
+    """A Dask cluster of two processes, for all tests; it never gives up a worker that was killed."""
+    pytest.importorskip("distributed")
+    import dask
+    from distributed import Client, LocalCluster
+
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def dask_client(dask_cluster):
+    """The client of the cluster, when it is whole again after a test that killed its workers."""
+    from distributed import Status
+
+    cluster = dask_cluster.cluster
+
+    def whole():
+        nannies = cluster.workers.values()
+        known = set(cluster.scheduler.workers) == {nanny.worker_address for nanny in nannies}
+        return known and all(nanny.status is Status.running and nanny.is_alive() for nanny in nannies)
+
+    wait_until(whole)
+    return dask_cluster

@@ -25,10 +25,16 @@ def test_the_unit_lets_the_service_do_what_it_does(read):
     assert settings(unit, "SystemCallErrorNumber") == ["EPERM"]
 
 
-def test_the_image_has_the_extras_that_there_are(read):
-    (asked,) = re.findall(r'"\.\[([\w,]+)\]"', read("deploy", "Dockerfile"))
+@pytest.mark.parametrize("place", [("deploy", "Dockerfile"), ("docs", "howto", "operations.rst")])
+def test_a_deployed_service_has_every_extra_it_relies_on(read, place):
+    """Without them it would run, but know no places, dates or languages."""
+    installs = re.findall(r"""pip install .*(?:\.|isogloss)\[([\w,]+)\]""", read(*place))
     known = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
-    assert set(asked.split(",")) <= set(known)
+    assert installs
+    for asked in installs:
+        extras = set(known) if asked == "all" else set(asked.split(","))
+        assert extras <= set(known)
+        assert extras >= {"service", "postgres", "feeds", "text", "places", "dates", "encoder"}
 
 
 def test_signals_reach_the_service_in_its_container(read):

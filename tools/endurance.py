@@ -1,9 +1,9 @@
-"""Send very many articles through a store that forgets, and see whether memory stays as it is.
+"""Send very many articles through a store that prunes old stories, and see whether memory stays as it is.
 
     python tools/endurance.py --folder endurance --articles 1000000
 
 Articles are made up, come day by day in a time of their own, and are kept in SQLite, made into events and
-forgotten by the parts that the service is made of, all in one process; with --jobs, others look at their
+pruned by the parts that the service is made of, all in one process; with --jobs, others look at their
 words. Memory is that of the process, looked at after every twentieth of the articles. The last line is JSON;
 the code is 1 if the second half took more memory than is allowed.
 """
@@ -23,12 +23,12 @@ from rich.progress import Progress
 from isogloss import io
 from isogloss.events.article import article_from
 from isogloss.events.garbage import leave_alone_what_stays
-from isogloss.linalg.threads import one_thread
 from isogloss.service.making import StreamMaker
 from isogloss.service.retention import Retention
 from isogloss.service.settings import Settings
 from isogloss.service.worker import Follower
 from isogloss.store import Store
+from isogloss.threads import bound_process
 
 BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
 PART = 250
@@ -40,7 +40,7 @@ ALLOWED = 10.0
 def main():
     """Do what the command line asks."""
     options = parse()
-    one_thread()
+    bound_process()
     options.folder.mkdir(parents=True, exist_ok=True)
     place = options.folder / "endurance.db"
     if place.exists():
@@ -71,7 +71,7 @@ def measure(options, place):
     made = Settings()
     settings = dataclasses.replace(
         made,
-        store=dataclasses.replace(made.store, keep_days=options.keep_days),
+        store=dataclasses.replace(made.store, keep_days=options.keep_days, prune_without_asking=True),
         stream=dataclasses.replace(made.stream, window_days=options.window_days),
     )
     model = options.folder / "similarity.isogloss"
@@ -85,7 +85,8 @@ def measure(options, place):
         with follower.stream:
             for count in range(PART, options.articles + 1, PART):
                 moments = (moment(options, n) for n in range(count - PART, count))
-                store.add([article_from(news.article(each), check_language=False) for each in moments])
+                articles = [article_from(news.article(each), check_language=False) for each in moments]
+                store.add(articles, now=moment(options, count))
                 follower.follow()
                 if retention.due:
                     retention.run()
@@ -109,7 +110,7 @@ def look(store, place, count, retention):
         "mb": round(memory_of("self"), 1),
         "stored": counts["article"],
         "events": counts["event"],
-        "forgotten": retention.forgotten,
+        "pruned": retention.pruned,
         "file_mb": round(place.stat().st_size / 2**20, 1),
     }
 

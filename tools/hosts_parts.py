@@ -103,7 +103,7 @@ class Parts:
         return dataclasses.replace(
             made,
             server=dataclasses.replace(made.server, host=self.hosts["service"].address),
-            store=dataclasses.replace(made.store, place=place, keep_days=0),
+            store=dataclasses.replace(made.store, place=place),
             models=dataclasses.replace(made.models, similarity="similarity.isogloss"),
         )
 

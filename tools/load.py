@@ -25,13 +25,13 @@ from load_service import memory, prepare, serving
 from rich.console import Console
 from rich.table import Table
 
-from isogloss.linalg.threads import one_thread
+from isogloss.threads import bound_process
 
 
 def main():
     """Do what the command line asks."""
     options = parse()
-    one_thread()
+    bound_process()
     if not options.url:
         prepare(options)
     with serving(options.folder) if not options.url else nullcontext((options.url, None)) as (url, pid):

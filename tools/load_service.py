@@ -31,7 +31,7 @@ def prepare(options):
     made = Settings()
     settings = dataclasses.replace(
         made,
-        store=dataclasses.replace(made.store, place=database or "load.db", keep_days=0),
+        store=dataclasses.replace(made.store, place=database or "load.db"),
         limits=dataclasses.replace(made.limits, writes_per_second=options.allowance),
         stream=dataclasses.replace(made.stream, max_articles=options.window),
         worker=dataclasses.replace(made.worker, jobs=options.jobs),

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "setup.log"
-EXTRAS = "dask,plot,text,wikipedia,feeds,places,dates,warc,encoder,ann,postgres,service"
+EXTRAS = "all"
 COMPILERS = ("c++", "g++", "clang++")
 CXX17 = """
 #include <optional>

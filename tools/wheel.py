@@ -1,25 +1,28 @@
-"""Build the wheel, install it without extras in an empty environment, and see that it works there.
+"""Install a wheel in an empty environment and use it there.
 
-    python tools/wheel.py                 a minute or two: the kernels are compiled
-    python tools/wheel.py --keep dist     and keep the wheel
-    python tools/wheel.py --audit         and ask whether weaknesses of what it runs with are known
+    python tools/wheel.py dist/*.whl                  with the core dependencies only
+    python tools/wheel.py dist/*.whl --extra all      with an extra
+    python3.13 tools/wheel.py dist/*.whl              on another Python, for which the wheel must be built
 
-Any Python with pip does; what building needs is fetched into an environment of its own. Exit code 1 and the
-output of the step that failed, if one did.
+`make wheel` builds the wheel and `make wheel-test` calls this. Only the standard library is needed. If a step
+fails, its output is printed and the exit code is 1.
 """
 
 import argparse
-import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-MODULES = "import pkgutil, isogloss; print(*(each.name for each in pkgutil.iter_modules(isogloss.__path__)))"
+IMPORT = """
+import importlib, pkgutil, isogloss
+names = [each.name for each in pkgutil.iter_modules(isogloss.__path__, "isogloss.")]
+for name in names:
+    importlib.import_module(name)
+print(len(names), "packages")
+"""
 HELP = """
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -50,119 +53,61 @@ with Store("news.db") as store:
     Follower(store, StreamMaker()).catch_up()
     print(store.counts()["event"], "events")
 """
-
-
-TOLD = ("commands", "fit", "events")
-"""Steps whose last line is shown."""
-
-DEPLOYED = "service,postgres,feeds,text"
-"""The extras that a service is installed with."""
-
-
-class StepError(Exception):
-    """A step that failed, with what it said."""
+SENTENCES = {
+    "en.txt": "the house\nthe flower\nblue flower\nthe blue house\n",
+    "fr.txt": "la maison\nla fleur\nfleur bleue\nla maison bleue\n",
+}
 
 
 def main():
-    """Do what the command line asks."""
+    """Try the wheel that the command line names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--keep", type=Path, help="a folder that the wheel goes to")
-    parser.add_argument("--audit", action="store_true", help="ask pip-audit about what the service runs with")
+    parser.add_argument("wheel", type=Path, help="the wheel")
+    parser.add_argument("--extra", default="", help="extras to install with it, such as all")
     options = parser.parse_args()
+    wheel = options.wheel.resolve(strict=True)
+    print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MB, Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory(prefix="isogloss-wheel-") as folder:
         try:
-            wheel = build(Path(folder))
-            check(wheel, Path(folder))
-            if options.audit:
-                audit(wheel, Path(folder))
-        except StepError as error:
-            print(error, file=sys.stderr)
+            try_wheel(f"{wheel}[{options.extra}]" if options.extra else str(wheel), Path(folder))
+        except subprocess.CalledProcessError as error:
+            print(f"failed:\n{error.stdout}", file=sys.stderr)
             return 1
-        if options.keep:
-            options.keep.mkdir(parents=True, exist_ok=True)
-            print("kept:", shutil.copy(wheel, options.keep))
     return 0
 
 
-def build(folder):
-    """The wheel, built apart from the build of the checkout."""
-    step(
-        "build", sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps",
-        f"--config-settings=build-dir={folder / 'build'}", "--wheel-dir", folder, ROOT, cwd=folder,
-    )  # fmt: skip
-    (wheel,) = folder.glob("*.whl")
-    print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MB")
-    return wheel
+def try_wheel(requirement, folder):
+    """Install a requirement in an environment of its own, and use it in an empty directory."""
+    venv.create(folder / "empty", with_pip=True)
+    programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
+    python, isogloss, work = programs / "python", programs / "isogloss", folder / "work"
+    work.mkdir()
+    for name, text in SENTENCES.items():
+        (work / name).write_text(text)
+    for name, command in {
+        "install": [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement],
+        "import": [python, "-c", IMPORT],
+        "version": [isogloss, "--version"],
+        "help": [python, "-c", HELP],
+        "fit": [python, "-c", FIT],
+        "align": [isogloss, "align", "en.txt", "fr.txt", "-o", "-"],
+        "init": [isogloss, "init", "desk"],
+        "store": [python, "-c", STORE],
+        "demo": [isogloss, "demo"],
+    }.items():
+        print(f"{name}: ", end="", flush=True)
+        print(*run(command, work).splitlines()[-1:] or ["done"])
 
 
-def check(wheel, folder):
-    """Install the wheel in an environment of its own, and use it there."""
-    place = folder / "empty"
-    venv.create(place, with_pip=True)
-    python = place / "bin" / "python"
-    step(
-        "install", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder
-    )
-    modules = step("list modules", python, "-c", MODULES, cwd=folder).split()
-    step("import", python, "-c", "".join(f"import isogloss.{name}\n" for name in modules), cwd=folder)
-    step("help", place / "bin" / "isogloss", "--help", cwd=folder)
-    step("commands", python, "-c", HELP, cwd=folder)
-    step("init", place / "bin" / "isogloss", "init", "desk", cwd=folder)
-    step("fit", python, "-c", FIT, cwd=folder)
-    step("events", python, "-c", STORE, cwd=folder)
-
-
-def audit(wheel, folder):
-    """Ask pip-audit about all packages that a service is installed with."""
-    place, asking = folder / "empty" / "bin" / "python", folder / "asking"
-    venv.create(asking, with_pip=True)
-    step("pip-audit", asking / "bin" / "python", "-m", "pip", "install", "--quiet", "pip-audit", cwd=folder)
-    step("extras", place, "-m", "pip", "install", "--quiet", f"{wheel}[{DEPLOYED}]", cwd=folder)
-    packages = step("list packages", place, "-m", "pip", "freeze", "--exclude", "isogloss", cwd=folder)
-    (folder / "packages.txt").write_text(packages)
-    done = subprocess.run(
-        [asking / "bin" / "pip-audit", "--format=json", "--no-deps", "--disable-pip", "-r", "packages.txt"],
-        cwd=folder, capture_output=True, text=True,
-    )  # fmt: skip
-    print("audit:", judged(done.stdout, done.stderr))
-
-
-def judged(answer, said):
-    """What an answer of pip-audit comes to; a package that nobody was asked about is not taken for sound."""
-    try:
-        packages = json.loads(answer)["dependencies"]
-    except (ValueError, KeyError):
-        why = said.strip().rpartition("\n")[2]
-        raise StepError(
-            f"audit failed: no service of advisories answered, so nothing is known: {why}"
-        ) from None
-    unknown = [each["name"] for each in packages if "skip_reason" in each]
-    weak = [
-        f"{each['name']} {each['version']}: {', '.join(found['id'] for found in each['vulns'])}"
-        for each in packages
-        if each.get("vulns")
-    ]
-    if weak:
-        raise StepError("audit failed: raise these in pyproject.toml:\n" + "\n".join(weak))
-    if unknown:
-        raise StepError(
-            f"audit failed: the service of advisories knows nothing of {len(unknown)} of {len(packages)} "
-            f"packages, such as {unknown[0]}; run it where it does"
-        )
-    return f"{len(packages)} packages, no known weakness"
-
-
-def step(name, *command, cwd):
-    """Run one step; what it printed."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run([*map(str, command)], cwd=cwd, env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise StepError(f"{name} failed:\n{done.stdout}{done.stderr}")
-    last = done.stdout.strip().rpartition("\n")[2] if name in TOLD else "done"
-    print(f"{name}: {last}", flush=True)
-    return done.stdout
+def run(command, folder):
+    """Run a command in a folder, without the settings of this Python; return what it printed."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run(
+        [str(part) for part in command], cwd=folder, env=environment, check=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ).stdout.strip()  # fmt: skip
 
 
 if __name__ == "__main__":

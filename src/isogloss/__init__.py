@@ -1,11 +1,19 @@
-"""isogloss: one meaning space from many views, and the same story in every language."""
+"""isogloss: one meaning space from many views, and the same story in every language.
 
-__all__ = ["__version__"]
+Sub-packages and their public names are imported when they are first used.
+"""
+
+from typing import Any
+
+import lazy_loader
+
+_get_package, __dir__, _packages = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["__version__", *_packages]
 
 
-def __getattr__(name: str) -> str:
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import version  # takes as long as the rest of the package
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # takes as long as the rest of the package
 
-    return version("isogloss")
+        return version("isogloss")
+    return _get_package(name)

@@ -26,7 +26,7 @@ from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
 from isogloss.exceptions import CorpusError
 from isogloss.io import load, save
-from isogloss.io.files import read_lines
+from isogloss.io.lines import read_lines
 from tests.alignment.data import indexed
 
 WORDS = 40

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.alignment.links import Links
-from isogloss.alignment.symmetrise import symmetrise
+from isogloss.alignment.symmetrisation import symmetrise
 from tests.oracles import symmetrise as oracle
 
 METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")

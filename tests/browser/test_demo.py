@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
 pytest.importorskip("fastapi")
 
-from tests.browser.visit import DESK, PHONE, Watch, chromium, demo
+from tests.browser.visit import DESK, PHONE, Watch, chromium, demo, new_page
 
 pytestmark = pytest.mark.slow
 
@@ -26,12 +26,11 @@ def browser():
 
 @pytest.fixture
 def page(browser, home):
-    context = browser.new_context(viewport=DESK)
-    page = context.new_page()
+    page = new_page(browser)
     watch = Watch(page, home)
     page.goto(home)
     yield page
-    context.close()
+    page.context.close()
     assert watch.troubles == []
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from isogloss.service.tokens import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
 from tests.browser import extremes, newsroom
-from tests.browser.visit import DESK, PHONE, Watch, chromium, serving
+from tests.browser.visit import DESK, PHONE, Watch, chromium, let_draw, new_page, serving
 
 NAME = "e22"
 PAGES = (
@@ -63,9 +63,8 @@ def visit(browser, home):
     contexts, watches = [], []
 
     def open_page(path, *, expected=(), **options):
-        context = browser.new_context(**({"viewport": DESK} | options))
-        contexts.append(context)
-        page = context.new_page()
+        page = new_page(browser, **options)
+        contexts.append(page.context)
         watch = Watch(page, home)
         watches.append((watch, expected))
         page.goto(home + path)
@@ -133,7 +132,7 @@ def test_hostile_titles_and_links_do_nothing(visit, store):
         page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
         assert page.locator("img").count() == 0
         page.mouse.move(600, 400)
-        page.wait_for_timeout(50)
+        let_draw(page)
 
 
 def test_the_browser_runs_no_script_of_the_page(visit):
@@ -204,7 +203,7 @@ def test_nothing_jumps_while_a_page_comes(visit, home, size):
     )
     for path in ("/", f"/event/{NAME}", "/models"):
         page.goto(home + path)
-        page.wait_for_timeout(200)
+        let_draw(page)
         assert page.evaluate("window.jumps") < 0.01
 
 
@@ -261,8 +260,7 @@ def test_new_events_announce_themselves_to_those_who_signed_in(browser, tmp_path
         newsroom.fill(store)
         token = make_token(store, ["read"])
         with serving(store, public_read=False) as home:
-            context = browser.new_context()
-            page = context.new_page()
+            page = new_page(browser)
             watch = Watch(page, home)
             page.goto(f"{home}/")
             assert "Sign in first" in page.locator("h1").inner_text()
@@ -276,8 +274,9 @@ def test_new_events_announce_themselves_to_those_who_signed_in(browser, tmp_path
             _announce(store, "fresh")
             page.get_by_text("1 event is new or changed").wait_for()
             revoke_token(store, token.split("_")[1])
-            _announce(store, "later")
-            page.wait_for_timeout(1500)
+            with page.expect_response("**/changes?after=*") as refused:
+                _announce(store, "later")
+            assert refused.value.status == 401
             assert page.get_by_text("1 event is new or changed").is_visible()
-            context.close()
+            page.context.close()
     assert [each for each in watch.troubles if "status of 401" not in each] == []

@@ -15,6 +15,7 @@ import pytest
 from isogloss.service.app import create_app
 from isogloss.service.server import Server, listen
 from isogloss.service.settings import LimitSettings, ServerSettings, Settings
+from tests.waiting import LIMIT_S
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PHONE = {"width": 390, "height": 844}
@@ -53,11 +54,27 @@ def chromium():
         if found is None:
             pytest.skip("there is no Chromium here; playwright install chromium")
         rights = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=found, args=rights)
+        api.expect.set_options(timeout=LIMIT_S * 1000)
+        browser = playwright.chromium.launch(executable_path=found, args=rights, timeout=LIMIT_S * 1000)
         try:
             yield browser
         finally:
             browser.close()
+
+
+def new_page(browser, **options):
+    """A page in a context of its own, which waits for as long as a busy machine takes."""
+    context = browser.new_context(**({"viewport": DESK} | options))
+    context.set_default_timeout(LIMIT_S * 1000)
+    return context.new_page()
+
+
+def let_draw(page):
+    """Return when the browser has drawn the page as it is now."""
+    page.evaluate(
+        """() => document.fonts.ready.then(() => new Promise((drawn) =>
+            requestAnimationFrame(() => requestAnimationFrame(drawn))))"""
+    )
 
 
 class Watch:
@@ -102,7 +119,7 @@ def demo(folder):
             yield _address(process, Path(log.name))
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(LIMIT_S)
 
 
 def _address(process, log):

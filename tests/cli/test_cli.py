@@ -1,15 +1,18 @@
 """The command line: what it prints, what it writes, and how it fails."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from typer.testing import CliRunner
 
 from isogloss import __version__, io
-from isogloss.cli import main, models
+from isogloss.cli import main
 from isogloss.cli.app import app
 from isogloss.mixture import GaussianMixture
 
@@ -81,7 +84,7 @@ def test_ctrl_c_ends_with_a_word(monkeypatch, capsys):
     def interrupted(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(models, "describe", interrupted)
+    monkeypatch.setattr("isogloss.io.describe", interrupted)
     monkeypatch.setattr(sys, "argv", ["isogloss", "model", "info", "any"])
     with pytest.raises(SystemExit) as end:
         main()
@@ -102,3 +105,28 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "error:" in done.stderr
+
+
+def hint(tmp_path, *command, **settings):
+    """What ``init`` tells people to type next."""
+    folder = tempfile.mkdtemp(dir=tmp_path)
+    done = subprocess.run([*command, "init", folder], capture_output=True, text=True, check=True, **settings)
+    return done.stdout.splitlines()[-1]
+
+
+def test_hints_name_the_program_as_it_was_called(tmp_path):
+    installed = shutil.which("isogloss", path=os.path.dirname(sys.executable))
+    if installed is None:
+        pytest.skip("the isogloss script is not installed beside this Python")
+    folder = os.path.dirname(installed)
+    path = {**os.environ, "PATH": os.pathsep.join([folder, os.environ["PATH"]])}
+    elsewhere = {**os.environ, "PATH": os.defpath}
+    assert hint(tmp_path, "isogloss", env=path).startswith("next: isogloss ingest NEWS.jsonl")
+    relative = os.path.join(os.curdir, "isogloss")
+    assert f"next: {relative} ingest" in hint(tmp_path, relative, cwd=folder, env=elsewhere)
+    spaced = tmp_path / "a folder"
+    spaced.mkdir()
+    (spaced / "isogloss").symlink_to(installed)
+    assert f"next: '{spaced}/isogloss' ingest" in hint(tmp_path, spaced / "isogloss", env=elsewhere)
+    module = hint(tmp_path, sys.executable, "-m", "isogloss")
+    assert f"next: {sys.executable} -m isogloss ingest" in module

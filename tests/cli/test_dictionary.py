@@ -93,6 +93,28 @@ def test_evaluate_a_model_and_a_table(folder, model):
     assert "coverage" in shown.output
 
 
+def test_a_table_and_its_model_have_the_same_figures(folder, model, tmp_path):
+    """Also where some right translations have no vector."""
+    pairs = (folder / "test.tsv").read_text().splitlines()
+    rare = [f"en{i}\trara{i}" for i in range(100)] + [f"unseen{i}\tit{i}" for i in range(20)]
+    (tmp_path / "test.tsv").write_text("\n".join([*pairs, *rare]) + "\n")
+    test = ("--test", tmp_path / "test.tsv")
+    asked = call("evaluate", "-m", model, *between(folder), *test, "--json")
+    table = call("evaluate", "--dictionary", folder / "m.tsv", *test, "--json")
+    of_model, of_table = json.loads(asked.stdout), json.loads(table.stdout)
+    for name in ("words", "queries", "coverage", "p@1", "p@1_error", "p@1_all", "p@1_all_error"):
+        assert of_model[name] == of_table[name], name
+    assert (of_table["words"], of_table["queries"], of_model["reachable"]) == (320, 300, 200)
+    assert of_table["p@1_all"] < of_table["p@1"] < of_model["p@1_reachable"]
+    precision = f"{100 * of_table['p@1']:.1f} ± {100 * of_table['p@1_error']:.1f}"
+    for shown in (
+        call("evaluate", "-m", model, *between(folder), *test).output,
+        call("evaluate", "--dictionary", folder / "m.tsv", *test).output,
+    ):
+        assert "300 of 320 test words translated (coverage 93.8 %)" in shown
+        assert precision in shown
+
+
 def test_neighbours_and_their_picture(folder, model, tmp_path):
     vectors = ["-v", folder / "en.vec", "-v", folder / "it.vec"]
     result = call("neighbours", "en3", "-l", "en", "-m", model, *vectors, "-k", 2, "--json")

@@ -2,7 +2,6 @@
 
 import io
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from isogloss.cli.events import event_table
 from isogloss.events import preparing
 from isogloss.events.samples import sample_news
 from isogloss.events.workers import Workers
+from tests.waiting import LIMIT_S
 
 runner = CliRunner()
 SAMPLE = files("isogloss.events").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
@@ -57,9 +57,17 @@ def test_events_as_json_with_names_of_places(found):
 
 def test_all_events_are_written_and_bad_records_kept(found, news):
     lines = (news.parent / "out.jsonl").read_text(encoding="utf-8").splitlines()
-    articles = [one for line in lines for own in json.loads(line)["articles"].values() for one in own]
+    events = [json.loads(line) for line in lines]
+    articles = [one for event in events for own in event["articles"].values() for one in own]
+    assert sorted(articles) == sorted(article.id for article in sample_news().articles[:60])
     reprints = {one: first for one, first in sample_news().reprints.items() if int(one[1:]) <= 60}
-    assert len(articles) == 60 - len(reprints)
+    assert reprints
+    assert {one: first for event in events for one, first in event["reprint_of"].items()} == reprints
+    for event in events:
+        own = {one for articles in event["articles"].values() for one in articles}
+        assert {*event["reprint_of"], *event["reprint_of"].values()} <= own
+    told = json.loads(found.stdout)
+    assert (told["articles"], told["reprints"]) == (60, len(reprints))
     reasons = [json.loads(line)["reason"] for line in (news.parent / "bad").read_text().splitlines()]
     assert reasons == ["not JSON", "without time"]
 
@@ -70,6 +78,7 @@ def test_a_journal_tells_the_same_again(found, news):
     assert json.loads(again.stdout)["events"] == json.loads(found.stdout)["events"]
 
 
+@pytest.mark.usefixtures("leaves_no_processes")
 def test_processes_find_the_same(found, news, monkeypatch):
     monkeypatch.setattr(preparing, "_BATCH", 8)
     monkeypatch.setattr(preparing, "_WORTH", 16)
@@ -78,11 +87,10 @@ def test_processes_find_the_same(found, news, monkeypatch):
         again = runner.invoke(app, [*arguments, "--json", "--jobs", "2"])
         assert again.exit_code == 0, again.output
         assert json.loads(again.stdout)["events"] == json.loads(found.stdout)["events"]
-    assert not multiprocessing.active_children()
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from isogloss.cli.app import main
 from isogloss.events import preparing
 from isogloss.events.workers import Workers
@@ -93,6 +101,7 @@ def ready(workers):
     return True
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
     preparing._BATCH, preparing._WORTH, Workers.ready = 8, 8, property(ready)
     main()
 """
@@ -100,10 +109,10 @@ if __name__ == "__main__":
 
 def interrupt(process):
     """Press Ctrl-C, and again while it is lost, as in a callback that Python may not let fail."""
-    for _ in range(6):
+    for _ in range(2):
         os.killpg(process.pid, signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=10)
+            process.wait(timeout=LIMIT_S / 2)
             return
 
 
@@ -120,12 +129,12 @@ def test_who_is_interrupted_leaves_nothing_behind(tmp_path):
         assert process.stderr.readline() == "up\n"
         others = psutil.Process(process.pid).children(recursive=True)
         interrupt(process)
-        told = process.communicate(timeout=60)
+        told = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
     assert "Traceback" not in told[1]
     assert told[0] == ""
     assert len(others) >= 2
-    _, left = psutil.wait_procs(others, timeout=20)
+    _, left = psutil.wait_procs(others, timeout=LIMIT_S)
     assert not left
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -140,6 +149,7 @@ def test_a_table_for_people(news):
     result = runner.invoke(app, ["events", str(news), "-n", "3"])
     assert result.exit_code == 0, result.output
     assert "60 articles" in result.stdout
+    assert "(reprints)" in result.stdout
     assert "in two or more languages" in result.stdout
 
 
@@ -153,11 +163,11 @@ def test_tables_fit_their_width(width):
     stream.add(sample_news().articles[:12])
     stream.update()
     written = io.StringIO()
-    Console(width=width, file=written).print(event_table(list(stream.events()), width))
+    Console(width=width, file=written).print(event_table(list(stream.events()), {}, width))
     lines = written.getvalue().splitlines()
     assert all(len(line) <= width for line in lines)
     if width >= 80:
-        assert "sure" in lines[1]
+        assert "sure" in lines[2]
 
 
 @pytest.mark.parametrize("text", ["", "{broken\n", '{"title": "no time"}\n'])

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 
 import pytest
@@ -22,19 +21,27 @@ from isogloss.events.samples import sample_news
 from isogloss.exceptions import ServiceClientError, SettingsError, StoreError
 from isogloss.service.client import Client
 from isogloss.store import Store
+from tests.waiting import LIMIT_S, wait_until
 
 runner = CliRunner()
 ARTICLE = {"id": "1", "lang": "en", "title": "Rain", "body": "It rains.", "time": "2025-03-05T08:40:00Z"}
-MAIN = "from isogloss.cli import main; main()"
-WORK = "import typer; from isogloss.cli.serving import work; typer.run(work)"
+MAIN = """
+import signal
+
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # which may be ignored where tests run
+    signal.signal(each, signal.SIG_DFL)
+from isogloss.cli import main
+
+main()
+"""
 
 
 class Process:
     """A command in a process of its own; what it logs goes to a file."""
 
-    def __init__(self, log, *arguments, code=MAIN):
+    def __init__(self, log, *arguments):
         self.log = log
-        command = [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)]
+        command = [sys.executable, "-W", "ignore", "-c", MAIN, *map(str, arguments)]
         env = os.environ | {"OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200"}
         with log.open("w") as errors:
             self.running = subprocess.Popen(
@@ -53,7 +60,7 @@ class Process:
 
     def stop(self):
         self.running.send_signal(signal.SIGTERM)
-        code = self.running.wait(10)
+        code = self.running.wait(LIMIT_S)
         self.running.stdout.close()
         return code
 
@@ -61,14 +68,6 @@ class Process:
         self.running.kill()
         self.running.wait()
         self.running.stdout.close()
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
 
 
 def is_revoked(url, token):
@@ -112,7 +111,7 @@ def test_articles_become_events_while_it_serves(served):
     with Client(url) as client:
         assert client.health()["status"] == "ok"
         client.send([article.as_record() for article in sample_news().articles[:20]])
-        until(lambda: client.events()["events"])
+        wait_until(lambda: client.events()["events"])
         assert client.status()["details"]["worker"]["waiting"] is False
     with urllib.request.urlopen(url) as answer:
         assert "text/html" in answer.headers["content-type"]
@@ -124,7 +123,7 @@ def test_logs_have_no_body_no_token_and_no_question(served):
         client.send(ARTICLE | {"title": "quiet rain"})
     with Client(url) as client:
         client.events("whisper")
-    line = until(lambda: [each for each in logged(process) if each.get("path") == "/api/v1/events"])[-1]
+    line = wait_until(lambda: [each for each in logged(process) if each.get("path") == "/api/v1/events"])[-1]
     assert (line["method"], line["status"], line["level"]) == ("GET", 200, "info")
     assert re.fullmatch("[0-9a-f]{16}", line["request"])
     text = process.log.read_text()
@@ -140,14 +139,33 @@ def test_a_database_with_a_known_fault_is_said_at_the_start(served):
 
 def test_a_second_worker_waits_and_stops_when_told(served, tmp_path):
     config, _, process = served
-    second = Process(tmp_path / "log", "-c", config, code=WORK)
+    second = Process(tmp_path / "log", "work", "-c", config)
     try:
         second.line("isogloss: working")
-        until(lambda: "another worker follows this store" in second.log.read_text())
+        wait_until(lambda: "another worker follows this store" in second.log.read_text())
         assert second.stop() == 0
     finally:
         second.end()
     assert process.running.poll() is None
+
+
+def test_a_second_service_says_that_it_waits_and_loses_nothing(served, tmp_path):
+    config, url, _ = served
+    second = Process(tmp_path / "log", "serve", "-c", config, "--port", 0)
+    try:
+        other = second.url()
+        wait_until(lambda: "another worker follows this store" in second.log.read_text())
+        for number, place in enumerate((url, other, other, url)):
+            with Client(place) as client:
+                client.send(ARTICLE | {"id": f"both-{number}", "title": f"Rain of two services {number}"})
+        with Client(url) as client:
+            wait_until(lambda: client.status()["details"]["waiting"] == 0)
+        with Client(other) as client:
+            titles = {article["title"] for article in client.articles()["articles"]}
+            assert {f"Rain of two services {number}" for number in range(4)} <= titles
+            assert client.status()["details"]["worker"]["waiting"] is True
+    finally:
+        second.end()
 
 
 def flood(url, acknowledged):
@@ -162,31 +180,20 @@ def flood(url, acknowledged):
             acknowledged.append(name)
 
 
-def test_a_program_reads_the_address_and_nothing_else(tmp_path):
-    process = Process(
-        tmp_path / "log", "serve", "--store", tmp_path / "a.db", "--port", 0, "--no-worker", "--json"
-    )
-    try:
-        url = json.loads(process.line("url"))["url"]
-        until(lambda: Client(url).health()["status"] == "ok")
-        process.running.send_signal(signal.SIGTERM)
-        assert process.running.wait(10) == 0
-        assert process.running.stdout.read() == ""
-    finally:
-        process.end()
-
-
 def test_a_signal_stops_it_soon_and_nothing_acknowledged_is_lost(tmp_path):
+    """With --json, standard output has the address and nothing else."""
     path = tmp_path / "news.db"
-    process = Process(tmp_path / "log", "serve", "--store", path, "--port", 0, "--no-worker")
+    process = Process(tmp_path / "log", "serve", "--store", path, "--port", 0, "--no-worker", "--json")
     acknowledged = []
     try:
-        url = process.url()
+        url = json.loads(process.line("url"))["url"]
         threads = [threading.Thread(target=flood, args=(url, acknowledged)) for _ in range(2)]
         for thread in threads:
             thread.start()
-        until(lambda: len(acknowledged) >= 20)
-        assert process.stop() == 0
+        wait_until(lambda: len(acknowledged) >= 20)
+        process.running.send_signal(signal.SIGTERM)
+        assert process.running.stdout.read() == ""
+        assert process.running.wait(LIMIT_S) == 0
         for thread in threads:
             thread.join()
     finally:
@@ -238,38 +245,28 @@ def test_articles_are_prepared_for_the_worker(tmp_path):
 def test_who_prepares_goes_on_until_it_is_told_to_stop(tmp_path):
     path = tmp_path / "news.db"
     with Store(path) as store:
-        process = Process(tmp_path / "log", "--prepare", "--store", path, "--log-json", code=WORK)
+        process = Process(tmp_path / "log", "work", "--prepare", "--store", path, "--log-json")
         try:
             process.line("isogloss: preparing")
             store.add(sample_news().articles[:20])
-            until(lambda: len(store.prepared(0, 100)) == 20)
+            wait_until(lambda: len(store.prepared(0, 100)) == 20)
             process.running.send_signal(signal.SIGTERM)
             assert process.line("prepared") == "prepared: 20 articles, 0 too late\n"
-            assert process.running.wait(10) == 0
+            assert process.running.wait(LIMIT_S) == 0
         finally:
             process.end()
     assert "20 articles prepared in" in logged(process)[-1]["message"]
 
 
-def test_whoever_knows_the_address_can_stop_the_service(tmp_path):
-    process = Process(tmp_path / "log", "serve", "--port", "0", "--store", tmp_path / "news.db")
-    try:
-        process.line("isogloss: ")
-        process.running.send_signal(signal.SIGTERM)
-        assert process.running.wait(15) == 0
-    finally:
-        process.end()
-
-
 @pytest.mark.parametrize("words", [["serve", "--port", "0"], ["work"]])
 def test_a_terminal_that_is_closed_stops_what_runs_in_it(tmp_path, words):
+    """From the first line on: whoever has read it can stop the program."""
     Store(tmp_path / "news.db").close()
     process = Process(tmp_path / "log", *words, "--store", tmp_path / "news.db", "--log-json")
     try:
         process.line("isogloss: ")
-        time.sleep(1)
         process.running.send_signal(signal.SIGHUP)
-        assert process.running.wait(15) == 0
+        assert process.running.wait(LIMIT_S) == 0
     finally:
         process.end()
 
@@ -278,7 +275,7 @@ def test_where_logs_are_json_the_last_word_is_too(tmp_path):
     (tmp_path / "open.toml").write_text('[server]\nhost = "0.0.0.0"\n')
     process = Process(tmp_path / "log", "serve", "-c", tmp_path / "open.toml", "--log-json")
     try:
-        assert process.running.wait(30) == 1
+        assert process.running.wait(LIMIT_S) == 1
     finally:
         process.end()
     last = logged(process)[-1]
@@ -337,15 +334,10 @@ def test_a_token_holds_from_the_moment_it_is_made(served):
         (made,) = client.tokens()
         client.send(ARTICLE)
     run("token", "revoke", made["id"], "-c", config)
-    until(lambda: is_revoked(url, token), seconds=10)
+    wait_until(lambda: is_revoked(url, token))
 
 
-def test_the_demo_is_not_put_over_a_store(tmp_path, monkeypatch):
-    from isogloss.cli.demo_serving import serve_sample
-
-    (tmp_path / "isogloss.db").touch()
-    with pytest.raises(SettingsError, match="a folder of its own"):
-        serve_sample(sample_news(), None, tmp_path, 0)
+def test_the_demo_serves_or_prints_json():
     assert runner.invoke(app, ["demo", "--serve", "--json"]).exit_code == 2
 
 
@@ -364,7 +356,7 @@ def test_the_demo_is_served_and_can_be_served_again(tmp_path):
             assert client.events(limit=200)["events"] == first
             assert client.compare("storm on the coast", "Sturm an der Küste")["similarity"] > 0
             client.send(ARTICLE)
-            until(lambda: len(client.events(limit=200)["events"]) > len(first))
+            wait_until(lambda: len(client.events(limit=200)["events"]) > len(first))
     finally:
         process.end()
         if again is not None:

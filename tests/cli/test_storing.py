@@ -18,6 +18,7 @@ from isogloss.store import Store
 
 runner = CliRunner()
 ARTICLES = sample_news().articles[:24]
+LATER = {"id": "later", "lang": "en", "title": "A year later", "time": "2026-04-01T08:00:00Z"}
 listing = typer.Typer()
 listing.command()(list_events)
 
@@ -216,18 +217,31 @@ def test_doctor_finds_trouble(news):
     assert "trouble: 1 articles without a line in the journal" in run("doctor", "--store", "a.db", code=1)
 
 
-def test_doctor_forgets_what_is_older_than_the_settings_say(tmp_path, news):
+def test_doctor_forget_is_the_old_name_of_prune(tmp_path, news):
     run("ingest", news, "--store", "a.db")
-    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 0\n')
-    assert told("doctor", "--forget")["forgotten"] == 0
-    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 90\n')
-    assert told("doctor", "--forget")["forgotten"] == 0
-    later = {"id": "later", "lang": "en", "title": "A year later", "time": "2026-04-01T08:00:00Z"}
-    news.write_text(json.dumps(later))
+    news.write_text(json.dumps(LATER))
+    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 90\nforget_hours = 24.0\n')
     run("ingest", news)
-    assert told("doctor")["forgotten"] == 0
-    gone = told("doctor", "--forget")
-    assert (gone["forgotten"], gone["counts"]["article"]) == (len(ARTICLES), 1)
+    result = runner.invoke(app, ["doctor", "--forget", "--json"])
+    assert "doctor --forget is now isogloss prune --yes" in result.stderr
+    gone = json.loads(result.stdout)
+    assert (gone["pruned"], gone["counts"]["article"]) == (len(ARTICLES), 1)
+
+
+def test_doctor_says_what_the_next_run_would_delete(tmp_path, news):
+    run("ingest", news, "--store", "a.db")
+    assert "retention: everything is kept" in run("doctor", "--store", "a.db")
+    assert told("doctor", "--store", "a.db")["retention"] == {"keep_days": 0}
+    news.write_text(json.dumps(LATER))
+    (tmp_path / "isogloss.toml").write_text('[store]\nplace = "a.db"\nkeep_days = 90\n')
+    run("ingest", news)
+    text = run("doctor")
+    assert f"retention: 90 days; the next run would delete {len(ARTICLES)} of {len(ARTICLES) + 1} " in text
+    assert "retention needs isogloss prune --yes: it would delete" in text
+    assert told("doctor")["retention"]["articles"] == len(ARTICLES)
+    run("prune", "--yes")
+    assert "the next run would delete no article" in run("doctor")
+    assert "needs" not in run("doctor")
 
 
 def events_of(place):
@@ -362,3 +376,34 @@ def test_watch_visits_no_address_of_this_network_unless_told(site):
     assert "not a public address" in run(
         "watch", "http://127.0.0.1/feed", "--once", "--store", "b.db", code=1
     )
+
+
+def test_reprints_belong_to_their_event(tmp_path):
+    news = sample_news()
+    articles = news.articles[:60]
+    source = tmp_path / "many.jsonl"
+    source.write_text("".join(json.dumps(article.as_record()) + "\n" for article in articles))
+    run("ingest", source, "--store", "many.db")
+    events = json.loads(run("events", "list", "--store", "many.db", "-n", 100, "--json"))["events"]
+    reprints = {one: first for one, first in news.reprints.items() if one in {a.id for a in articles}}
+    assert sum(event["reprints"] for event in events) == len(reprints) > 0
+    assert sum(event["size"] + event["reprints"] for event in events) == 60
+    repeated = next(event for event in events if event["reprints"])
+    shown = run("events", "list", "--store", "many.db", "-n", 100)
+    assert f"{repeated['size'] + repeated['reprints']} ({repeated['reprints']})" in shown
+    fastapi = pytest.importorskip("fastapi.testclient", reason="needs the extra isogloss[service]")
+    from isogloss.service.app import create_app
+    from isogloss.service.settings import Settings
+
+    with Store("many.db") as store, fastapi.TestClient(create_app(Settings(), store)) as client:
+        client.headers["host"] = "127.0.0.1:8470"
+        answers = [client.get(f"/api/v1/events/{event['id']}").json() for event in events]
+        numbers = {seq: article.id for seq, article in store.articles(range(1, 61)).items()}
+    assert [answer["reprints"] for answer in answers] == [event["reprints"] for event in events]
+    found = {
+        numbers[line["seq"]]: numbers[line["reprint_of"]]
+        for answer in answers
+        for line in answer["articles"]
+        if line["reprint_of"] is not None
+    }
+    assert found == reprints

@@ -18,7 +18,7 @@ from isogloss.alignment import bitext as bitexts
 from isogloss.alignment.bitext import WordForms, WordList
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
 from isogloss.exceptions import CorpusError
-from isogloss.io import files
+from isogloss.io import lines
 from isogloss.kernels import number_pairs, part_spans
 from tests.oracles import words as twin
 
@@ -35,7 +35,7 @@ FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChec
 def folder(tmp_path, monkeypatch):
     """A folder to work in, and lines that are soon too long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "MAX_LINE_BYTES", LIMIT)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", LIMIT)
     return tmp_path
 
 
@@ -81,7 +81,7 @@ def assert_as_expected(corpus, expected, found, refused):
 @given(TEXT, TEXT, st.sampled_from(["raise", "skip"]), st.integers(1, 5), st.integers(1, 40))
 def test_blocks_and_single_pairs_are_what_a_slow_reader_reads(folder, left, right, on_bad, most, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BLOCK_BYTES", size)
+        patch.setattr(lines, "BLOCK_BYTES", size)
         for corpus, raw in readers(left, right, on_bad=on_bad, max_tokens=most):
             expected = twin.sentences(raw, most, on_bad == "raise")
             assert_as_expected(corpus, expected, *outcome(lambda one=corpus: list(one)))
@@ -96,8 +96,8 @@ def test_words_have_the_numbers_that_they_have_one_at_a_time(folder, left, right
     left, right = (b"".join(text.splitlines(keepends=True)[:n]) for text in (left, right))
     forms, known = WordForms(lower, prefix), (WordList(["a", "word"]), WordList(["é"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BLOCK_BYTES", size)
-        patch.setattr(files, "MAX_LINE_BYTES", 1 << 20)
+        patch.setattr(lines, "BLOCK_BYTES", size)
+        patch.setattr(lines, "MAX_LINE_BYTES", 1 << 20)
         for corpus, _ in readers(left, right, on_bad="skip"):
             if outcome(lambda one=corpus: list(one))[1] is not None:
                 continue
@@ -146,7 +146,7 @@ def test_words_of_bad_pairs_have_no_number(folder):
 
 @pytest.mark.parametrize("size", [4, 1000])
 def test_a_bad_pair_is_refused_before_a_later_line_that_is_too_long(folder, monkeypatch, size):
-    monkeypatch.setattr(files, "BLOCK_BYTES", size)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", size)
     Path("a").write_text("one\ntwo\n\n" + "x" * 40)
     Path("b").write_text("un\ndeux\ntrois\nquatre")
     with pytest.raises(CorpusError, match="a:3, b:3: the source side is empty"):
@@ -156,9 +156,9 @@ def test_a_bad_pair_is_refused_before_a_later_line_that_is_too_long(folder, monk
 
 
 def test_a_line_without_end_is_given_up_at_the_limit(folder, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 20)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 20)
     data = io.BytesIO(b"one\n" + b"x" * 1000)
-    blocks = files.line_blocks(data, "file")
+    blocks = lines.line_blocks(data, "file")
     assert list(next(blocks)) == [b"one"]
     with pytest.raises(CorpusError, match="file:2: the line is longer"):
         next(blocks)
@@ -166,15 +166,15 @@ def test_a_line_without_end_is_given_up_at_the_limit(folder, monkeypatch):
 
 
 def test_a_mark_is_one_at_the_start_of_the_file_alone(folder, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 5)
-    assert list(files.lines_of(io.BytesIO("\ufeffa\n\ufeffb\n".encode()), "file")) == [
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 5)
+    assert list(lines.lines_of(io.BytesIO("\ufeffa\n\ufeffb\n".encode()), "file")) == [
         b"a",
         "\ufeffb".encode(),
     ]
 
 
 def test_numbers_on_disk_are_those_in_memory(folder, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 50)
     monkeypatch.setattr(bitexts, "BUFFER_WORDS", 7)
     Path("t").write_text("".join(f"a{k % 13} b c ||| x y{k % 7}\n" for k in range(40)))
     in_memory, on_disk = (Bitext.from_pairs(BarPairs("t"), folder=where) for where in (None, folder))
@@ -190,7 +190,6 @@ def test_a_table_of_names_alone_is_no_text(folder):
         Bitext.from_pairs(ColumnPairs("t", "en", "fr"))
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_two_pipes_filled_by_turns_do_not_wait_for_each_other(folder):
     names = "left", "right"

@@ -12,7 +12,8 @@ import pytest
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import MAX_LINE_BYTES, opened, replacing
+from isogloss.io.files import opened, replacing
+from isogloss.io.lines import MAX_LINE_BYTES
 
 PAIRS = [(["the", "house"], ["la", "maison"]), (["été"], ["summer", "time"])]
 

@@ -44,18 +44,20 @@ def article(number):
 
 
 def kill_rounds(path: Path, rounds: int, seed: int) -> int:
-    """Kill a writer at random moments; how many acknowledged articles were looked for."""
+    """Kill a writer at random moments after some acknowledgements; how many articles were looked for."""
     chance, start, acknowledged = random.Random(seed), 0, set()
     for _ in range(rounds):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), str(start)], stdout=subprocess.PIPE, text=True
         )
         assert writer.stdout.readline() == "ready\n"
-        timer = threading.Timer(chance.uniform(0.01, 0.15), writer.send_signal, [signal.SIGKILL])
-        timer.start()
-        for line in writer.stdout:
+        timer = threading.Timer(chance.uniform(0.0, 0.02), writer.send_signal, [signal.SIGKILL])
+        lines = chance.randint(1, 30)
+        for count, line in enumerate(writer.stdout, 1):
             if line.endswith("\n"):
                 acknowledged.update(range(int(line), int(line) + 3))
+            if count == lines:
+                timer.start()
         writer.wait()
         with Store(path) as store:
             held = [int(entry.article.id) for entry in store.journal(limit=10**6)]

@@ -15,8 +15,6 @@ import pytest
 from scipy import sparse
 
 pytest.importorskip("distributed")
-import dask
-from distributed import Client, LocalCluster, Status
 from distributed.scheduler import KilledWorker
 
 from isogloss.engine import Batches, Engine, Files, LocalEngine, Rows, Source
@@ -25,27 +23,12 @@ from isogloss.exceptions import EngineError
 from isogloss.stats import Counts, ViewMoments
 from isogloss.views import Views
 
-pytestmark = [pytest.mark.dask, pytest.mark.filterwarnings("ignore:Port 8787 is already in use")]
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Two processes; LocalCluster gives up a worker that is not there some time after it died once."""
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+pytestmark = pytest.mark.dask
 
 
 @pytest.fixture
-def engine(client):
-    """An engine on a whole cluster; a nanny does not replace a worker that dies before it has seen it run."""
-    client.wait_for_workers(2, timeout=60)
-    while not all(nanny.status is Status.running for nanny in client.cluster.workers.values()):
-        time.sleep(0.01)
-    return DaskEngine(client)
+def engine(dask_client):
+    return DaskEngine(dask_client)
 
 
 @pytest.fixture
@@ -79,9 +62,11 @@ def moments_of(batch):
     return ViewMoments(batch.dims).update(batch)
 
 
-def noted_moments(batch, log, seconds):
+def noted_moments(batch, log, go=None):
+    """Moments of a batch, with a note before; they wait for a file if there is one to wait for."""
     note(log)
-    time.sleep(seconds)
+    while go is not None and not go.exists():
+        time.sleep(0.01)
     return moments_of(batch)
 
 
@@ -111,13 +96,14 @@ def kill(pid):
     os.kill(pid, signal.SIGKILL)
 
 
-def kill_one_that_has_noted(log):
-    """A thread that waits for the first note of a worker and kills it."""
+def kill_one_that_has_noted(log, go):
+    """A thread that waits for the first note of a worker, kills it, and lets the others go on."""
 
     def watch():
         while not notes(log):
             time.sleep(0.01)
         kill(notes(log)[0])
+        go.touch()
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -146,7 +132,7 @@ def test_the_tree_is_that_of_this_process(engine):
         assert engine.map_reduce(itself, pair, source) == LocalEngine().map_reduce(itself, pair, source)
 
 
-def test_batches_are_read_once_and_stay(engine, client, files, tmp_path):
+def test_batches_are_read_once_and_stay(engine, dask_client, files, tmp_path):
     placed = engine.persist(files)
     assert isinstance(placed, Source)
     assert engine.persist(placed) is placed
@@ -155,7 +141,7 @@ def test_batches_are_read_once_and_stay(engine, client, files, tmp_path):
         assert_close(engine.map_reduce(moments_of, merge, placed), first)
     reads = notes(tmp_path / "reads")
     assert len(reads) == 8
-    assert set(reads) <= set(client.run(os.getpid).values()), "read by the workers, not here"
+    assert set(reads) <= set(dask_client.run(os.getpid).values()), "read by the workers, not here"
     assert [len(load()) for load in placed.loaders()] == [40] * 8
 
 
@@ -175,7 +161,7 @@ def test_values_of_any_kind_are_broadcast(engine):
 
 def test_mapped_values_stay_on_the_workers(engine, files, tmp_path):
     log = tmp_path / "maps"
-    mapped = engine.map(noted_moments, files, log, 0.0)
+    mapped = engine.map(noted_moments, files, log)
     local = LocalEngine().map_reduce(moments_of, merge, files)
     for _ in range(2):
         assert_close(engine.map_reduce(itself, merge, mapped), local)
@@ -240,11 +226,11 @@ def test_a_placed_source_can_be_taken_apart(engine):
 
 
 def test_a_worker_killed_in_a_leaf(engine, files, tmp_path):
-    log = tmp_path / "leaves"
+    log, go = tmp_path / "leaves", tmp_path / "go"
     placed = engine.persist(files)
     local = LocalEngine().map_reduce(moments_of, merge, files)
-    thread = kill_one_that_has_noted(log)
-    assert_close(engine.map_reduce(noted_moments, merge, placed, log, 0.1), local)
+    thread = kill_one_that_has_noted(log, go)
+    assert_close(engine.map_reduce(noted_moments, merge, placed, log, go), local)
     thread.join()
     assert len(notes(log)) > 8, "at least one leaf was computed twice"
     for _ in range(2):
@@ -268,20 +254,20 @@ def test_a_worker_killed_after_combine_has_changed_its_argument(engine, tmp_path
     assert len(notes(log)) == 1
 
 
-def test_everything_lost_between_two_sums(engine, client, files, tmp_path):
+def test_everything_lost_between_two_sums(engine, dask_client, files, tmp_path):
     """Batches are read again; mapped values, whose broadcast values died too, are computed again."""
     log = tmp_path / "maps"
     placed = engine.persist(files)
-    mapped = engine.map(noted_moments, placed, log, 0.0)
+    mapped = engine.map(noted_moments, placed, log)
     local = LocalEngine().map_reduce(moments_of, merge, files)
-    for pid in client.run(os.getpid).values():
+    for pid in dask_client.run(os.getpid).values():
         kill(pid)
     assert_close(engine.map_reduce(itself, merge, mapped), local)
     assert_close(engine.map_reduce(moments_of, merge, placed), local)
     assert len(notes(log)) == 16
 
 
-def test_a_cluster_that_cannot_finish_says_so_and_is_still_of_use(engine, client, tmp_path):
+def test_a_cluster_that_cannot_finish_says_so_and_is_still_of_use(engine, dask_client, tmp_path):
     log, path = tmp_path / "deaths", tmp_path / "batch"
     path.write_text("")
 
@@ -291,19 +277,19 @@ def test_a_cluster_that_cannot_finish_says_so_and_is_still_of_use(engine, client
             kill(os.getpid())
         return 1
 
-    scheduler = client.cluster.scheduler
+    scheduler = dask_client.cluster.scheduler
     allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
     try:
         placed = engine.persist(Files([path, path], fragile))
         with pytest.raises(EngineError, match="lost its workers 1 times in one sum"):
-            DaskEngine(client, retries=0).map_reduce(itself, add, placed)
+            DaskEngine(dask_client, retries=0).map_reduce(itself, add, placed)
     finally:
         scheduler.allowed_failures = allowed
     assert engine.map_reduce(itself, add, placed) == 2, "a batch that was given up is loaded again"
 
 
 @pytest.mark.parametrize("failures", [0, 2, 3])
-def test_a_sum_is_started_again_as_often_as_was_asked(client, failures):
+def test_a_sum_is_started_again_as_often_as_was_asked(dask_client, failures):
     left = [CancelledError(), TimeoutError(), KilledWorker("task", None, 3)][:failures]
 
     def attempt():
@@ -311,7 +297,7 @@ def test_a_sum_is_started_again_as_often_as_was_asked(client, failures):
             raise left.pop()
         return "done"
 
-    engine = DaskEngine(client, retries=2)
+    engine = DaskEngine(dask_client, retries=2)
     if failures < 3:
         assert engine._with_retries(attempt) == "done"
     else:
@@ -320,6 +306,6 @@ def test_a_sum_is_started_again_as_often_as_was_asked(client, failures):
         assert isinstance(caught.value.__cause__, CancelledError)
 
 
-def test_an_estimator_that_is_copied_keeps_its_cluster(client):
-    engine = DaskEngine(client)
+def test_an_estimator_that_is_copied_keeps_its_cluster(dask_client):
+    engine = DaskEngine(dask_client)
     assert copy.deepcopy(engine) is engine

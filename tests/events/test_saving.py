@@ -150,7 +150,7 @@ def test_a_state_that_cannot_be_saved_is_told(monkeypatch, caplog):
 
 @apart
 def test_a_copy_that_does_not_end_is_given_up(monkeypatch, caplog):
-    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: saving_apart.time.sleep(8))
+    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: saving_apart.time.sleep(3600))
     saving_ = SavingApart(longest=0.05)
     saving_.begin(EventStream())
     assert saving_.wait() is None

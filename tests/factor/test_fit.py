@@ -137,15 +137,12 @@ def test_batches_sources_and_threads_agree(rng, missing):
 
 
 @pytest.mark.dask
-def test_dask_agrees(rng):
-    distributed = pytest.importorskip("distributed")
+def test_dask_agrees(rng, dask_client):
     from isogloss.engine.dask import DaskEngine
 
     views = draw_rows(rng, draw_parameters(rng), 300, 0.3)
     local = MultiBatteryFA(2, batch_rows=50).fit(views)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        far = MultiBatteryFA(2, batch_rows=50, engine=DaskEngine(client)).fit(views)
+    far = MultiBatteryFA(2, batch_rows=50, engine=DaskEngine(dask_client)).fit(views)
     assert far.log_likelihood_ == pytest.approx(local.log_likelihood_, rel=1e-12)
     assert worst(far, local) < 1e-9
 

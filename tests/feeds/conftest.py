@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from isogloss.feeds import Fetcher, FetchLimits
+from tests.waiting import LIMIT_S
 
 
 class Server:
@@ -35,7 +36,9 @@ class Server:
         with connection:
             request = b""
             while b"\r\n\r\n" not in request:
-                request += connection.recv(4096)
+                if not (received := connection.recv(4096)):
+                    return
+                request += received
             self.asked.append(request.decode())
             try:
                 self.answer(connection, request.split()[1].decode())
@@ -43,7 +46,7 @@ class Server:
                 return
 
     def fetcher(self, **limits):
-        bounds = FetchLimits(**{"deadline": 5.0, "ports": frozenset({self.port})} | limits)
+        bounds = FetchLimits(**{"deadline": LIMIT_S, "ports": frozenset({self.port})} | limits)
         return Fetcher(bounds, allow=lambda address: True)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from isogloss.feeds import FeedReader, FeedState, Fetcher, FetchLimits, Watcher, parse_feed
 from isogloss.feeds.watching import LONGEST_WAIT
+from tests.waiting import LIMIT_S
 
 from .conftest import http
 
@@ -30,7 +31,7 @@ def watch(serve):
         left = list(answers)
         server = serve(lambda connection, path: connection.sendall(left.pop(0) if len(left) > 1 else left[0]))
         fetcher = Fetcher(
-            FetchLimits(**{"deadline": 20.0, "ports": frozenset({server.port})} | limits),
+            FetchLimits(**{"deadline": LIMIT_S, "ports": frozenset({server.port})} | limits),
             allow=lambda _: True,
         )
         watcher = Watcher([FeedState(server.url)], fetcher=fetcher, interval=60, reader=InProcess())
@@ -112,7 +113,7 @@ def test_a_feed_that_leads_inside_is_refused_and_the_others_are_visited(serve):
 
     watcher = Watcher(
         [FeedState(outer.url), FeedState(good.url)],
-        fetcher=Fetcher(FetchLimits(ports=ports, deadline=20.0), allow=allow),
+        fetcher=Fetcher(FetchLimits(ports=ports, deadline=LIMIT_S), allow=allow),
         reader=InProcess(),
     )
     bad, fine = watcher.visit(0)

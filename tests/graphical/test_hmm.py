@@ -239,30 +239,20 @@ def test_likelihood_and_steps_equal_hmmlearns(rng):
 
 @pytest.mark.dask
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
-def test_a_killed_worker_changes_nothing(rng):
-    pytest.importorskip("distributed")
-    import dask
-    from distributed import Client, LocalCluster
-
+def test_a_killed_worker_changes_nothing(rng, dask_client):
     from isogloss.engine.dask import DaskEngine
 
     text_ = Sequences.from_lengths(rng.integers(0, 4, 3000), [15] * 200)
     settings = {"symbols": 4, "random_state": 0, "batch_sequences": 25, "tol": 1e-5, "max_iter": 500}
     local = DiscreteHMM(3, **settings).fit(text_)
     killed = threading.Event()
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
 
-        def kill_once(line, parameters):
-            if line.index == 2 and not killed.is_set():
-                killed.set()
-                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    def kill_once(line, parameters):
+        if line.index == 2 and not killed.is_set():
+            killed.set()
+            os.kill(next(iter(dask_client.run(os.getpid).values())), signal.SIGKILL)
 
-        far = DiscreteHMM(3, engine=DaskEngine(client), **settings).fit(text_, callbacks=[kill_once])
+    far = DiscreteHMM(3, engine=DaskEngine(dask_client), **settings).fit(text_, callbacks=[kill_once])
     assert killed.is_set()
     assert far.n_iter_ == local.n_iter_
     np.testing.assert_allclose(far.transition_, local.transition_, rtol=1e-12)

@@ -258,6 +258,16 @@ def test_contractions_equal_one_einsum(seed):
     np.testing.assert_allclose(scaled * np.exp(log_scale), wanted, rtol=1e-12)
 
 
+def test_products_over_a_grid_stay_small():
+    """Eliminating a 6 x 6 grid needs no table over more than seven of its variables."""
+    n = 6
+    cells = [(n * row + column) for row in range(n) for column in range(n)]
+    edges = [(a, b) for a in cells for b in (a + 1, a + n) if b in cells and (b == a + n or b % n)]
+    sizes = dict.fromkeys(cells, 2)
+    assert Contraction(edges, sizes, (0,)).largest <= 2**7
+    assert Contraction([(*edge, BATCH) for edge in edges], sizes, (0, BATCH)).largest <= 2**7
+
+
 def test_large_tables_go_through_matrix_products(rng):
     sizes = dict.fromkeys(range(4), 20)
     a, b, c = rng.random((20, 20, 20)), rng.random((20, 20, 20)), rng.random((20, 20))

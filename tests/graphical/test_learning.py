@@ -276,12 +276,7 @@ def test_the_learner_keeps_scikit_learns_manners(rng):
 
 @pytest.mark.dask
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
-def test_a_killed_worker_changes_nothing(rng):
-    pytest.importorskip("distributed")
-    import dask
-    from distributed import Client, LocalCluster
-
+def test_a_killed_worker_changes_nothing(rng, dask_client):
     from isogloss.engine.dask import DaskEngine
 
     network = student()
@@ -289,21 +284,16 @@ def test_a_killed_worker_changes_nothing(rng):
     local = NetworkLearner(network, random_state=0, batch_rows=250).fit(rows)
     complete = NetworkLearner(network, batch_rows=250).fit(sample(network, 2000, random_state=9))
     killed = threading.Event()
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
 
-        def kill_once(line, parameters):
-            if line.index == 2 and not killed.is_set():
-                killed.set()
-                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    def kill_once(line, parameters):
+        if line.index == 2 and not killed.is_set():
+            killed.set()
+            os.kill(next(iter(dask_client.run(os.getpid).values())), signal.SIGKILL)
 
-        far = NetworkLearner(network, random_state=0, batch_rows=250, engine=DaskEngine(client))
-        far.fit(rows, callbacks=[kill_once])
-        counted = NetworkLearner(network, batch_rows=250, engine=DaskEngine(client))
-        counted.fit(sample(network, 2000, random_state=9))
+    far = NetworkLearner(network, random_state=0, batch_rows=250, engine=DaskEngine(dask_client))
+    far.fit(rows, callbacks=[kill_once])
+    counted = NetworkLearner(network, batch_rows=250, engine=DaskEngine(dask_client))
+    counted.fit(sample(network, 2000, random_state=9))
     assert killed.is_set()
     assert far.n_iter_ == local.n_iter_
     np.testing.assert_allclose(theta_of(far.network_), theta_of(local.network_), rtol=1e-12)

@@ -109,7 +109,7 @@ def by_hand():
 def test_figures_by_hand():
     placed = by_hand()
     gold = BilingualDictionary("en", "de", [("a", "A"), ("b", "A"), ("d", "C"), ("x", "D"), ("c", "Y")])
-    result = evaluate_space(placed, gold, rule="cosine", depth=3, bands=[1])
+    result = evaluate_space(placed, gold, rule="cosine", depth=3, bands=[1], reachable_only=True)
     order = {q: induce(placed["en"], placed["de"], [q], k=4, rule="cosine").pairs for q in "abd"}
     ranks = [[t for _, t in order[q]].index(t) + 1 for q, t in (("a", "A"), ("b", "A"), ("d", "C"))]
     assert result.query_words == ("a", "b", "d")
@@ -123,6 +123,17 @@ def test_figures_by_hand():
     assert result.mrr == pytest.approx(np.mean([1 / r if r <= 3 else 0 for r in ranks]))
     assert [(band.first, band.last, band.n_queries) for band in result.bands] == [(0, 1, 1), (1, 4, 2)]
     assert result.bands[0].precision == 1.0
+    every = evaluate_space(placed, gold, rule="cosine", depth=3, bands=[1])
+    assert every.query_words == ("a", "b", "d", "c")
+    assert every.ranks.tolist() == [*result.ranks.tolist(), 0]
+    assert (every.n_words, every.n_queries, every.coverage, every.n_reachable) == (5, 4, 0.8, 3)
+    for k in (1, 3):
+        right = sum(0 < rank <= k for rank in every.ranks)
+        assert every.precision(k) == right / 4
+        assert every.precision(k, of="all") == right / 5
+        assert every.precision(k, of="reachable") == result.precision(k) == right / 3
+        assert every.standard_error(k, of="reachable") == pytest.approx(result.standard_error(k))
+        assert every.standard_error(k, of="all") == pytest.approx(np.sqrt(right / 5 * (1 - right / 5) / 5))
     with pytest.raises(ValueError, match="up to place 3"):
         result.precision(5)
 
@@ -147,6 +158,22 @@ def test_a_dictionary_is_evaluated_as_its_space_is(placed):
     )
     with pytest.raises(DictionaryError, match="none of the 3 words"):
         evaluate_induced(found, BilingualDictionary("en", "de", [("x", "y"), ("v", "w"), ("a", "b")]))
+
+
+def test_a_table_and_its_space_have_the_same_figures_whatever_the_vocabulary(placed):
+    few = WordVectors(placed["de"].words[:260], placed["de"].matrix[:260], "de")
+    gold = dictionary(*PAIR, range(150, 450))
+    space = {"en": placed["en"], "de": few}
+    direct, table = evaluate_space(space, gold, depth=5), evaluate_induced(induce(*space.values(), k=5), gold)
+    assert direct.n_reachable < direct.n_queries < direct.n_words
+    figures = table.as_dict()
+    shared = {name: value for name, value in direct.as_dict().items() if name in figures}
+    same = set(figures) - {"rule", "bands"}
+    assert {"p@1", "p@1_all", "p@5", "mrr", "mrr_all", "coverage", "p@1_all_error"} <= same
+    assert {name: shared[name] for name in same} == {name: figures[name] for name in same}
+    assert direct.as_dict()["p@1_reachable"] > figures["p@1"] > figures["p@1_all"]
+    with pytest.raises(ValueError, match="not known"):
+        table.precision(1, of="reachable")
 
 
 def test_self_learning_makes_more_of_a_small_seed():

@@ -388,29 +388,21 @@ class TestBadInput:
         assert np.isfinite(mixture.score(np.ones((1, 2))))
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
-
-
 @pytest.mark.dask
 class TestDask:
     @pytest.mark.parametrize("algorithm", ALGORITHMS)
-    def test_agrees_with_local(self, rng, client, algorithm):
+    def test_agrees_with_local(self, rng, dask_client, algorithm):
         from isogloss.engine.dask import DaskEngine
 
         x = blobs(rng, spread=6.0)
         options = identity_start(x, 3, "full") | {"algorithm": algorithm, "batch_rows": 150, "tol": 1e-6}
         local = GaussianMixture(3, **options).fit(x)
-        dask = GaussianMixture(3, engine=DaskEngine(client), **options).fit(x)
+        dask = GaussianMixture(3, engine=DaskEngine(dask_client), **options).fit(x)
         np.testing.assert_allclose(dask.means_, local.means_, rtol=1e-10)
         assert dask.lower_bound_ == pytest.approx(local.lower_bound_, rel=1e-10)
 
     @pytest.mark.parametrize("algorithm", ["em", "sparse"])
-    def test_a_worker_killed_in_the_middle_changes_nothing(self, rng, client, algorithm):
+    def test_a_worker_killed_in_the_middle_changes_nothing(self, rng, dask_client, algorithm):
         from isogloss.engine.dask import DaskEngine
 
         x = blobs(rng, n=1000, spread=6.0)
@@ -424,11 +416,11 @@ class TestDask:
 
         def kill_once(line, _parameters):
             if line.index == 2 and not killed:
-                killed.extend(list(client.run(os.getpid).values())[:1])
+                killed.extend(list(dask_client.run(os.getpid).values())[:1])
                 os.kill(killed[0], 9)
 
         local = GaussianMixture(3, **options).fit(x)
-        dask = GaussianMixture(3, engine=DaskEngine(client), **options).fit(x, callbacks=[kill_once])
+        dask = GaussianMixture(3, engine=DaskEngine(dask_client), **options).fit(x, callbacks=[kill_once])
         assert killed
         np.testing.assert_allclose(dask.means_, local.means_, rtol=1e-10)
         np.testing.assert_allclose(dask.covariances_, local.covariances_, rtol=1e-9, atol=1e-12)

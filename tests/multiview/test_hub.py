@@ -188,20 +188,15 @@ def test_wide_sparse_views_equal_dense_ones(rng):
 
 
 @pytest.mark.dask
-def test_dask_equals_local(rng):
-    distributed = pytest.importorskip("distributed")
+def test_dask_equals_local(rng, dask_client):
     from isogloss.engine.dask import DaskEngine
 
     views = small_views(rng, dims=(20, 15, 18))
     local = HubCCA(3, n_directions=8, batch_rows=50).fit(views[:])
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        far = HubCCA(3, n_directions=8, batch_rows=50, engine=DaskEngine(client)).fit(views)
-        assert_same(local, far)
-        new = [views.shared(0, 1)[0], views.shared(0, 1)[1] @ rng.standard_normal((15, 12))]
-        assert_same(local.add_view("new", new), far.add_view("new", new))
+    far = HubCCA(3, n_directions=8, batch_rows=50, engine=DaskEngine(dask_client)).fit(views)
+    assert_same(local, far)
+    new = [views.shared(0, 1)[0], views.shared(0, 1)[1] @ rng.standard_normal((15, 12))]
+    assert_same(local.add_view("new", new), far.add_view("new", new))
 
 
 def test_shifting_or_turning_a_view_changes_nothing(rng):

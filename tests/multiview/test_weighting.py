@@ -283,16 +283,11 @@ def test_the_experiment_writes_its_report(tmp_path, monkeypatch):
 
 
 @pytest.mark.dask
-def test_dask_equals_local(rng):
-    distributed = pytest.importorskip("distributed")
+def test_dask_equals_local(rng, dask_client):
     from isogloss.engine.dask import DaskEngine
 
     views = Views(some_views(rng))
     local = OptimalWeighting(2, batch_rows=64).fit(views)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        far = OptimalWeighting(2, batch_rows=64, engine=DaskEngine(client)).fit(views)
+    far = OptimalWeighting(2, batch_rows=64, engine=DaskEngine(dask_client)).fit(views)
     for a, b in zip(local.weights_, far.weights_, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)

@@ -1,10 +1,8 @@
 """Every page with every kind of cookie, one table; changes as they come, to those who may read."""
 
-import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
-from time import monotonic
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,6 +19,7 @@ from isogloss.service.server import running
 from isogloss.service.tokens import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
 from tests.service import data
+from tests.waiting import LIMIT_S, wait_until
 
 FORM = {"key": "k" * 43}
 TABLE = [
@@ -108,7 +107,7 @@ def _routers():
 def following(url, **headers):
     """The answer to a request for changes, open."""
     place = urlsplit(url)
-    connection = HTTPConnection(place.hostname, place.port, timeout=20)
+    connection = HTTPConnection(place.hostname, place.port, timeout=LIMIT_S)
     try:
         connection.request(
             "GET", "/changes", headers={name.replace("_", "-"): v for name, v in headers.items()}
@@ -131,7 +130,7 @@ def closed(tmp_path_factory):
     with Store(tmp_path_factory.mktemp("live") / "news.db") as store:
         data.fill(store)
         made = tokens(store)
-        settings = data.settings(server={"public_read": False}, listeners=4)
+        settings = data.settings(server={"public_read": False}, listeners=100)
         app = create_app(settings, store)
         app.state.parts.changes.poll, app.state.parts.changes.heartbeat = 0.05, 0.2
         with running(app, settings) as url:
@@ -180,10 +179,7 @@ def test_a_token_that_is_taken_back_ends_the_changes_before_another_is_told(clos
         revoke_token(store, token.split("_")[1])
         announce(store, "after")
         assert next(told, None) is None
-    ends = monotonic() + 10
-    while app.state.parts.changes.listeners and monotonic() < ends:
-        threading.Event().wait(0.02)
-    assert app.state.parts.changes.listeners == 0
+    wait_until(lambda: app.state.parts.changes.listeners == 0)
 
 
 def test_no_more_listeners_than_the_limit(closed):

@@ -13,6 +13,7 @@ from isogloss.service.words import Lexicon
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, micros
 from tests.similarity.data import comparable_corpus
+from tests.waiting import LIMIT_S
 
 START = datetime(2025, 3, 5, 8, tzinfo=UTC)
 BASE = "http://127.0.0.1"
@@ -82,12 +83,11 @@ def models():
 
 
 def settings(*, server=None, **limits):
-    """Settings with allowances that no test uses up, unless it says so."""
-    wide = {"reads_per_second": 1e6, "writes_per_second": 1e6} | limits
+    """Settings with allowances and times that no test uses up, unless it says so."""
+    wide = {"reads_per_second": 1e6, "writes_per_second": 1e6, "body_seconds": LIMIT_S} | limits
     made = Settings()
     return dataclasses.replace(
         made,
         limits=dataclasses.replace(made.limits, **wide),
-        server=dataclasses.replace(made.server, **{"port": 0} | (server or {})),
-        store=dataclasses.replace(made.store, keep_days=0),
+        server=dataclasses.replace(made.server, **{"port": 0, "stop_seconds": LIMIT_S} | (server or {})),
     )

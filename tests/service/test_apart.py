@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import signal
-import time
 from dataclasses import replace
 
 import psutil
@@ -16,6 +15,7 @@ from isogloss.service.making import StreamMaker
 from isogloss.service.worker import Follower
 from isogloss.store import Store, Update
 from tests.service.test_worker import tables, without_lines
+from tests.waiting import LIMIT_S, wait_until
 
 ARTICLES = sample_news().articles[:120]
 
@@ -26,29 +26,22 @@ def store(tmp_path):
         yield store
 
 
-def wait_for(condition, seconds=120):
-    until = time.monotonic() + seconds
-    while not condition() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert condition()
-
-
 def followed(store):
     with store.database.read() as session:
         return session.run("SELECT count(*) FROM member")[0][0]
 
 
 def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_path):
-    worker = ApartWorker(store, pause=0.01)
+    worker = ApartWorker(store, pause=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:
         store.add(ARTICLES[:64])
-        wait_for(lambda: followed(store) == 64)
+        wait_until(lambda: followed(store) == 64)
         first = worker.process.pid
         os.kill(first, signal.SIGKILL)
         store.add(ARTICLES[64:])
-        wait_for(lambda: followed(store) == len(ARTICLES))
-        wait_for(lambda: worker.status()["error"] == "")
+        wait_until(lambda: followed(store) == len(ARTICLES))
+        wait_until(lambda: worker.status()["error"] == "")
         assert worker.process.pid != first
         assert worker.status()["alive"]
     finally:
@@ -70,19 +63,19 @@ def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path
         for n in range(4)
         for article in sample_news().articles
     ]
-    worker = ApartWorker(store, StreamMaker(n_jobs=2), pause=0.01, stop_seconds=60)
+    worker = ApartWorker(store, StreamMaker(n_jobs=2), pause=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:
         for start in range(0, len(news), 200):
             store.add(news[start : start + 200])
-        wait_for(lambda: store.position() >= 600)
-        wait_for(lambda: len(psutil.Process(worker.process.pid).children(recursive=True)) >= 3)
-        wait_for(lambda: store.position() >= len(news))
+        wait_until(lambda: store.position() >= 600)
+        wait_until(lambda: len(psutil.Process(worker.process.pid).children(recursive=True)) >= 3)
+        wait_until(lambda: store.position() >= len(news))
         others = psutil.Process(worker.process.pid).children(recursive=True)
     finally:
         worker.stop()
     assert worker.process.exitcode == 0
-    wait_for(lambda: not any(one.is_running() for one in others))
+    wait_until(lambda: not any(one.is_running() for one in others))
     with Store(tmp_path / "again.db") as again:
         for entry in store.journal(limit=10_000):
             again.note_update() if entry.kind == "update" else again.add([entry.article])
@@ -111,12 +104,11 @@ def test_a_process_that_fails_ends_whatever_it_has_started(store, capfd):
     worker = ApartWorker(store, Breaking(n_jobs=2), pause=0.01)
     worker.start()
     try:
-        wait_for(lambda: worker.process is not None and worker.process.pid is not None)
+        wait_until(lambda: worker.process is not None and worker.process.pid is not None)
         first = worker.process.pid
         for start in range(0, len(news), 100):
             store.add(news[start : start + 100])
-            time.sleep(0.2)
-        wait_for(lambda: worker.process.pid != first)
+        wait_until(lambda: worker.process.pid != first)
         assert "what nobody thought of" in capfd.readouterr().err
     finally:
         worker.stop()

@@ -10,6 +10,7 @@ from isogloss.exceptions import StoreError, StoreFullError
 from isogloss.service.app import create_app
 from isogloss.service.writing import GroupWriter
 from tests.service import data
+from tests.waiting import LIMIT_S, wait_until
 
 GOOD = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z", "source": "The Gull"}
 
@@ -138,7 +139,7 @@ def hold(writer, monkeypatch):
     go, write = threading.Event(), writer._write
 
     def slow(group):
-        go.wait(10)
+        go.wait(LIMIT_S)
         return write(group)
 
     monkeypatch.setattr(writer, "_write", slow)
@@ -155,10 +156,10 @@ def test_requests_that_wait_share_a_commit(filled, monkeypatch):
     answers = [writer.add(waiting(n), key=f"k{n % 20}" if n != 7 else "k3") for n in range(20)]
     assert not any(answer.done() for answer in answers)
     go.set()
-    receipts = [answers[n].result(10) for n in range(20) if n != 7]
+    receipts = [answers[n].result(LIMIT_S) for n in range(20) if n != 7]
     assert {each.status for (each,) in receipts} == {"new"}
     with pytest.raises(Exception, match="used for other articles"):
-        answers[7].result(10)
+        answers[7].result(LIMIT_S)
     writer.close()
     assert writer.commits <= 2
     assert filled.counts()["article"] == 4 + 19
@@ -171,9 +172,9 @@ def test_one_bad_request_takes_nothing_from_the_others(filled, monkeypatch):
     bad = writer.add([data.article(1, "en", "\ud800 no text of any database")])
     last = writer.add(waiting(1))
     go.set()
-    assert [first.result(10)[0].status, last.result(10)[0].status] == ["new", "new"]
+    assert [first.result(LIMIT_S)[0].status, last.result(LIMIT_S)[0].status] == ["new", "new"]
     with pytest.raises(UnicodeEncodeError):
-        bad.result(10)
+        bad.result(LIMIT_S)
     writer.close()
 
 
@@ -187,8 +188,8 @@ def test_a_request_that_fails_late_leaves_nothing_behind(filled, monkeypatch):
     late, fine = writer.add(waiting(0), key="k"), writer.add(waiting(1))
     go.set()
     with pytest.raises(StoreError, match="too late"):
-        late.result(10)
-    assert fine.result(10)[0].status == "new"
+        late.result(LIMIT_S)
+    assert fine.result(LIMIT_S)[0].status == "new"
     writer.close()
     with filled.database.read() as session:
         assert session.run("SELECT id FROM article WHERE id LIKE '100%'") == [("1001",)]
@@ -198,12 +199,11 @@ def test_a_client_that_went_away_before_its_turn_is_left_out(filled, monkeypatch
     writer = GroupWriter(filled)
     go = hold(writer, monkeypatch)
     first = writer.add(waiting(0))
-    while writer._queue.qsize():
-        pass
+    wait_until(lambda: not writer._queue.qsize())
     gone, last = writer.add(waiting(1)), writer.add(waiting(2))
     assert gone.cancel()
     go.set()
-    assert [first.result(10)[0].status, last.result(10)[0].status] == ["new", "new"]
+    assert [first.result(LIMIT_S)[0].status, last.result(LIMIT_S)[0].status] == ["new", "new"]
     writer.close()
     assert filled.counts()["article"] == 6
 
@@ -215,7 +215,7 @@ def test_what_waits_is_committed_before_the_writer_ends(filled, monkeypatch):
     with ThreadPoolExecutor(1) as pool:
         closing = pool.submit(writer.close)
         go.set()
-        closing.result(10)
+        closing.result(LIMIT_S)
     assert all(answer.result(0)[0].status == "new" for answer in answers)
     with pytest.raises(Exception, match="stopping"):
         writer.add(waiting(9))
@@ -237,7 +237,7 @@ def test_nothing_is_acknowledged_when_the_commit_fails(filled, monkeypatch):
     monkeypatch.setattr(filled.database, "write", Torn)
     answer = writer.add(waiting(0))
     with pytest.raises(StoreFullError):
-        answer.result(10)
+        answer.result(LIMIT_S)
     writer.close()
     monkeypatch.undo()
     assert filled.counts()["article"] == 4

@@ -1,8 +1,8 @@
 """One worker at a time, on SQLite and on PostgreSQL."""
 
+import logging
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -10,6 +10,7 @@ from isogloss.exceptions import StoreError
 from isogloss.service.leases import Lease, TakingTurns
 from isogloss.store import Database, PostgresDatabase, Store
 from tests.store.conftest import database, postgres, server, store  # noqa: F401
+from tests.waiting import wait_until
 
 HOLD = """
 import sys
@@ -37,11 +38,14 @@ class Worker:
         return {"alive": self.working}
 
 
-def until(condition):
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+class Wanted(Lease):
+    """Counts how often it was asked for."""
+
+    asked = 0
+
+    def take(self):
+        self.asked += 1
+        return super().take()
 
 
 def test_one_has_it_and_the_next_gets_it(store):  # noqa: F811
@@ -59,15 +63,15 @@ def test_one_has_it_and_the_next_gets_it(store):  # noqa: F811
 
 def test_a_worker_waits_for_its_turn(store):  # noqa: F811
     first, second = Worker(), Worker()
-    one, other = (TakingTurns(worker, Lease(store), pause=0.02) for worker in (first, second))
+    one = TakingTurns(first, Lease(store), pause=0.02)
+    other = TakingTurns(second, lease := Wanted(store), pause=0.02)
     one.start()
-    until(lambda: first.working)
+    wait_until(lambda: not one.status()["waiting"])
     other.start()
-    until(lambda: other.status()["waiting"])
-    time.sleep(0.1)
+    wait_until(lambda: lease.asked > 2)
     assert (second.starts, other.status()["alive"], one.status()["waiting"]) == (0, True, False)
     one.stop()
-    until(lambda: second.working)
+    wait_until(lambda: second.working)
     assert not first.working
     other.stop()
     assert (first.starts, second.starts, second.working) == (1, 1, False)
@@ -78,7 +82,7 @@ def test_a_worker_that_died_is_not_alive(store):  # noqa: F811
     worker = Worker()
     turns = TakingTurns(worker, Lease(store), pause=0.02)
     turns.start()
-    until(lambda: worker.working)
+    wait_until(lambda: not turns.status()["waiting"])
     worker.working = False
     assert turns.status()["alive"] is False
     turns.stop()
@@ -90,12 +94,12 @@ def test_a_lease_that_is_lost_ends_the_work_until_it_is_had_again(store):  # noq
     worker, lease = Worker(), Lease(store)
     turns = TakingTurns(worker, lease, pause=0.02)
     turns.start()
-    until(lambda: worker.working)
+    wait_until(lambda: worker.working)
     with store.database.write() as session:
         session.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2"
         )
-    until(lambda: worker.starts == 2)
+    wait_until(lambda: worker.starts == 2)
     assert Lease(store).take() is False
     turns.stop()
 
@@ -114,14 +118,15 @@ def test_a_killed_process_leaves_its_lease(tmp_path):
             lease.release()
 
 
-def test_a_lock_that_cannot_be_made(tmp_path):
+def test_a_lock_that_cannot_be_made(tmp_path, caplog):
+    caplog.set_level(logging.WARNING)
     (tmp_path / "news.db.worker").mkdir()
     with Store(tmp_path / "news.db") as store:  # noqa: F811
         with pytest.raises(StoreError, match="a worker needs it"):
             Lease(store).take()
         turns = TakingTurns(Worker(), Lease(store), pause=0.02)
         turns.start()
-        time.sleep(0.1)
+        wait_until(lambda: caplog.text.count("the lease of the store cannot be had") > 1)
         assert turns.status() == {"alive": True, "waiting": True}
         turns.stop()
 

@@ -27,7 +27,6 @@ def log(monkeypatch):
     return logger
 
 
-@pytest.mark.timeout(30)
 def test_a_log_that_nobody_reads_stops_nobody_and_says_what_is_missing(ends, log):
     read, write = ends
     log.addHandler(PatientHandler(write))

@@ -53,7 +53,7 @@ def test_a_large_event_says_how_many_articles_it_does_not_show(client):
     assert [size for size, _, _ in columns] == sorted((size for size, _, _ in columns), reverse=True)
 
 
-def test_a_reprint_is_counted_and_not_shown_again(tmp_path):
+def test_a_reprint_is_counted_apart_and_listed_apart(tmp_path):
     noon = datetime(2025, 3, 5, 12, tzinfo=UTC)
     with Store(tmp_path / "news.db") as store:
         store.add([Article(str(i), "en", f"Storm {i}", "Roofs flew.", noon) for i in range(3)])
@@ -63,9 +63,10 @@ def test_a_reprint_is_counted_and_not_shown_again(tmp_path):
         store.apply(Update(before=0, after=3, events=[event], clusters=[row]))
         with TestClient(create_app(Settings(), store), base_url="http://127.0.0.1:8470") as client:
             text = client.get("/event/e1").text
-    assert list(_columns(text)) == [(2, 2, 0)]
-    assert "and 1 reprint<" in text
-    assert "Storm 2" not in text
+    articles, details = text.split("and 1 reprint<")
+    assert "Storm 2" not in articles
+    assert "Storm 2" in details
+    assert list(_columns(text)) == [(2, 3, 0)]
 
 
 def test_links_that_are_not_shown_are_counted(client):

@@ -96,7 +96,7 @@ def test_plain_requests_need_what_others_need(filled):
 
 
 def test_plain_requests_pay(filled):
-    settings = data.settings(reads_per_second=1.0, burst_seconds=2.0)
+    settings = data.settings(reads_per_second=1e-3, burst_seconds=2000.0)
     app = create_app(settings, filled, models=data.models())
     with TestClient(app, base_url=f"{data.BASE}/api/v1/") as client:
         assert [client.post("similarity", json=TWO).status_code for _ in range(4)][-1] == 429

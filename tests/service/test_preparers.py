@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -22,6 +21,7 @@ from isogloss.store import Store
 from isogloss.store.preparation import announcement
 from tests.service.test_worker import tables, without_lines
 from tests.store.conftest import database, postgres, server, store  # noqa: F401
+from tests.waiting import wait_until
 
 ARTICLES = sample_news().articles[:72]
 N = len(ARTICLES)
@@ -180,9 +180,9 @@ def test_it_runs_until_it_is_stopped(store):  # noqa: F811
     helping = helper(store, pause=0.01)
     helping.start()
     store.add(ARTICLES[:30])
-    until(lambda: helping.status()["prepared"] == 30)
+    wait_until(lambda: helping.status()["prepared"] == 30)
     store.add(ARTICLES[30:40])
-    until(lambda: helping.status()["prepared"] == 40)
+    wait_until(lambda: helping.status()["prepared"] == 40)
     assert helping.status() == {"alive": True, "prepared": 40, "late": 0, "error": ""}
     helping.stop()
     assert helping.status()["alive"] is False
@@ -227,13 +227,6 @@ def test_figures_are_told(store):  # noqa: F811
     followed(store)
     told = Metrics(lambda: prepared_figures(store)).text().decode().splitlines()
     assert {"isogloss_prepared_elsewhere 10.0", "isogloss_prepared_here 0.0"} <= set(told)
-
-
-def until(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 HELP = """
@@ -292,11 +285,11 @@ def test_two_hosts_share_the_work_and_one_is_killed_in_the_middle(store, tmp_pat
     store.add(ARTICLES)
     with host(store.database, "first") as first, host(store.database, "second") as second:
         tell(first)
-        until(lambda: lines_of("first"))
+        wait_until(lambda: lines_of("first"))
         tell(second)
         held = {int(line) for line in first.stdout.readline().split()[1:]}
         first.kill()
-        until(lambda: len(lines_of("first") | lines_of("second")) == N)
+        wait_until(lambda: len(lines_of("first") | lines_of("second")) == N)
         tell(second)
         done = int(second.stdout.readline())
     assert lines_of("first") == set(range(1, 9))

@@ -59,3 +59,18 @@ def test_mistakes_are_named(tmp_path, text, said):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(SettingsError, match="isogloss init"):
         Settings.load(tmp_path / "none.toml")
+
+
+def test_everything_is_kept_by_default():
+    store = Settings().store
+    assert (store.keep_days, store.prune_without_asking, store.prune_max_percent) == (0, False, 1.0)
+
+
+def test_settings_under_their_old_names_still_work(tmp_path, caplog):
+    (tmp_path / "a.toml").write_text("[store]\nkeep_days = 90\nforget_hours = 12.0\n")
+    settings = Settings.load(tmp_path / "a.toml")
+    assert (settings.store.keep_days, settings.store.prune_hours) == (90, 12.0)
+    assert "store.forget_hours is called prune_hours now" in caplog.text
+    (tmp_path / "a.toml").write_text("[store]\nprune_hours = 1.0\nforget_hours = 12.0\n")
+    with pytest.raises(SettingsError, match="old name of prune_hours, which is there too"):
+        Settings.load(tmp_path / "a.toml")

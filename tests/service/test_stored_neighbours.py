@@ -1,7 +1,6 @@
 """Articles near a text, looked for by PostgreSQL with pgvector as an index in memory does."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -88,18 +87,15 @@ def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
     assert again.catch_up() == 1
 
 
-def test_old_articles_and_too_many_of_them_go(store):
+def test_when_there_are_too_many_the_oldest_go(store):
     stored, _ = both(store)
     stored.most = 3
-    stored._forget()
+    stored.trim()
     assert len(stored) == 3
     assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
-    newest = max(article.time for article in data.ARTICLES)
-    stored.points.forget(before=int((newest + timedelta(seconds=1)).timestamp() * 1e6), most=3)
-    assert len(stored.points) == 0
 
 
-def test_what_the_store_forgets_is_not_found(store):
+def test_what_is_deleted_from_the_store_is_not_found(store):
     stored, _ = both(store)
     with store.database.write() as session:
         session.run("DELETE FROM article WHERE seq = ?", [1])

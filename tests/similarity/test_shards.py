@@ -66,13 +66,10 @@ def test_threads_do_not_change_a_bit(model, corpus):
 
 @pytest.mark.dask
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_a_cluster_gives_the_model_of_memory(model, corpus):
-    distributed = pytest.importorskip("distributed")
+def test_a_cluster_gives_the_model_of_memory(model, corpus, dask_client):
     from isogloss.engine.dask import DaskEngine
 
-    settings = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
-        spread = clone(model).set_params(engine=DaskEngine(client), batch_rows=90).fit(corpus)
+    spread = clone(model).set_params(engine=DaskEngine(dask_client), batch_rows=90).fit(corpus)
     whole = clone(model).fit(corpus)
     np.testing.assert_allclose(cosines(spread, corpus), cosines(whole, corpus), atol=1e-5)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from isogloss.store import PostgresDatabase, SQLiteDatabase, Store
+from tests.waiting import LIMIT_S
 from tools.private_postgres import PrivatePostgres, programs
 
 
@@ -41,7 +42,7 @@ def postgres(server, tmp_path):
 def database(request, tmp_path):
     """An empty database."""
     if request.param == "sqlite":
-        database = SQLiteDatabase(tmp_path / "news.db", busy=2)
+        database = SQLiteDatabase(tmp_path / "news.db", busy=LIMIT_S)
         yield database
         database.close()
         return

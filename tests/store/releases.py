@@ -26,7 +26,7 @@ SENT = [
 ]
 TABLES = ("article", "revision", "journal", "request", "quarantine", "cluster", "member", "link", "event")
 MORE_TABLES = ("event_term", "alias", "progress", "snapshot", "model", "feed", "verdict", "token")
-LATER_TABLES = {2: ("prepared", "tally")}
+LATER_TABLES = {2: ("prepared", "tally"), 3: ("metadata",)}
 
 
 def fill(store):
@@ -38,6 +38,7 @@ def fill(store):
     store.apply(
         Update(4, 4, kept=[("part 0", 4, bytes(range(256))), ("events", 4, b"")], tallies={"here": 3})
     )
+    store.update_metadata("retention", approved_days=90)
     store.keep_feed("https://gull.example/feed", {"etag": 'W/"1"'})
     with store.database.write() as session:
         session.run("INSERT INTO model VALUES ('small', 7, '{}', ?)", [b"\x00\xff"])

@@ -240,3 +240,13 @@ def test_a_file_that_is_no_database(tmp_path):
     with pytest.raises(StoreError, match="restore a backup"):
         Store(tmp_path / "news.db")
     assert (tmp_path / "news.db").read_bytes() == b"certainly not a database" * 100
+
+
+def test_metadata_is_kept_by_name(store):
+    assert store.metadata("retention") == {}
+    store.update_metadata("retention", approved_days=90, refusal="größer")
+    store.update_metadata("retention", approved_days=30, at=7)
+    assert store.metadata("retention") == {"approved_days": 30, "at": 7, "refusal": "größer"}
+    store.update_metadata("retention", refusal=None)
+    assert store.metadata("retention") == {"approved_days": 30, "at": 7}
+    assert store.metadata("other") == {}

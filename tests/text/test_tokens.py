@@ -90,11 +90,11 @@ def test_mixed_scripts_fall_into_words_of_each():
 
 
 def test_without_the_dictionary_pairs_of_characters_serve(monkeypatch):
-    monkeypatch.setattr(isogloss.text.segment, "has_extra", lambda module: False)
+    monkeypatch.setattr(isogloss.text.segment, "has_module", lambda module: False)
     assert Tokeniser("zh").segmenter == "bigrams"
     assert Tokeniser("zh")("北京大学") == ["北京", "京大", "大学"]
     monkeypatch.setitem(sys.modules, "icu4py.breakers", None)
-    with pytest.raises(ModuleNotFoundError, match=r"icu4py gives the words of Chinese.*'isogloss\[text\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"Chinese.* needs icu4py.*'isogloss\[text\]'"):
         Tokeniser("zh", segmenter="icu")
 
 

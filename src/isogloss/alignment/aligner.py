@@ -24,11 +24,11 @@ from isogloss.alignment.pairs import PairTable
 from isogloss.alignment.priors import FertilityRow, JumpRow, Priors
 from isogloss.alignment.schedule import Progress, Stage
 from isogloss.alignment.steps import AlignmentParameters
-from isogloss.alignment.symmetrise import Heuristic, symmetrise
+from isogloss.alignment.symmetrisation import Heuristic, symmetrise
 from isogloss.alignment.tables import fertility_rows, jump_rows, lexicon_rows
 from isogloss.alignment.training import OnIteration, Trained
 from isogloss.engine import Engine
-from isogloss.linalg.threads import count_threads
+from isogloss.threads import ThreadBoundMixin, count_threads
 
 __all__ = ["Aligner", "Posterior"]
 
@@ -48,7 +48,7 @@ class Posterior(NamedTuple):
         return np.asarray(np.sqrt(self.forward * self.backward))
 
 
-class Aligner(BaseEstimator):
+class Aligner(ThreadBoundMixin, BaseEstimator):
     """Word alignment of sentence pairs.
 
     Parameters
@@ -271,7 +271,7 @@ class Aligner(BaseEstimator):
             The text; words that were not seen are aligned by their spelling and position.
         method : str
             ``agreed`` for links on which both posteriors agree; ``forward`` and ``backward`` for the best
-            alignment of one direction; or a heuristic of :func:`~isogloss.alignment.symmetrise`.
+            alignment of one direction; or a heuristic of :func:`~isogloss.alignment.symmetrisation`.
         """
         reader, bitext = self._reader(pairs)
         if method == "agreed":
@@ -318,11 +318,15 @@ class Aligner(BaseEstimator):
         """Direction, word, number of words it generates, count; from models 3, 4 and 5."""
         check_is_fitted(self, "parameters_")
         if self.fertility_ is None:
-            raise ValueError(
+            raise AttributeError(
                 f"schedule={self.schedule!r} has no model with fertilities; expected one that ends with 3, 4 "
                 "or 5, for example '1:5,hmm:5,3:3,4:3'"
             )
         return list(fertility_rows(self))
+
+    def __dir__(self) -> Iterable[str]:
+        """Names of attributes; scikit-learn would read each of them, and the tables take long to build."""
+        return object.__dir__(self)
 
     def _bitext(self, pairs: Bitext | Iterable[Any], *, known: bool = False) -> Bitext:
         if isinstance(pairs, Bitext) and (

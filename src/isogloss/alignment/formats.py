@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.links import Links
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import PathLike, read_lines, replacing
+from isogloss.io.files import PathLike, replacing
+from isogloss.io.lines import read_lines
 from isogloss.kernels import link_lines
 
 __all__ = ["Gold", "read_gold", "read_naacl", "read_pharaoh", "write_gold", "write_naacl", "write_pharaoh"]

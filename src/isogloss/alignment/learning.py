@@ -25,7 +25,7 @@ from isogloss.alignment.schedule import Progress, Stage
 from isogloss.alignment.steps import TABLED, AlignmentParameters, Settings, start
 from isogloss.alignment.training import OnIteration, Trained, Trainer
 from isogloss.engine import Engine, LocalEngine
-from isogloss.linalg.threads import count_threads
+from isogloss.threads import count_threads
 
 __all__ = ["Learner", "longest", "model_settings", "simple_reader"]
 

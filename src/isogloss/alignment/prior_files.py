@@ -16,7 +16,8 @@ from typing import Any
 
 from isogloss.alignment.priors import FertilityRow, JumpRow, Priors
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import PathLike, read_lines, replacing
+from isogloss.io.files import PathLike, replacing
+from isogloss.io.lines import read_lines
 
 __all__ = ["read_priors", "write_fertilities", "write_jumps"]
 

@@ -8,18 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from isogloss import io
-from isogloss.alignment import Aligner, Bitext, Links, WordForms
-from isogloss.alignment.checkpoint import Checkpoints
-from isogloss.alignment.formats import write_pharaoh
-from isogloss.alignment.itg import itg_links
-from isogloss.alignment.symmetrise import Heuristic
 from isogloss.cli import align_look
 from isogloss.cli.align_input import (
     Columns,
@@ -58,14 +52,19 @@ from isogloss.cli.align_options import (
 )
 from isogloss.cli.align_progress import AlignProgress
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.corpora import PairReport
+from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import check_writable
+
+if TYPE_CHECKING:
+    from isogloss.alignment import Aligner, Bitext, Links
+    from isogloss.corpora import PairReport
 
 __all__ = ["align_group"]
 
-DEFAULTS = Aligner()
-METHODS = ("agreed", "forward", "backward", *(name for name in get_args(Heuristic) if name != "posterior"))
+METHODS = (
+    "agreed", "forward", "backward",
+    "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and",
+)  # fmt: skip
 
 
 align_group = typer.Typer(
@@ -95,25 +94,27 @@ def run(
     target: Target = None,
     *,
     output: Output,
-    model: Annotated[Path | None, typer.Option(help="Also write the model, for the other commands.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Also write the model, for the other commands.", callback=not_stdout)
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an interrupted run with this output stopped.")
     ] = False,
-    schedule: Schedule = DEFAULTS.schedule,
+    schedule: Schedule = "1:3,hmm:5",
     agreement: Agreement = "mutual",
     method: Method = "agreed",
-    threshold: Threshold = DEFAULTS.threshold,
+    threshold: Threshold = 0.5,
     itg: Itg = False,
     lexicon: LexiconFile = None,
     jumps: JumpsFile = None,
     fertility: FertilityFile = None,
     prior_weight: PriorWeight = 1.0,
     null: Null = 0.1,
-    spelling: Spelling = DEFAULTS.spelling,
-    pseudo_count: PseudoCount = DEFAULTS.pseudo_count,
+    spelling: Spelling = 1.0,
+    pseudo_count: PseudoCount = 0.0,
     bayes: Bayes = False,
-    interpolate: Interpolate = DEFAULTS.interpolate,
-    prune: Prune = DEFAULTS.prune,
+    interpolate: Interpolate = 0.0,
+    prune: Prune = 0.0,
     keep_case: KeepCase = False,
     prefix: Prefix = None,
     disk: Disk = None,
@@ -133,7 +134,14 @@ def run(
     and an empty one for a bad pair. What was learned is kept beside the output until the links are
     written, and Ctrl-C leaves it there for --resume.
     """
-    _check(method, probabilities, output, model)
+    from isogloss import io
+    from isogloss.alignment import Aligner, Bitext, WordForms
+    from isogloss.alignment.formats import write_pharaoh
+
+    _check(method, probabilities)
+    check_outputs(as_json, output, model)
+    if resume and is_stdout(output):
+        raise typer.BadParameter("--resume needs the name of the file that the interrupted run was to write")
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens)
     aligner = Aligner(
@@ -156,13 +164,16 @@ def run(
         progress.say("reading")
         bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
         _tell(text.report, console, as_json)
-        _train(aligner, bitext, output, resume, progress)
+        checkpoint = None if is_stdout(output) else _checkpoint_path(output)
+        _train(aligner, bitext, checkpoint, resume, progress)
         progress.say("aligning")
         links = _aligned(aligner, bitext, method, itg)
-        write_pharaoh(links, output, first=first, probabilities=probabilities)
         if model is not None:
             io.save(aligner, model)
-    _checkpoint_path(output).unlink(missing_ok=True)
+    with written(output) as path:
+        write_pharaoh(links, path, first=first, probabilities=probabilities)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
     bits = aligner.bits_per_word_[-1] if aligner.bits_per_word_ else None
     files = {"output": str(output), "model": None if model is None else str(model)}
     _finish(text.report, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
@@ -171,14 +182,19 @@ def run(
 def _train(
     aligner: Aligner,
     bitext: Bitext,
-    output: Path,
+    checkpoint: Path | None,
     resume: bool,
     progress: AlignProgress,
 ) -> None:
-    """Fit, and keep the last finished iteration whatever happens."""
-    checkpoints = Checkpoints(_checkpoint_path(output), aligner, bitext)
-    start = checkpoints.load() if resume else None
+    """Fit, and keep the last finished iteration whatever happens, where there is a file for it."""
+    from isogloss.alignment.checkpoint import Checkpoints
+
     progress.plan(aligner.schedule)
+    if checkpoint is None:
+        aligner.fit(bitext, on_iteration=progress.advance)
+        return
+    checkpoints = Checkpoints(checkpoint, aligner, bitext)
+    start = checkpoints.load() if resume else None
 
     def finished(where: Any, line: Any) -> None:
         checkpoints.keep(where)
@@ -208,19 +224,18 @@ def _checkpoint_path(output: Path) -> Path:
 
 
 def _aligned(aligner: Aligner, text: Any, method: str, itg: bool) -> Links:
+    from isogloss.alignment.itg import itg_links
+
     links = aligner.align(text, method=method)
     return itg_links(links) if itg else links
 
 
-def _check(method: str, probabilities: bool, *files: Path | None) -> None:
+def _check(method: str, probabilities: bool) -> None:
     """Refuse before the work what would be refused after it."""
     if method not in METHODS:
         raise typer.BadParameter(f"--method {method}: expected one of {', '.join(METHODS)}")
     if probabilities and method != "agreed":
         raise typer.BadParameter("--probabilities: only links of --method agreed have them")
-    for path in files:
-        if path is not None:
-            check_writable(path)
 
 
 @align_group.command("apply")
@@ -246,7 +261,12 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Align other text with a model, without learning from it."""
-    _check(method, probabilities, output)
+    from isogloss import io
+    from isogloss.alignment import Aligner
+    from isogloss.alignment.formats import write_pharaoh
+
+    _check(method, probabilities)
+    check_outputs(as_json, output)
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens)
     aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
@@ -256,7 +276,8 @@ def apply(
         progress.say("aligning")
         links = _aligned(aligner, text, method, itg)
     _tell(text.report, console, as_json)
-    write_pharaoh(links, output, first=first, probabilities=probabilities)
+    with written(output) as path:
+        write_pharaoh(links, path, first=first, probabilities=probabilities)
     _finish(text.report, links, {"output": str(output)}, as_json, seconds=progress.seconds)
 
 
@@ -275,7 +296,10 @@ def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bo
         return
     bits = figures.get("bits_per_word")
     said = "" if bits is None else f", {bits:.3f} bits per word"
-    typer.echo(f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}")
+    tell(
+        f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}",
+        Path(files["output"]),
+    )
 
 
 for _command in (

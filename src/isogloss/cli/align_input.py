@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from isogloss.alignment.formats import Gold, read_gold, read_naacl, read_pharaoh
-from isogloss.alignment.links import Links
-from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ParallelText, TmxPairs, ZipPairs
-from isogloss.io.files import read_lines
+if TYPE_CHECKING:
+    from isogloss.alignment.formats import Gold
+    from isogloss.alignment.links import Links
+    from isogloss.corpora import ParallelText
 
 __all__ = [
     "Columns",
@@ -58,7 +58,9 @@ Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Stop at the first bad pair instead of leaving it without links.")
 ]
 MaxTokens: TypeAlias = Annotated[int, typer.Option(help="Longest sentence to align.", min=1)]
-Output: TypeAlias = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+Output: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", help="The file to write; - for standard output.")
+]
 Model: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that --model wrote.")]
 First: TypeAlias = Annotated[
     int, typer.Option("--first", help="Number of the first word of a sentence.", min=0, max=1)
@@ -77,6 +79,8 @@ def open_text(
     max_tokens: int,
 ) -> ParallelText:
     """The reader for the files and options of a command."""
+    from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, TmxPairs, ZipPairs
+
     if form not in FORMS:
         raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
     form = _guess(source, target) if form == "auto" else form
@@ -117,14 +121,20 @@ def _two(text: str | None, option: str) -> tuple[str, str]:
 
 def read_any_gold(path: Path, *, n: int, first: int) -> Gold:
     """Sure and possible links, in the form of NAACL or a line per sentence pair."""
+    from isogloss.alignment.formats import read_gold, read_naacl
+
     return read_naacl(path, n=n) if _is_naacl(path) else read_gold(path, first=first)
 
 
 def read_any_links(path: Path, *, first: int) -> Links:
     """Links in the form of NAACL or a line per sentence pair."""
+    from isogloss.alignment.formats import read_naacl, read_pharaoh
+
     return read_naacl(path).possible if _is_naacl(path) else read_pharaoh(path, first=first)
 
 
 def _is_naacl(path: Path) -> bool:
+    from isogloss.io.lines import read_lines
+
     line = next((line for line in read_lines(path) if line.strip()), b"")
-    return re.match(rb"\s*\d+\s+\d+\s+\d+(\s|$)", line) is not None
+    return re.match(rb"\A\s*+\d++\s++\d++\s++\d++(\s|$)", line) is not None

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from isogloss import io
-from isogloss.alignment import Aligner, Links, write_fertilities, write_jumps
-from isogloss.alignment.render import AlignmentPicture
-from isogloss.alignment.score import RATES, score_links
 from isogloss.cli.align_input import (
     Columns,
     First,
@@ -29,7 +25,12 @@ from isogloss.cli.align_input import (
     read_any_gold,
     read_any_links,
 )
+from isogloss.cli.output import check_outputs, tell, written
 from isogloss.io.files import replacing
+
+if TYPE_CHECKING:
+    from isogloss.alignment import Links
+    from isogloss.alignment.render import AlignmentPicture
 
 __all__ = ["fertility", "jumps", "lexicon", "score", "show"]
 
@@ -43,9 +44,13 @@ def lexicon(
     as_json: Json = False,
 ) -> None:
     """Write a table of translations with their probabilities both ways and how often they were counted."""
+    from isogloss import io
+    from isogloss.alignment import Aligner
+
+    check_outputs(as_json, output)
     rows = [row for row in io.load(model, expected=Aligner).translation_table_ if row[4] >= least]
     rows = rows if best is None else _best(rows, best)
-    with replacing(output) as file:
+    with written(output) as path, replacing(path) as file:
         file.write(b"source\ttarget\tp(target|source)\tp(source|target)\tcount\n")
         for source, target, forward, backward, count in rows:
             file.write(f"{source}\t{target}\t{forward:.6g}\t{backward:.6g}\t{count:.4f}\n".encode())
@@ -54,23 +59,33 @@ def lexicon(
 
 def jumps(model: Model, *, output: Output, as_json: Json = False) -> None:
     """Write how far apart neighbours' translations are, as counts; --jumps takes such a table."""
+    from isogloss import io
+    from isogloss.alignment import Aligner, write_jumps
+
+    check_outputs(as_json, output)
     rows = io.load(model, expected=Aligner).jump_table_
-    write_jumps(rows, output)
+    with written(output) as path:
+        write_jumps(rows, path)
     _say_rows(output, len(rows), "jumps", as_json)
 
 
 def fertility(model: Model, *, output: Output, as_json: Json = False) -> None:
     """Write how many words each word generates, as counts; --fertility takes such a table."""
+    from isogloss import io
+    from isogloss.alignment import Aligner, write_fertilities
+
+    check_outputs(as_json, output)
     try:
         rows = io.load(model, expected=Aligner).fertility_table_
-    except ValueError as reason:
+    except AttributeError as reason:
         raise typer.BadParameter(f"{model}: {reason}") from reason
-    write_fertilities(rows, output)
+    with written(output) as path:
+        write_fertilities(rows, path)
     _say_rows(output, len(rows), "fertilities", as_json)
 
 
 def _say_rows(output: Path, n: int, what: str, as_json: bool) -> None:
-    typer.echo(json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}")
+    tell(json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}", output)
 
 
 Row: TypeAlias = tuple[str, str, float, float, float]
@@ -100,6 +115,8 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Compare links with those of people: precision, recall, F1, alignment error rate."""
+    from isogloss.alignment.score import RATES, score_links
+
     found = read_any_links(links, first=first)
     people = read_any_gold(gold, n=len(found), first=first if gold_first is None else gold_first)
     summary = score_links(found, people).summary()
@@ -128,9 +145,12 @@ def show(
     gold: Annotated[Path | None, typer.Option(help="Links of people, drawn as frames.")] = None,
     first: First = 0,
     svg: Annotated[
-        Path | None, typer.Option(help="Write an SVG file instead of showing the picture.")
+        Path | None,
+        typer.Option(help="Write an SVG file instead of showing the picture; - for standard output."),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write an HTML page instead of showing it.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write an HTML page instead of showing it; - for standard output.")
+    ] = None,
     form: Form = "auto",
     columns: Columns = "0,1",
     languages: Languages = None,
@@ -139,14 +159,15 @@ def show(
     """Draw the alignment matrix of one sentence pair, in the terminal or as SVG or HTML."""
     if links is None and model is None and gold is None:
         raise typer.BadParameter("nothing to draw; give --links, --model or --gold")
+    check_outputs(as_json, svg, html)
     text = open_text(source, target, form, columns, languages, False, 1000)
     pairs = list(text)
     if number > len(pairs):
         raise typer.BadParameter(f"--number {number}: the text has {len(pairs)} sentence pairs")
     picture = _picture(pairs[number - 1], number - 1, links, model, gold, first, len(pairs))
-    for path, drawn in ((svg, picture.svg), (html, picture.html)):
-        if path is not None:
-            with replacing(path) as file:
+    for output, drawn in ((svg, picture.svg), (html, picture.html)):
+        if output is not None:
+            with written(output) as path, replacing(path) as file:
                 file.write(drawn().encode())
     if as_json:
         typer.echo(json.dumps(_as_dict(picture), ensure_ascii=False))
@@ -170,6 +191,10 @@ def _picture(
     first: int,
     n: int,
 ) -> AlignmentPicture:
+    from isogloss import io
+    from isogloss.alignment import Aligner
+    from isogloss.alignment.render import AlignmentPicture
+
     options: dict[str, Any] = {}
     drawn: Any = ()
     if model is not None:

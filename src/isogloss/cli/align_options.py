@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from isogloss.alignment import Aligner, Priors, read_priors
-from isogloss.alignment.checks import check_settings
-from isogloss.alignment.steps import AGREEMENTS
+if TYPE_CHECKING:
+    from isogloss.alignment import Aligner, Priors
 
 __all__ = [
     "Agreement",
@@ -32,7 +31,7 @@ __all__ = [
     "priors_of",
 ]
 
-_AGREEMENTS = tuple("none" if name is None else name for name in AGREEMENTS)
+_AGREEMENTS = ("none", "product", "mutual")
 
 Schedule: TypeAlias = Annotated[
     str,
@@ -92,6 +91,8 @@ def priors_of(
     lexicon: Path | None, jumps: Path | None, fertility: Path | None, weight: float
 ) -> Priors | None:
     """What the files know, or None when there are none."""
+    from isogloss.alignment import read_priors
+
     if lexicon is jumps is fertility is None:
         return None
     return read_priors(lexicon=lexicon, jumps=jumps, fertility=fertility).scaled(weight)
@@ -99,6 +100,8 @@ def priors_of(
 
 def checked(aligner: Aligner) -> Aligner:
     """The aligner, if its settings can be."""
+    from isogloss.alignment.checks import check_settings
+
     try:
         check_settings(aligner)
     except ValueError as reason:

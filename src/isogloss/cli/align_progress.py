@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -17,9 +17,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from isogloss.alignment.schedule import Progress as Place
-from isogloss.alignment.schedule import parse_schedule
-from isogloss.em import Iteration
+if TYPE_CHECKING:
+    from isogloss.alignment.schedule import Progress as Place
+    from isogloss.em import Iteration
 
 __all__ = ["AlignProgress"]
 
@@ -61,6 +61,8 @@ class AlignProgress:
 
     def plan(self, schedule: str) -> None:
         """Say which models will run."""
+        from isogloss.alignment.schedule import parse_schedule
+
         stages = parse_schedule(schedule)
         lengths = [stage.iterations for stage in stages]
         self._models = [stage.model for stage in stages]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import logging
 import sys
 from typing import Annotated, ClassVar, NoReturn
@@ -13,6 +15,7 @@ from rich.markup import escape
 import isogloss
 from isogloss.cli.lazy import LazyGroup, Place
 from isogloss.exceptions import IsoglossError
+from isogloss.threads import bound_process
 
 __all__ = ["main"]
 
@@ -66,6 +69,11 @@ class _Commands(LazyGroup):
             "isogloss.cli.storing",
             "restore",
             "Put a copy in the place of the store, which must not be there.",
+        ),
+        "prune": Place(
+            "isogloss.cli.pruning",
+            "prune",
+            "Show the old stories that retention would delete; delete them with --yes.",
         ),
         "doctor": Place(
             "isogloss.cli.storing",
@@ -127,7 +135,10 @@ def _common(
 
 def main() -> None:
     """Run the command line; errors end with a sentence and code 1, Ctrl-C with a word and code 130."""
+    # Python looks for cycles a last time as it ends, which takes most of a second with the models loaded.
+    atexit.register(gc.freeze)
     try:
+        bound_process()
         app()
     except (IsoglossError, ValueError, OSError, ImportError, ArithmeticError) as error:
         _fail(str(error))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from isogloss.cli.corpus import Json, LinkTables, PageTables, RedirectTables, counting, link_rows, named_files
-from isogloss.corpora.wikipedia import WikipediaDump
-from isogloss.events.concept_building import build_concepts
-from isogloss.events.concepts import ConceptDictionary, phrase_words
-from isogloss.text import identify
+from isogloss.cli.output import not_stdout
+
+if TYPE_CHECKING:
+    from isogloss.events.concepts import ConceptDictionary
 
 __all__ = ["concepts_group"]
 
@@ -38,7 +38,7 @@ def build(
             "to its first full stop is the language.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.", callback=not_stdout)],
     sitelinks: Annotated[
         Path | None,
         typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one concept."),
@@ -56,6 +56,10 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Learn what phrases of several languages mean from titles, redirects and links of Wikipedia."""
+    from isogloss.corpora.wikipedia import WikipediaDump
+    from isogloss.events.concept_building import build_concepts
+    from isogloss.events.concepts import ConceptDictionary
+
     dumps = {
         code: WikipediaDump(path, lang=code, on_bad="skip")
         for code, path in named_files(files, "FILE").items()
@@ -85,6 +89,8 @@ def build(
 @concepts_group.command("info")
 def info(folder: Folder, as_json: Json = False) -> None:
     """Show how many phrases each language has."""
+    from isogloss.events.concepts import ConceptDictionary
+
     _show(ConceptDictionary(folder), as_json)
 
 
@@ -98,6 +104,9 @@ def find(
     as_json: Json = False,
 ) -> None:
     """Show the concepts that a text mentions."""
+    from isogloss.events.concepts import ConceptDictionary, phrase_words
+    from isogloss.text import identify
+
     concepts = ConceptDictionary(folder)
     code = lang or identify(text, among=concepts.languages)[0] or concepts.languages[0]
     found = [

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -14,14 +14,14 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from isogloss.corpora.building import build_corpus
-from isogloss.corpora.comparable import ComparableCorpus, save_corpus
-from isogloss.corpora.langlinks import Concepts, LanguageLinks, PageIndex, read_langlinks
-from isogloss.corpora.records import AlignedLines, DocumentReader, JsonLines
-from isogloss.corpora.summary import CorpusSummary
-from isogloss.corpora.wikipedia import WikipediaDump
+from isogloss.cli.output import not_stdout
 from isogloss.exceptions import CorpusError
-from isogloss.text import Tokeniser, language
+
+if TYPE_CHECKING:
+    from isogloss.corpora.comparable import ComparableCorpus
+    from isogloss.corpora.langlinks import Concepts, PageIndex
+    from isogloss.corpora.records import DocumentReader
+    from isogloss.corpora.summary import CorpusSummary
 
 __all__ = ["corpus_group"]
 
@@ -58,7 +58,7 @@ def build(
             "(.xml, .xml.bz2). Without LANGUAGE, the file name up to its first full stop is the language.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.", callback=not_stdout)],
     form: Annotated[
         str, typer.Option("--format", metavar="|".join(FORMS), help="What the files are.")
     ] = "auto",
@@ -89,6 +89,9 @@ def build(
     Documents with the same id are one row; articles of Wikipedia are joined by --sitelinks or --links. After
     an interruption the same command goes on where it stopped.
     """
+    from isogloss.corpora.building import build_corpus
+    from isogloss.text import Tokeniser
+
     console = Console(stderr=True)
     readers = {code: _reader(code, path, form, strict) for code, path in named_files(files, "FILE").items()}
     stemmer: Literal["snowball"] | None = "snowball" if stem else None
@@ -132,6 +135,8 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show how many rows each pair of languages shares, and how much their documents differ."""
+    from isogloss.corpora.comparable import ComparableCorpus
+
     corpus = ComparableCorpus(folder)
     if check:
         corpus.check()
@@ -152,8 +157,10 @@ def info(
 @corpus_group.command("split")
 def split(
     folder: Folder,
-    train: Annotated[Path, typer.Option(help="The folder to make of rows to learn from.")],
-    test: Annotated[Path, typer.Option(help="The folder to make of rows to test on.")],
+    train: Annotated[
+        Path, typer.Option(help="The folder to make of rows to learn from.", callback=not_stdout)
+    ],
+    test: Annotated[Path, typer.Option(help="The folder to make of rows to test on.", callback=not_stdout)],
     share: Annotated[float, typer.Option(help="Share of the rows to test on.", min=0, max=1)] = 0.1,
     pairs: Annotated[
         str | None,
@@ -167,6 +174,8 @@ def split(
     as_json: Json = False,
 ) -> None:
     """Divide the rows of a corpus into two corpora."""
+    from isogloss.corpora.comparable import ComparableCorpus, save_corpus
+
     corpus = ComparableCorpus(folder)
     for place in (train, test):
         if place.exists():
@@ -199,6 +208,8 @@ def named_files(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
 
 def _check_language(code: str, file: str) -> None:
     """Refuse a language that was read off the name of a file and is none."""
+    from isogloss.text import language
+
     try:
         language(code)
     except ValueError as error:
@@ -207,11 +218,17 @@ def _check_language(code: str, file: str) -> None:
 
 
 def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
+    from isogloss.corpora.records import AlignedLines, JsonLines
+    from isogloss.corpora.wikipedia import WikipediaDump
+    from isogloss.extras import require_extra
+
     if form not in FORMS:
         raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
     if form == "auto":
         endings = {".xml": "wikipedia", ".txt": "lines"}
         form = next((form for ending, form in endings.items() if ending in path.suffixes), "jsonl")
+    if form == "wikipedia":
+        require_extra("wikipedia", "a dump of Wikipedia")
     kinds: dict[str, type[DocumentReader]] = {
         "jsonl": JsonLines,
         "lines": AlignedLines,
@@ -228,6 +245,8 @@ def link_rows(
     redirects: dict[str, Path],
 ) -> Concepts | None:
     """Which articles are one row, as far as files were given that say so."""
+    from isogloss.corpora.langlinks import Concepts, LanguageLinks, read_langlinks
+
     if sitelinks is not None:
         return Concepts.from_sitelinks(sitelinks, readers)
     if not links:
@@ -242,6 +261,9 @@ def link_rows(
 def _index(
     code: str, reader: DocumentReader, pages: dict[str, Path], redirects: dict[str, Path]
 ) -> PageIndex:
+    from isogloss.corpora.langlinks import PageIndex
+    from isogloss.corpora.wikipedia import WikipediaDump
+
     if code in pages:
         return PageIndex.from_sql(pages[code], redirects.get(code))
     if not isinstance(reader, WikipediaDump):

@@ -5,29 +5,32 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from isogloss.cli.demo_models import models
-from isogloss.cli.demo_serving import serve_sample
+from isogloss.cli.demo_serving import check_serving, serve_sample
 from isogloss.cli.events import event_table, events_json, largest_first
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.events.evaluation import bcubed, pairwise
-from isogloss.events.history import History
-from isogloss.events.samples import SampleNews, sample_corpus, sample_news
-from isogloss.events.stream import EventStream
-from isogloss.similarity import HubSimilarity
+from isogloss.cli.output import not_stdout
+from isogloss.cli.program import program
+
+if TYPE_CHECKING:
+    from isogloss.events.history import History
+    from isogloss.events.samples import SampleNews
 
 __all__ = ["demo_group"]
 
 COMPONENTS = 60
-NEXT = """
-Next: .venv/bin/isogloss events YOUR.jsonl   your own news: an object a line with title, body and time
-      .venv/bin/isogloss demo --serve        the same events as pages in your browser
-      .venv/bin/isogloss demo models         mixtures, missing values, certified optima, with pictures
-      .venv/bin/isogloss --help              alignments, dictionaries, corpora, networks"""
+NEXT = {
+    "events YOUR.jsonl": "your own news: an object a line with title, body and time",
+    "demo --serve": "the same events as pages in your browser",
+    "demo models": "mixtures, missing values, certified optima, with pictures",
+    "--help": "alignments, dictionaries, corpora, networks",
+}
+"""Commands to try after the demo, and what they show."""
 
 demo_group = typer.Typer(cls=DefaultGroup, help="See what isogloss does, on news and data that come with it.")
 
@@ -41,7 +44,8 @@ def news(
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="With --serve: where the store goes; by default it is gone when the service stops."
+            help="With --serve: where the store goes; by default it is gone when the service stops.",
+            callback=not_stdout,
         ),
     ] = None,
     port: Annotated[
@@ -50,8 +54,15 @@ def news(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Follow invented news in five languages: learn a common space, find the events, score them."""
+    from isogloss.events.history import History
+    from isogloss.events.samples import sample_corpus, sample_news
+    from isogloss.events.stream import EventStream
+    from isogloss.similarity import HubSimilarity
+
     if as_json and serve:
         raise typer.BadParameter("--json prints and stops; leave it out to serve")
+    if serve:
+        check_serving(folder, port)
     console = Console(quiet=as_json)
     told = sample_news()
     began = time.perf_counter()
@@ -63,11 +74,13 @@ def news(
         history.run(told.articles)
     ended = time.perf_counter()
     scores = _scores(told, history)
-    events = largest_first(history.events.values())
+    reprints = history.reprints_by_event()
+    events = largest_first(history.events.values(), reprints)
     if as_json:
-        typer.echo(json.dumps({"events": events_json(events[:limit]), "scores": scores}, ensure_ascii=False))
+        shown = {"events": events_json(events[:limit], reprints), "scores": scores}
+        typer.echo(json.dumps(shown, ensure_ascii=False))
         return
-    console.print(event_table(events[:limit], console.width))
+    console.print(event_table(events[:limit], reprints, console.width))
     several = sum(len(event.languages) > 1 for event in events)
     whole, pairs = scores["bcubed"], scores["pairs"]
     console.print(
@@ -83,14 +96,22 @@ def news(
     if serve:
         serve_sample(told, model, folder, port)
     else:
-        console.print(NEXT, highlight=False)
+        console.print(_next(), highlight=False)
 
 
 demo_group.command("models")(models)
 
 
+def _next() -> str:
+    """The commands to try, as they can be copied to the shell."""
+    lines = [f"{program()} {command:<19}{shown}" for command, shown in NEXT.items()]
+    return "\nNext: " + "\n      ".join(lines)
+
+
 def _scores(told: SampleNews, history: History) -> dict[str, Any]:
     """How the events agree with those the articles were written for, and reprints with those marked."""
+    from isogloss.events.evaluation import bcubed, pairwise
+
     found = history.assignment()
     names = [article.id for article in told.articles]
     gold, given = [told.events[name] for name in names], [found[name] for name in names]

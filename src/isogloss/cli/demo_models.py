@@ -5,27 +5,27 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from isogloss import io
+from isogloss.cli.output import not_stdout
+from isogloss.cli.program import program
 from isogloss.cli.progress import EMProgress
 from isogloss.cli.report import write_report
-from isogloss.em import Recorder
-from isogloss.mixture import GaussianMixture
-from isogloss.multiview import SumCor
-from isogloss.stats import ViewMoments
-from isogloss.views import Views
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isogloss.em import Recorder
+    from isogloss.mixture import GaussianMixture
 
 __all__ = ["models"]
 
-Array = NDArray[np.float64]
 VARIANTS: dict[str, dict[str, Any]] = {
     "EM": {},
     "sparse EM": {"algorithm": "sparse"},
@@ -37,15 +37,24 @@ COMPONENTS = 6
 
 
 def models(
-    output: Annotated[Path, typer.Option(help="Folder for pictures and the model file.")] = Path(
-        "demo-output"
-    ),
+    output: Annotated[
+        Path, typer.Option(help="Folder for pictures and the model file.", callback=not_stdout)
+    ] = Path("demo-output"),
     seed: Annotated[int, typer.Option(help="Seed of the made-up data.")] = 0,
     rows: Annotated[int, typer.Option(help="Rows of the mixture.", min=100)] = 20_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Fit a mixture five ways, add up incomplete views, find what three views share, draw it all."""
+    import numpy as np
+
+    from isogloss import io
+    from isogloss.em import Recorder
+    from isogloss.extras import has_module
+
     console = Console(quiet=as_json)
+    pictures = has_module("matplotlib.figure")
+    if not pictures:
+        console.print(escape("No pictures: matplotlib is not installed; pip install 'isogloss[plot]'\n"))
     rng = np.random.default_rng(seed)
     x = _islands(rng, rows)
     recorder: Recorder[Any] = Recorder()
@@ -61,18 +70,18 @@ def models(
     output.mkdir(parents=True, exist_ok=True)
     files = [output / "mixture.isogloss"]
     io.save(fits["EM"][0], files[0])
-    console.print(f"\nThe model is in {files[0]}: .venv/bin/isogloss model info {files[0]}")
-    try:
+    console.print(f"\nThe model is in {files[0]}: {program()} model info {files[0]}")
+    if pictures:
         files += write_report(output, x, recorder, traces)
         console.print(f"Pictures are in {files[-1]}")
-    except ImportError as error:
-        console.print(escape(f"No pictures: {error}"))
     if as_json:
         typer.echo(json.dumps(results | {"files": [str(path) for path in files]}, indent=2))
 
 
-def _islands(rng: np.random.Generator, rows: int) -> Array:
+def _islands(rng: np.random.Generator, rows: int) -> NDArray[np.float64]:
     """Six stretched islands in the plane, some of which touch."""
+    import numpy as np
+
     angle = np.linspace(0.0, 2 * np.pi, COMPONENTS, endpoint=False)
     centres = 8.0 * np.column_stack([np.cos(angle), np.sin(angle)])
     labels = rng.choice(COMPONENTS, size=rows, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.1])
@@ -86,9 +95,13 @@ def _islands(rng: np.random.Generator, rows: int) -> Array:
 
 
 def _fit_variants(
-    x: Array, recorder: Recorder[Any], console: Console
+    x: NDArray[np.float64], recorder: Recorder[Any], console: Console
 ) -> dict[str, tuple[GaussianMixture, float]]:
     """The same mixture from the same start, by every variant of EM."""
+    import numpy as np
+
+    from isogloss.mixture import GaussianMixture
+
     start = x[np.random.default_rng(2).choice(len(x), COMPONENTS, replace=False)]
     fits = {}
     for name, options in VARIANTS.items():
@@ -115,6 +128,11 @@ def _summary(mixture: GaussianMixture, seconds: float) -> dict[str, Any]:
 
 def _add_up(rng: np.random.Generator) -> dict[str, Any]:
     """Moments of three views with gaps, in one pass and as a sum of seven parts."""
+    import numpy as np
+
+    from isogloss.stats import ViewMoments
+    from isogloss.views import Views
+
     latent = rng.normal(size=(5000, 4))
     data = [latent @ rng.normal(size=(4, p)) + rng.normal(size=(5000, p)) for p in (30, 20, 10)]
     views = Views(dict(zip(("en", "de", "sl"), data, strict=True)), present=rng.random((5000, 3)) < 0.7)
@@ -128,6 +146,10 @@ def _add_up(rng: np.random.Generator) -> dict[str, Any]:
 
 def _fill_gaps(rng: np.random.Generator) -> dict[str, float]:
     """Hide a fifth of the values of a correlated mixture, fit what is left, and guess what was hidden."""
+    import numpy as np
+
+    from isogloss.mixture import GaussianMixture
+
     labels = rng.integers(3, size=3000)
     x = 3.0 * rng.normal(size=(3, 6))[labels] + rng.normal(size=(3000, 2)) @ rng.normal(size=(2, 6))
     x += 0.3 * rng.normal(size=x.shape)
@@ -142,6 +164,9 @@ def _fill_gaps(rng: np.random.Generator) -> dict[str, float]:
 
 def _find_agreement(rng: np.random.Generator) -> dict[str, Any]:
     """What three noisy views share, and whether a better answer can exist."""
+    from isogloss.multiview import SumCor
+    from isogloss.views import Views
+
     latent = rng.normal(size=(1000, 2))
     names = ("en", "de", "sl")
     data = [latent @ rng.normal(size=(2, p)) + rng.normal(size=(1000, p)) for p in (12, 9, 15)]

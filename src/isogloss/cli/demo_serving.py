@@ -6,23 +6,42 @@ import dataclasses
 import json
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from isogloss import io
 from isogloss.cli.following import make_events, progress_bar
-from isogloss.cli.place import DEFAULT, load_settings
-from isogloss.events.samples import SampleNews
+from isogloss.cli.place import DEFAULT, load_settings, make_folder
 from isogloss.exceptions import SettingsError
 from isogloss.io.files import replacing
-from isogloss.service.logs import log_to_stderr
-from isogloss.service.settings import ModelSettings, Settings, StoreSettings
-from isogloss.similarity.base import DocumentModel
-from isogloss.store import Store
+from isogloss.service.settings import ModelSettings, Settings
 
-__all__ = ["serve_sample"]
+if TYPE_CHECKING:
+    from isogloss.events.samples import SampleNews
+    from isogloss.similarity.base import DocumentModel
+
+__all__ = ["check_serving", "serve_sample"]
 
 MODEL, REPORT = "similarity.isogloss", "evaluation.json"
+
+
+def check_serving(folder: Path | None, port: int) -> None:
+    """Refuse what would keep the demo from being served, before anything is learned.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The service is not installed.
+    SettingsError
+        The port is taken, or the folder has a store or cannot be written to.
+    """
+    from isogloss.cli.serving import check_service
+
+    check_service(_at_port(Settings(), port))
+    if folder is not None:
+        if (folder / DEFAULT).exists() or (folder / Settings().store.place).exists():
+            raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
+        make_folder(folder)
 
 
 def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, port: int) -> None:
@@ -49,6 +68,8 @@ def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, po
 
 def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> None:
     from isogloss.cli.serving import run_service
+    from isogloss.service.logs import log_to_stderr
+    from isogloss.store import Store
 
     with Console().status("learning words of five languages, and how good the common space is"):
         settings = _settings(folder, model, port)
@@ -61,23 +82,22 @@ def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> N
 
 
 def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
-    """The settings of a demo, written down beside its models; articles of another year are not forgotten."""
+    """The settings of a demo, written to a file beside its models."""
+    from isogloss import io
     from isogloss.cli.demo_words import evaluation, learn_words
 
-    settings = Settings()
-    if (folder / DEFAULT).exists() or (folder / settings.store.place).exists():
-        raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
-    folder.mkdir(parents=True, exist_ok=True)
     io.save(model, folder / MODEL)
     with replacing(folder / REPORT) as file:
         file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
     aligners, dictionaries = learn_words(folder, model.languages)
     settings = dataclasses.replace(
-        settings,
-        server=dataclasses.replace(settings.server, port=port),
-        store=StoreSettings(keep_days=0),
+        _at_port(Settings(), port),
         models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
     )
     with replacing(folder / DEFAULT) as file:
         file.write(settings.as_toml().encode())
     return load_settings(folder / DEFAULT)
+
+
+def _at_port(settings: Settings, port: int) -> Settings:
+    return dataclasses.replace(settings, server=dataclasses.replace(settings.server, port=port))

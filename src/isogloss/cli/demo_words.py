@@ -5,19 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.base import clone
-
-from isogloss import io
-from isogloss.alignment import Aligner
-from isogloss.corpora.base import Corpus
-from isogloss.events.samples import sample_corpus, sample_pairs
-from isogloss.lexicon import InducedDictionary, write_induced
-from isogloss.multiview import SumCor
-from isogloss.similarity import DocumentModel, RetrievalReport, evaluate
-from isogloss.views import Views
+if TYPE_CHECKING:
+    from isogloss.alignment import Aligner
+    from isogloss.corpora.base import Corpus
+    from isogloss.lexicon import InducedDictionary
+    from isogloss.similarity import DocumentModel, RetrievalReport
 
 __all__ = ["evaluation", "learn_words"]
 
@@ -42,6 +36,11 @@ def learn_words(folder: Path, languages: tuple[str, ...]) -> tuple[list[str], li
     languages : tuple of str
         Those of the sample corpus.
     """
+    from isogloss import io
+    from isogloss.alignment import Aligner
+    from isogloss.events.samples import sample_pairs
+    from isogloss.lexicon import write_induced
+
     others = [lang for lang in languages if lang != HUB]
     aligners, dictionaries = ([f"{HUB}-{lang}{end}" for lang in others] for end in (".isogloss", ".tsv"))
     for lang, learned, listed in zip(others, aligners, dictionaries, strict=True):
@@ -53,6 +52,10 @@ def learn_words(folder: Path, languages: tuple[str, ...]) -> tuple[list[str], li
 
 def dictionary_of(aligner: Aligner, lang: str) -> InducedDictionary:
     """Translations that both directions of an aligner agree on; their score is the geometric mean."""
+    import numpy as np
+
+    from isogloss.lexicon import InducedDictionary
+
     rows = [
         (s, t, sqrt(there * back)) for s, t, there, back, count in aligner.translation_table_ if count >= 1
     ]
@@ -75,6 +78,12 @@ def evaluation(model: DocumentModel) -> dict[str, Any]:
     model : DocumentModel
         Fitted on all of the sample corpus; the figures are of others like it, fitted on parts.
     """
+    import numpy as np
+    from sklearn.base import clone
+
+    from isogloss.events.samples import sample_corpus
+    from isogloss.similarity import evaluate
+
     train, test = sample_corpus().split(0.25)
     order = np.random.default_rng(0).permutation(len(train))
     curve = []
@@ -104,6 +113,9 @@ def _table(report: RetrievalReport, name: str) -> dict[str, dict[str, float | No
 
 def _certificate(model: DocumentModel, corpus: Corpus) -> dict[str, Any]:
     """Whether the languages could agree more on their first component than SUMCOR makes them."""
+    from isogloss.multiview import SumCor
+    from isogloss.views import Views
+
     projected = {lang: model.project_corpus(corpus, lang)[:, :_CERTIFIED] for lang in model.languages}
     views = Views(projected, present=corpus.presence)
     found = SumCor(1, ridge=0.01, random_state=0).fit(views).certificate_

@@ -6,35 +6,25 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from isogloss import io
+from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
 from isogloss.exceptions import DictionaryError, ModelFileError
-from isogloss.io.files import check_writable
-from isogloss.lexicon import (
-    BilingualDictionary,
-    CheckedSpace,
-    Evaluation,
-    Neighbourhood,
-    WordSpace,
-    WordVectors,
-    build_space,
-    evaluate_induced,
-    evaluate_space,
-    identical_words,
-    induce,
-    neighbourhood,
-    numerals,
-    read_dictionary,
-    read_induced,
-    read_vectors_with_report,
-    write_induced,
-)
+
+if TYPE_CHECKING:
+    from isogloss.lexicon import (
+        BilingualDictionary,
+        CheckedSpace,
+        Evaluation,
+        Neighbourhood,
+        WordSpace,
+        WordVectors,
+    )
 
 __all__ = ["dictionary_group"]
 
@@ -69,7 +59,9 @@ def _group() -> None:
 def build(
     src: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")],
     tgt: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The dictionary to write, a table.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The dictionary to write, a table; - for standard output.")
+    ],
     seed: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,7 +86,7 @@ def build(
     words: Words = WORDS,
     strict: Strict = False,
     save_model: Annotated[
-        Path | None, typer.Option(help="Also write the model, for the other commands.")
+        Path | None, typer.Option(help="Also write the model, for the other commands.", callback=not_stdout)
     ] = None,
     jobs: Threads = -1,
     as_json: Json = False,
@@ -104,9 +96,11 @@ def build(
     A part of the seed is held out first. If its words cannot be translated better than by chance, nothing
     is written.
     """
-    check_writable(output, DictionaryError)
-    if save_model is not None:
-        check_writable(save_model, ModelFileError)
+    from isogloss import io
+    from isogloss.lexicon import build_space, induce, write_induced
+
+    check_outputs(as_json, output, error=DictionaryError)
+    check_outputs(as_json, save_model, error=ModelFileError)
     console = Console(stderr=True)
     vectors = _read_all([src, tgt, *(also or [])], words, strict, console)
     source, target = list(vectors)[:2]
@@ -133,14 +127,15 @@ def build(
             covariance=_covariance(checked.space, rule, source, target),
             n_jobs=jobs,
         )
-    write_induced(found, output)
+    with written(output) as path:
+        write_induced(found, path)
     if save_model is not None:
         io.save(checked.space, save_model)
     summary = _summary(checked, len(found), output)
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
     else:
-        _print_built(summary)
+        _print_built(summary, Console(stderr=is_stdout(output)))
 
 
 @dictionary_group.command("evaluate")
@@ -158,7 +153,13 @@ def evaluate_command(
     jobs: Threads = -1,
     as_json: Json = False,
 ) -> None:
-    """Precision at 1, 5 and 10, mean reciprocal rank and coverage, by frequency, with standard errors."""
+    """Precision at 1, 5 and 10, mean reciprocal rank and coverage, with standard errors.
+
+    Coverage is the share of test words that are translated at all. Precision is shown among these, and among
+    all test words; a dictionary and the model that made it have the same figures.
+    """
+    from isogloss.lexicon import evaluate_induced, evaluate_space, read_dictionary, read_induced
+
     if dictionary is not None:
         result = evaluate_induced(read_induced(dictionary), read_dictionary(test))
     elif model is not None and src is not None and tgt is not None:
@@ -209,7 +210,10 @@ def plot(
     language: Annotated[str, typer.Option("--language", "-l", help="Its language.")],
     model: Model,
     vectors: Vectors,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The picture: .svg, .png or .pdf.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The picture: .svg, .png or .pdf; - for SVG on standard output."),
+    ],
     k: Annotated[int, typer.Option("-k", help="How many in each language.", min=1)] = 5,
     words: Words = WORDS,
     strict: Strict = False,
@@ -217,16 +221,23 @@ def plot(
     as_json: Json = False,
 ) -> None:
     """Draw the neighbourhood of a word in several languages."""
+    from isogloss.extras import require_extra
+
+    require_extra("plot", "a picture")
     from isogloss.plotting.lexicon import plot_neighbourhood, save_picture
 
+    check_outputs(as_json, output)
     around = _around(word, language, model, vectors, k, words, strict, jobs)
-    save_picture(plot_neighbourhood(around), output)
-    typer.echo(json.dumps({"output": str(output)}) if as_json else f"The picture is in {output}")
+    with written(output, ".svg") as path:
+        save_picture(plot_neighbourhood(around), path)
+    tell(json.dumps({"output": str(output)}) if as_json else f"The picture is in {output}", output)
 
 
 def _around(
     word: str, language: str, model: Path, vectors: Sequence[str], k: int, words: int, strict: bool, jobs: int
 ) -> Neighbourhood:
+    from isogloss.lexicon import neighbourhood
+
     console = Console(stderr=True)
     space, read = _open(model, vectors, words, strict, console)
     if language not in read:
@@ -238,6 +249,9 @@ def _around(
 def _open(
     model: Path, specs: Sequence[str], words: int, strict: bool, console: Console
 ) -> tuple[WordSpace, dict[str, WordVectors]]:
+    from isogloss import io
+    from isogloss.lexicon import WordSpace
+
     space = io.load(model, expected=WordSpace)
     return space, _read_all(specs, words, strict, console)
 
@@ -253,6 +267,8 @@ def _named(spec: str) -> tuple[str, str]:
 
 
 def _read_all(specs: Sequence[str], words: int, strict: bool, console: Console) -> dict[str, WordVectors]:
+    from isogloss.lexicon import read_vectors_with_report
+
     found: dict[str, WordVectors] = {}
     for spec in specs:
         name, path = _named(spec)
@@ -269,6 +285,8 @@ def _read_all(specs: Sequence[str], words: int, strict: bool, console: Console) 
 
 
 def _seeds(specs: Sequence[str], vectors: dict[str, WordVectors]) -> list[BilingualDictionary]:
+    from isogloss.lexicon import identical_words, numerals
+
     source, target = list(vectors)[:2]
     out = []
     for spec in specs:
@@ -283,6 +301,8 @@ def _seeds(specs: Sequence[str], vectors: dict[str, WordVectors]) -> list[Biling
 
 def _read_seed(spec: str, vectors: dict[str, WordVectors]) -> BilingualDictionary:
     """A seed between the languages that its name says, or between source and target."""
+    from isogloss.lexicon import read_dictionary
+
     name, path = _named(spec)
     pair = name.split("-") if name else Path(path).name.partition(".")[0].split("-")
     if len(pair) != 2 or not set(pair) <= set(vectors):
@@ -313,8 +333,7 @@ def _summary(checked: CheckedSpace, pairs: int, output: Path) -> dict[str, Any]:
     }
 
 
-def _print_built(summary: dict[str, Any]) -> None:
-    console = Console()
+def _print_built(summary: dict[str, Any], console: Console) -> None:
     tried = ", ".join(f"{name} {100 * share:.1f} %" for name, share in summary["tried"].items())
     console.print(escape(f"{summary['pairs']} pairs in {summary['output']}"), highlight=False)
     console.print(
@@ -331,15 +350,31 @@ def _print_built(summary: dict[str, Any]) -> None:
 def _print_evaluation(result: Evaluation) -> None:
     console = Console()
     figures = result.as_dict()
-    title = f"{result.source}-{result.target}, {result.n_queries} of {result.n_words} words asked for"
-    table = Table(title=escape(title), title_justify="left")
-    for column in ("", "%", "standard error"):
-        table.add_column(column, justify="right" if column else "left")
-    for key in [name for name in figures if f"{name}_error" in figures]:
-        error = figures[f"{key}_error"]
-        table.add_row(key.upper(), f"{100 * figures[key]:.1f}", f"{100 * error:.1f}")
-    table.add_row("coverage", f"{100 * result.coverage:.1f}", "")
+    title = (
+        f"{result.source}-{result.target}: {result.n_queries:,} of {result.n_words:,} test words translated "
+        f"(coverage {100 * result.coverage:.1f} %)"
+    )
+    console.print(escape(title), highlight=False, soft_wrap=True)
+    table = Table()
+    for column in ("per cent of", "translated words", "all test words"):
+        table.add_column(column, justify="left" if column == "per cent of" else "right")
+    for key in ("p@1", "p@5", "p@10", "mrr"):
+        if key in figures:
+            name = f"MRR, first {result.depth}" if key == "mrr" else key.upper()
+            table.add_row(name, _with_error(figures, key), _with_error(figures, f"{key}_all"))
     for band in result.bands:
-        label = f"P@1, ranks {band.first:,} to {band.last:,} ({band.n_queries})"
-        table.add_row(label, f"{100 * band.precision:.1f}", f"{100 * band.standard_error:.1f}")
+        label = f"P@1, frequency ranks {band.first + 1:,} to {band.last:,}"
+        table.add_row(label, f"{100 * band.precision:.1f} ± {100 * band.standard_error:.1f}", "")
     console.print(table)
+    if result.n_reachable is not None:
+        console.print(
+            f"{result.n_reachable:,} translated words have a right translation in the target vocabulary. "
+            f"Among these P@1 is {_with_error(figures, 'p@1_reachable')} %; this is what papers report.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _with_error(figures: dict[str, Any], name: str) -> str:
+    """A figure and its standard error, in per cent."""
+    return f"{100 * figures[name]:.1f} ± {100 * figures[f'{name}_error']:.1f}"

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from isogloss import io
 from isogloss.cli.evaluate_news import clusters, links
 from isogloss.cli.similar_texts import named_texts
-from isogloss.corpora.comparable import ComparableCorpus
-from isogloss.similarity import RetrievalReport, compare, evaluate
-from isogloss.similarity.base import TextModel
-from isogloss.similarity.drift import find_drift
-from isogloss.similarity.encoder import EncoderSimilarity, UniversalEncoder
+
+if TYPE_CHECKING:
+    from isogloss.similarity import RetrievalReport
 
 __all__ = ["evaluate_group"]
 
@@ -42,6 +38,11 @@ def retrieval(
     as_json: Json = False,
 ) -> None:
     """Mate retrieval: how far up each document finds its versions in other languages."""
+    from isogloss import io
+    from isogloss.corpora.comparable import ComparableCorpus
+    from isogloss.similarity import evaluate
+    from isogloss.similarity.base import TextModel
+
     only = languages.split(",") if languages else None
     with Console(stderr=True).status("looking for mates"):
         fitted = io.load(model, expected=TextModel)
@@ -63,6 +64,13 @@ def encoder(
     as_json: Json = False,
 ) -> None:
     """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
+    import numpy as np
+
+    from isogloss.extras import require_extra
+    from isogloss.similarity import compare
+    from isogloss.similarity.encoder import EncoderSimilarity, UniversalEncoder
+
+    require_extra("encoder", "this evaluation")
     model = EncoderSimilarity(UniversalEncoder(n_jobs=jobs), piece=piece or None)
     texts = named_texts(files)
     ids = sorted(set().union(*texts.values()))
@@ -84,6 +92,9 @@ def drift(
     as_json: Json = False,
 ) -> None:
     """Dimensionality drift: whether the two sides of a pair of languages tell as much."""
+    from isogloss.corpora.comparable import ComparableCorpus
+    from isogloss.similarity.drift import find_drift
+
     with Console(stderr=True).status("finding ranks"):
         found = find_drift(ComparableCorpus(corpus), hub=hub, max_rows=max_rows)
     if as_json:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from isogloss import io
-from isogloss.events.evaluation import bcubed, monolingual, pairwise
-from isogloss.events.labelled import Labelled, labelled_news
-from isogloss.events.link_evaluation import cross_validate_links, score_links
-from isogloss.events.linker import Linker
-from isogloss.events.state import ClusterSettings
-from isogloss.events.training import LabelledPairs, find_clusters, labelled_pairs
+if TYPE_CHECKING:
+    from isogloss.events.labelled import Labelled
+    from isogloss.events.state import ClusterSettings
+    from isogloss.events.training import LabelledPairs
 
 __all__ = ["clusters", "links"]
 
-_MEASURES = {"BCubed": bcubed, "pairs": pairwise}
 _LINK_SCORES = ("accuracy", "precision", "recall", "f1")
-_DEFAULTS = ClusterSettings()
 
 News = Annotated[
     Path | None,
@@ -35,13 +30,16 @@ def clusters(
     news: News = None,
     threshold: Annotated[
         float, typer.Option(help="Least resemblance of a title and its cluster.", min=0, max=1)
-    ] = _DEFAULTS.threshold,
+    ] = 0.25,
     body_threshold: Annotated[
         float, typer.Option(help="The same for an article with a body.", min=0, max=1)
-    ] = _DEFAULTS.body_threshold,
+    ] = 0.38,
     as_json: Json = False,
 ) -> None:
     """Clusters of each language against events that are known, before anything is linked."""
+    from isogloss.events.labelled import labelled_news
+    from isogloss.events.state import ClusterSettings
+
     with Console(stderr=True).status("clustering"):
         settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
         found = _cluster_scores(labelled_news(news), settings)
@@ -71,6 +69,9 @@ def links(
     In cross-validation, pairs of one cluster are in several parts, so the figures flatter; a linker and news
     that it has not seen make a fair one.
     """
+    from isogloss.events.labelled import labelled_news
+    from isogloss.events.training import labelled_pairs
+
     with Console(stderr=True).status("clustering and linking"):
         labelled = labelled_news(news)
         pairs = labelled_pairs(labelled.articles, labelled.events)
@@ -89,12 +90,15 @@ def links(
 
 def _cluster_scores(labelled: Labelled, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
     """Scores of each language and their mean, by each of two measures."""
+    from isogloss.events.evaluation import bcubed, monolingual, pairwise
+    from isogloss.events.training import find_clusters
+
     clustered = find_clusters(labelled.articles, settings)
     gold = [labelled.events[article.id] for article in labelled.articles]
     found = [clustered[article.id] for article in labelled.articles]
     languages = [article.lang for article in labelled.articles]
     out = {}
-    for name, measure in _MEASURES.items():
+    for name, measure in {"BCubed": bcubed, "pairs": pairwise}.items():
         scores = monolingual(gold, found, languages, measure)
         rows = {
             lang: {"articles": scores.articles[lang]} | one._asdict()
@@ -105,12 +109,19 @@ def _cluster_scores(labelled: Labelled, settings: ClusterSettings) -> dict[str, 
 
 
 def _validated(pairs: LabelledPairs, repeats: int, folds: int) -> dict[str, Any]:
+    from isogloss.events.link_evaluation import cross_validate_links
+    from isogloss.events.linker import Linker
+
     scores = cross_validate_links(Linker(), pairs.features, pairs.labels, repeats=repeats, folds=folds)
     deviations = dict(zip(_LINK_SCORES, scores.deviations, strict=True))
     return _named(pairs, scores[:4]) | {"deviations": deviations, "repeats": repeats, "folds": folds}
 
 
 def _scored(pairs: LabelledPairs, model: Path) -> dict[str, Any]:
+    from isogloss import io
+    from isogloss.events.link_evaluation import score_links
+    from isogloss.events.linker import Linker
+
     linker = io.load(model, expected=Linker)
     return _named(pairs, score_links(pairs.labels, linker.predict(pairs.features)))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -16,31 +16,26 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from isogloss import io
 from isogloss.cli.following import progress_bar
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.cli.stored import list_events
-from isogloss.events.annotation import Annotator
-from isogloss.events.article import Article
-from isogloss.events.concepts import ConceptDictionary
-from isogloss.events.event import Event
-from isogloss.events.garbage import collected_seldom
-from isogloss.events.history import History
-from isogloss.events.journal import Journal, read_journal
-from isogloss.events.labels import concept_labels, place_labels
-from isogloss.events.linker import Linker
-from isogloss.events.quarantine import Quarantine
-from isogloss.events.reading import ArticleReader
-from isogloss.events.stream import EventStream
+from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.stored import list_events, shown_size
 from isogloss.exceptions import ArticleError
 from isogloss.io.files import replacing
-from isogloss.similarity.base import DocumentModel
+
+if TYPE_CHECKING:
+    from isogloss.events.article import Article
+    from isogloss.events.event import Event
+    from isogloss.events.history import History
 
 __all__ = ["batches", "event_table", "events_group", "events_json", "largest_first"]
 
 Item = TypeVar("Item")
+Reprints: TypeAlias = Mapping[int, Mapping[str, str]]
+"""Reprints of each event, with the articles that they repeat."""
+
 BATCH = 256
-_OTHERS = 52
+_OTHERS = 54
 """Columns of a table of events beside its titles and places."""
 
 events_group = typer.Typer(
@@ -64,7 +59,10 @@ Jobs = Annotated[
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write all events to this file, a JSON object a line.")
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Write all events to this file, a JSON object a line; - for standard output."
+    ),
 ]
 
 
@@ -78,10 +76,16 @@ def find(
     output: Output = None,
     journal: Annotated[
         Path | None,
-        typer.Option(help="Keep the articles here, in order; 'events replay' tells the same again."),
+        typer.Option(
+            help="Keep the articles here, in order; 'events replay' tells the same again.",
+            callback=not_stdout,
+        ),
     ] = None,
     quarantine: Annotated[
-        Path | None, typer.Option(help="Write records that are no articles to this file, with reasons.")
+        Path | None,
+        typer.Option(
+            help="Write records that are no articles to this file, with reasons.", callback=not_stdout
+        ),
     ] = None,
     now: Annotated[
         datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
@@ -93,8 +97,13 @@ def find(
     as_json: Json = False,
 ) -> None:
     """Find the events in news of many languages."""
+    from isogloss.events.quarantine import Quarantine
+    from isogloss.events.reading import ArticleReader
+
+    check_outputs(as_json, output)
     moment = now.astimezone() if now is not None else None
     reader = ArticleReader(*sources, quarantine=Quarantine(quarantine), now=moment)
+    reader.check()
     history = _history(model, linker, concepts, jobs)
     articles: Iterable[Article] = reader
     if journal is not None:
@@ -118,6 +127,9 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Tell again what a journal of articles came to."""
+    from isogloss.events.journal import read_journal
+
+    check_outputs(as_json, output)
     history = _history(model, linker, concepts, jobs)
     _run(history, read_journal(journal))
     _need_articles(history, f"{journal} has no whole line")
@@ -128,6 +140,14 @@ events_group.command("list")(list_events)
 
 
 def _history(model: Path | None, linker: Path | None, concepts: Path | None, jobs: int) -> History:
+    from isogloss import io
+    from isogloss.events.annotation import Annotator
+    from isogloss.events.concepts import ConceptDictionary
+    from isogloss.events.history import History
+    from isogloss.events.linker import Linker
+    from isogloss.events.stream import EventStream
+    from isogloss.similarity.base import DocumentModel
+
     stream = EventStream(
         annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
         linker=io.load(linker, expected=Linker) if linker else None,
@@ -139,6 +159,8 @@ def _history(model: Path | None, linker: Path | None, concepts: Path | None, job
 
 def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
     """Articles, each written to the journal before it is handed on."""
+    from isogloss.events.journal import Journal
+
     if path.exists() and path.stat().st_size:
         raise ArticleError("journal in use", f"{path}: has articles already; give the journal a new name")
     with Journal(path) as journal:
@@ -160,6 +182,8 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _run(history: History, articles: Iterable[Article]) -> None:
+    from isogloss.events.garbage import collected_seldom
+
     with (
         collected_seldom(),
         progress_bar() as progress,
@@ -183,36 +207,47 @@ def _need_articles(history: History, why: str) -> None:
 
 
 def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:
-    events = largest_first(history.events.values())
+    reprints = history.reprints_by_event()
+    events = largest_first(history.events.values(), reprints)
     if output is not None:
-        lines = [json.dumps(told, ensure_ascii=False) + "\n" for told in events_json(events)]
-        with replacing(output) as file:
+        lines = [json.dumps(told, ensure_ascii=False) + "\n" for told in events_json(events, reprints)]
+        with written(output) as path, replacing(path) as file:
             file.write("".join(lines).encode())
-    if as_json:
-        typer.echo(json.dumps({"events": events_json(events[:limit]), **more}, ensure_ascii=False))
-        return
-    console = Console()
-    console.print(event_table(events[:limit], console.width))
-    several = sum(len(event.languages) > 1 for event in events)
     articles = len(history.cluster_of) + len(history.reprints)
-    typer.echo(
-        f"{articles} articles, {len(history.reprints)} of them reprints: {len(events)} events, "
-        f"{several} in two or more languages"
+    if as_json:
+        counts = {"articles": articles, "reprints": len(history.reprints)}
+        told = {"events": events_json(events[:limit], reprints), **counts, **more}
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    if not is_stdout(output):
+        console = Console()
+        console.print(event_table(events[:limit], reprints, console.width))
+    several = sum(len(event.languages) > 1 for event in events)
+    tell(
+        f"{articles:,} articles, {len(history.reprints):,} of them reprints: {len(events):,} events, "
+        f"{several:,} in two or more languages",
+        output,
     )
 
 
-def largest_first(events: Iterable[Event]) -> list[Event]:
-    """Events in many languages first, then those with many articles, then the oldest."""
-    return sorted(events, key=lambda event: (-len(event.languages), -len(event), event.id))
+def largest_first(events: Iterable[Event], reprints: Reprints) -> list[Event]:
+    """Events in many languages first, then those with many articles or reprints, then the oldest."""
+
+    def key(event: Event) -> tuple[int, int, int]:
+        return -len(event.languages), -len(event) - len(reprints.get(event.id, ())), event.id
+
+    return sorted(events, key=key)
 
 
-def event_table(events: Sequence[Event], width: int) -> Table:
+def event_table(events: Sequence[Event], reprints: Reprints, width: int) -> Table:
     """Events as a table of some width: title, languages, articles, time span, places, confidence."""
+    from isogloss.events.labels import place_labels
+
     room = max(width - _OTHERS, 26)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("title", no_wrap=True, max_width=min(60, room * 3 // 4))
     table.add_column("languages", no_wrap=True, min_width=14)
-    table.add_column("articles", justify="right", min_width=8)
+    table.add_column("articles\n(reprints)", justify="right", min_width=10)
     table.add_column("time", no_wrap=True, min_width=9)
     table.add_column("places", no_wrap=True, max_width=room // 4)
     table.add_column("sure", justify="right", min_width=4)
@@ -220,7 +255,7 @@ def event_table(events: Sequence[Event], width: int) -> Table:
         table.add_row(
             escape(event.titles.get("en", event.title)),
             " ".join(event.languages),
-            str(len(event)),
+            shown_size(len(event), len(reprints.get(event.id, ()))),
             _span(event),
             escape(", ".join(place_labels(event.places, 2))),
             f"{event.confidence:.2f}" if len(event.clusters) > 1 else "",
@@ -236,10 +271,24 @@ def _span(event: Event) -> str:
     return f"{event.first.strftime(start)}-{event.last:%d %b}"
 
 
-def events_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Events as JSON can hold them, with names of places and concepts."""
-    return [
-        event.as_dict()
-        | {"place_names": place_labels(event.places, 10), "concept_names": concept_labels(event.concepts)}
-        for event in events
-    ]
+def events_json(events: Iterable[Event], reprints: Reprints) -> list[dict[str, Any]]:
+    """Events as JSON can hold them, with names of places and concepts.
+
+    Reprints are among the articles, after the others of their language; ``reprint_of`` says what they repeat.
+    """
+    from isogloss.events.labels import concept_labels, place_labels
+
+    def told(event: Event) -> dict[str, Any]:
+        own = reprints.get(event.id, {})
+        lang_of = {article: lang for lang, articles in event.articles.items() for article in articles}
+        everything = {lang: list(articles) for lang, articles in event.articles.items()}
+        for copy, first in own.items():
+            everything[lang_of[first]].append(copy)
+        return event.as_dict() | {
+            "articles": everything,
+            "reprint_of": own,
+            "place_names": place_labels(event.places, 10),
+            "concept_names": concept_labels(event.concepts),
+        }
+
+    return [told(event) for event in events]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from isogloss.service.leases import Lease
-from isogloss.service.making import StreamMaker
 from isogloss.service.settings import Settings
-from isogloss.service.similarity import Similarity, agreed_model
-from isogloss.service.worker import Follower
-from isogloss.store import Store
+
+if TYPE_CHECKING:
+    from isogloss.service.making import StreamMaker
+    from isogloss.service.similarity import Similarity
+    from isogloss.store import Store
 
 __all__ = ["make_events", "progress_bar", "stream_maker"]
 
@@ -27,6 +29,9 @@ def progress_bar() -> Progress:
 
 def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:
     """What makes the stream of a store, with the model that its events are made with."""
+    from isogloss.service.making import StreamMaker
+    from isogloss.service.similarity import agreed_model
+
     model = agreed_model(store, similarity)
     return StreamMaker(settings.stream, model, n_jobs=settings.worker.n_jobs, digest=similarity.digest)
 
@@ -59,6 +64,10 @@ def make_events(
     bool
         Whether it was done; it was not if another worker follows the store.
     """
+    from isogloss.service.leases import Lease
+    from isogloss.service.similarity import Similarity
+    from isogloss.service.worker import Follower
+
     with Lease(store) as mine:
         if not mine:
             return False

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from isogloss import io
-from isogloss.events.evaluation import bcubed, monolingual, pairwise
-from isogloss.events.labelled import Labelled, labelled_news
-from isogloss.events.link_evaluation import score_links
-from isogloss.events.linker import Linker
-from isogloss.events.training import find_events, labelled_pairs, train_linker
-from isogloss.similarity import DocumentModel
+from isogloss.cli.output import check_outputs, not_stdout
+from isogloss.exceptions import ModelFileError
+
+if TYPE_CHECKING:
+    from isogloss.events.labelled import Labelled
+    from isogloss.events.linker import Linker
 
 __all__ = ["link_group"]
 
@@ -32,9 +31,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 @link_group.command("train")
 def train(
     news: News = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path(
-        "linker.isogloss"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write.", callback=not_stdout)
+    ] = Path("linker.isogloss"),
     space: Annotated[
         Path | None,
         typer.Option(
@@ -46,6 +45,12 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a linker on news whose events are known, with bodies and on titles alone."""
+    from isogloss import io
+    from isogloss.events.labelled import labelled_news
+    from isogloss.events.training import train_linker
+    from isogloss.similarity import DocumentModel
+
+    check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
         labelled = labelled_news(news)
         model = io.load(space, expected=DocumentModel) if space is not None else None
@@ -71,6 +76,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Score links and events on news whose events are known."""
+    from isogloss import io
+    from isogloss.events.labelled import labelled_news
+    from isogloss.events.linker import Linker
+
     with Console(stderr=True).status("clustering and linking"):
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
         found = _scores(labelled_news(news), linker)
@@ -86,6 +95,10 @@ def score(
 
 def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
     """Scores of links in shares of one, and of events."""
+    from isogloss.events.evaluation import bcubed, monolingual, pairwise
+    from isogloss.events.link_evaluation import score_links
+    from isogloss.events.training import find_events, labelled_pairs
+
     pairs = labelled_pairs(labelled.articles, labelled.events)
     links = score_links(pairs.labels, linker.predict(pairs.features))
     events = find_events(labelled.articles, linker)

@@ -10,8 +10,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from isogloss.io import describe
-
 __all__ = ["model_group"]
 
 model_group = typer.Typer(help="Look at model files.", no_args_is_help=True)
@@ -28,6 +26,8 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Say what a model file holds, without loading its arrays."""
+    from isogloss.io import describe
+
     described = describe(path)
     if as_json:
         typer.echo(json.dumps(described, indent=2))

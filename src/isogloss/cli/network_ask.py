@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,20 +19,12 @@ from isogloss.cli.network_input import (
     open_network,
     write_page,
 )
-from isogloss.graphical import (
-    BayesianNetwork,
-    Inference,
-    NetworkPicture,
-    Plate,
-    Table,
-    d_separated,
-    decode,
-    write_network,
-    write_rows,
-)
-from isogloss.graphical import explain as explained
-from isogloss.graphical import sample as sample_rows
+from isogloss.cli.output import check_outputs, is_stdout, written
+from isogloss.exceptions import NetworkFileError
 from isogloss.io.files import replacing
+
+if TYPE_CHECKING:
+    from isogloss.graphical import BayesianNetwork, Inference, Plate, Table
 
 __all__ = ["convert", "explain", "query", "sample", "show_network"]
 
@@ -46,17 +38,22 @@ def show_network(
     plate: Annotated[
         list[str] | None, typer.Option("--plate", help="A frame, as 'n = 1..N: X, Y'; may be repeated.")
     ] = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the picture to an SVG file.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Write the picture to an SVG file; - for standard output.")
+    ] = None,
     html: Html = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX: the factorisation and TikZ.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw a network: its variables, graph, factorisation and number of parameters."""
+    from isogloss.graphical import NetworkPicture
+
+    check_outputs(as_json or latex, svg, html)
     network = open_network(file)
     plates = [_plate(text) for text in plate or []]
     picture = NetworkPicture(network, plates=plates, observed=observed or (), tables=tables)
     if svg is not None:
-        with replacing(svg) as out:
+        with written(svg) as path, replacing(path) as out:
             out.write(picture.svg().encode())
     if html is not None:
         write_page(html, picture)
@@ -73,6 +70,8 @@ def show_network(
 
 
 def _plate(text: str) -> Plate:
+    from isogloss.graphical import Plate
+
     label, colon, names = text.rpartition(":")
     if not colon:
         raise typer.BadParameter(f"--plate {text!r}: expected a label, a colon and names with commas")
@@ -105,10 +104,13 @@ def query(
     as_json: AsJson = False,
 ) -> None:
     """Ask for probabilities, given what was observed: isogloss network query FILE I -g G=g3."""
+    from isogloss.graphical import Inference, NetworkPicture
+
     if joint and not variables:
         raise typer.BadParameter("--joint needs the names of the variables whose table is wanted")
     if best and (joint or html is not None):
         raise typer.BadParameter("--map tells states and no tables; leave out --joint and --html")
+    check_outputs(as_json, html)
     network = open_network(file)
     ask, evidence = Inference(network), as_evidence(given)
     if best:
@@ -164,6 +166,9 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say whether two variables are independent once others are observed, and why."""
+    from isogloss.graphical import d_separated
+    from isogloss.graphical import explain as explained
+
     network = open_network(file)
     words = explained(network, first, second, given or ())
     if as_json:
@@ -176,13 +181,21 @@ def explain(
 def convert(
     file: File,
     output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file to write; its name says which format.")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="The file to write; its name says which format. - for BIF on standard output."
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
     """Write a network in another format."""
-    write_network(open_network(file), output)
-    typer.echo(json.dumps({"output": str(output)}) if as_json else f"{output}: written")
+    from isogloss.graphical import write_network
+
+    check_outputs(as_json, output, error=NetworkFileError)
+    with written(output, ".bif") as path:
+        write_network(open_network(file), path)
+    if not is_stdout(output):
+        typer.echo(json.dumps({"output": str(output)}) if as_json else f"{output}: written")
 
 
 def sample(
@@ -190,14 +203,19 @@ def sample(
     number: Annotated[int, typer.Option("--number", "-n", help="How many rows.", min=0)] = 10,
     seed: Annotated[int | None, typer.Option(help="The same seed draws the same rows.", min=0)] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write; without it, rows are printed.")
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write; without it or with -, rows are printed."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw rows from a network."""
+    from isogloss.graphical import decode, write_rows
+    from isogloss.graphical import sample as sample_rows
+
+    check_outputs(as_json, output)
     network = open_network(file)
     codes = sample_rows(network, number, random_state=seed)
-    if output is not None:
+    if output is not None and not is_stdout(output):
         write_rows(output, network, codes)
         said = {"output": str(output), "rows": number}
         typer.echo(json.dumps(said) if as_json else f"{output}: {number:,} rows")

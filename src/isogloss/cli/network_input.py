@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from isogloss.graphical import BayesianNetwork, NetworkPicture, Table, asia, read_network, student
+from isogloss.cli.output import written
 from isogloss.io.files import replacing
+
+if TYPE_CHECKING:
+    from isogloss.graphical import BayesianNetwork, NetworkPicture, Table
 
 __all__ = ["AsJson", "Evidence", "File", "Html", "as_evidence", "open_network", "write_page"]
 
-EXAMPLES = {"student": student, "asia": asia}
+EXAMPLES = ("student", "asia")
 
 File: TypeAlias = Annotated[
     Path,
@@ -22,15 +25,20 @@ File: TypeAlias = Annotated[
 Evidence: TypeAlias = Annotated[
     list[str] | None, typer.Option("--given", "-g", help="What was observed, as G=g3; may be repeated.")
 ]
-Html: TypeAlias = Annotated[Path | None, typer.Option(help="Write a page with the picture and tables.")]
+Html: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Write a page with the picture and tables; - for standard output.")
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def open_network(file: Path) -> BayesianNetwork:
     """The network in a file, or the example of that name."""
+    from isogloss import graphical
+
     if str(file) in EXAMPLES and not file.exists():
-        return EXAMPLES[str(file)]()
-    return read_network(file)
+        example: BayesianNetwork = getattr(graphical, str(file))()
+        return example
+    return graphical.read_network(file)
 
 
 def as_evidence(given: list[str] | None) -> dict[str, str]:
@@ -47,5 +55,5 @@ def as_evidence(given: list[str] | None) -> dict[str, str]:
 
 def write_page(path: Path, picture: NetworkPicture, answers: Mapping[str, Table] | None = None) -> None:
     """Write a page with a picture and tables."""
-    with replacing(path) as file:
+    with written(path) as place, replacing(place) as file:
         file.write(picture.html(answers=answers).encode())

@@ -12,18 +12,9 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from isogloss.cli.network_input import AsJson, File, Html, open_network, write_page
+from isogloss.cli.output import check_outputs, is_stdout, tell, written
 from isogloss.cli.progress import EMProgress
 from isogloss.exceptions import NetworkFileError
-from isogloss.graphical import (
-    NetworkLearner,
-    NetworkPicture,
-    chow_liu,
-    compare_structures,
-    read_rows,
-    write_network,
-)
-from isogloss.graphical.network_files import check_ending
-from isogloss.io.files import check_writable
 
 __all__ = ["compare", "learn", "tree"]
 
@@ -35,22 +26,26 @@ RowsFile: TypeAlias = Annotated[
 ]
 
 
-def _checked(output: Path) -> Path:
-    """The name of a file that can be written, which is known before anything is learned."""
-    check_ending(output)
-    check_writable(output, NetworkFileError)
-    return output
-
-
 NetworkOut: TypeAlias = Annotated[
     Path,
     typer.Option(
-        "--output", "-o", help="The network to write: .bif, .xml, .json or .isogloss.", callback=_checked
+        "--output",
+        "-o",
+        help="The network to write: .bif, .xml, .json or .isogloss; - for BIF on standard output.",
     ),
 ]
 Smoothing: TypeAlias = Annotated[
     float, typer.Option(help="Added to every count: 0 is maximum likelihood.", min=0.0)
 ]
+
+
+def _check_files(as_json: bool, output: Path, html: Path | None) -> None:
+    """Refuse files that could not be written, before anything is learned."""
+    from isogloss.graphical.network_files import check_ending
+
+    if not is_stdout(output):
+        check_ending(output)
+    check_outputs(as_json, output, html, error=NetworkFileError)
 
 
 def learn(
@@ -73,6 +68,9 @@ def learn(
 
     Complete rows are counted; missing cells (empty, ? or NA) and missing columns are learned by EM.
     """
+    from isogloss.graphical import NetworkLearner, read_rows
+
+    _check_files(as_json, output, html)
     network = open_network(file)
     codes = read_rows(rows, network).codes
     learner = NetworkLearner(
@@ -99,6 +97,9 @@ def tree(
     as_json: AsJson = False,
 ) -> None:
     """Learn a tree over the columns of a file: the one with the highest likelihood (Chow and Liu)."""
+    from isogloss.graphical import NetworkLearner, chow_liu, read_rows
+
+    _check_files(as_json, output, html)
     found = read_rows(rows)
     structure = chow_liu(found.structure, found.codes, root=root)
     columns = [found.structure.index(name) for name in structure.names]
@@ -133,6 +134,8 @@ _HEADS = ("parameters", "log-likelihood", "BIC", "BDeu")
 
 
 def _scores(file: Path, rows: Path, sample_size: float) -> dict[str, Any]:
+    from isogloss.graphical import compare_structures, read_rows
+
     network = open_network(file)
     codes = read_rows(rows, network).codes
     return compare_structures({str(file): network}, codes, sample_size=sample_size)[0]
@@ -140,8 +143,11 @@ def _scores(file: Path, rows: Path, sample_size: float) -> dict[str, Any]:
 
 def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: bool) -> None:
     """Write the network, and say what was learned."""
+    from isogloss.graphical import NetworkPicture, write_network
+
     network = type(learner.network_)(learner.network_.cpds, name)
-    write_network(network, output)
+    with written(output, ".bif") as path:
+        write_network(network, path)
     if html is not None:
         write_page(html, NetworkPicture(network, tables=True))
     figures = {
@@ -156,7 +162,8 @@ def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: b
         typer.echo(json.dumps(figures, indent=2))
         return
     steps = f" in {learner.n_iter_} steps of EM" if learner.n_iter_ else ""
-    typer.echo(
+    tell(
         f"{output}: {network.n_parameters:,} parameters from {learner.n_rows_:,} rows{steps}, "
-        f"log-likelihood {learner.log_likelihood_:.3f}"
+        f"log-likelihood {learner.log_likelihood_:.3f}",
+        output if is_stdout(output) else html,
     )

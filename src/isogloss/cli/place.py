@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isogloss.exceptions import StoreError
+from isogloss.exceptions import SettingsError, StoreError
 from isogloss.service.settings import Settings
-from isogloss.store import Store
 
-__all__ = ["DEFAULT", "Config", "JsonOutput", "StorePlace", "load_settings", "open_store"]
+if TYPE_CHECKING:
+    from isogloss.store import Store
+
+__all__ = ["DEFAULT", "Config", "JsonOutput", "StorePlace", "load_settings", "make_folder", "open_store"]
 
 DEFAULT = Path("isogloss.toml")
 
@@ -31,6 +34,8 @@ def load_settings(config: Path | None, store: str | None = None) -> Settings:
 
     Files that the settings name are looked for beside the file of settings, wherever the command runs.
     """
+    if store == "-":
+        raise typer.BadParameter("a store cannot be standard output; give the name of a file")
     path = config or (DEFAULT if DEFAULT.exists() else None)
     settings = _beside(Settings.load(path), path.parent) if path is not None else Settings()
     if store is not None:
@@ -38,8 +43,22 @@ def load_settings(config: Path | None, store: str | None = None) -> Settings:
     return settings
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, or say that it cannot be made or written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise SettingsError(
+            f"{folder}: the folder cannot be made or written to ({error.strerror}); name another"
+        ) from error
+
+
 def open_store(settings: Settings, *, new: bool = False) -> Store:
     """The store of the settings; one that is not there is made only where that is wanted."""
+    from isogloss.store import Store
+
     place = settings.store.place
     if not new and not _remote(place) and not Path(place).exists():
         raise StoreError(f"{place}: there is no store; make one with isogloss init, or name one with --store")

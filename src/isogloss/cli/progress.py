@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from isogloss.em import Iteration
+if TYPE_CHECKING:
+    from isogloss.em import Iteration
 
 __all__ = ["EMProgress"]
 

@@ -6,14 +6,13 @@ import html
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-from isogloss.em import Iteration, Recorder
-from isogloss.plotting import plot_free_energy, plot_mixture_steps, plot_traces
-from isogloss.plotting.axes import figure
+    from isogloss.em import Iteration, Recorder
 
 __all__ = ["page", "write_report"]
 
@@ -31,6 +30,9 @@ def write_report(
     traces: Mapping[str, Sequence[Iteration]],
 ) -> list[Path]:
     """Draw the demo's fits into ``folder/index.html``."""
+    from isogloss.plotting import plot_free_energy, plot_mixture_steps, plot_traces
+    from isogloss.plotting.axes import figure
+
     folder.mkdir(parents=True, exist_ok=True)
     steps = plot_mixture_steps(x, recorder, "full")
     curves = figure(10, 4)

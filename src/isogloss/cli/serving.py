@@ -7,30 +7,27 @@ import json
 import logging
 import os
 import signal
+import sys
 import threading
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from isogloss.cli.following import make_events, progress_bar, stream_maker
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
-from isogloss.exceptions import StoreError
-from isogloss.service.apart import ApartWorker
-from isogloss.service.background import SIGNALS
-from isogloss.service.leases import Lease, TakingTurns
-from isogloss.service.logs import Logged, log_to_stderr
-from isogloss.service.preparers import NICE, PreparingWorker
-from isogloss.service.retention import Retention, WithRetention
+from isogloss.exceptions import IsoglossError, StoreError
 from isogloss.service.settings import Settings
-from isogloss.service.similarity import Similarity
-from isogloss.service.tokens import list_tokens, make_token, revoke_token
-from isogloss.store import Store, from_micros
-from isogloss.text import identify
+
+if TYPE_CHECKING:
+    from isogloss.service.leases import TakingTurns
+    from isogloss.service.preparers import PreparingWorker
+    from isogloss.service.similarity import Similarity
+    from isogloss.store import Store
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["LogJson", "Port", "run_service", "serve", "token_group", "work"]
+__all__ = ["LogJson", "Port", "check_service", "run_service", "serve", "token_group", "work"]
 
 LogJson = Annotated[
     bool,
@@ -53,14 +50,37 @@ def serve(
     as_json: JsonOutput = False,
 ) -> None:
     """Serve the API and the pages until Ctrl-C or SIGTERM."""
+    from isogloss.service.logs import log_to_stderr
+
     settings = load_settings(config, store)
     given: dict[str, Any] = {
         name: value for name, value in (("host", host), ("port", port)) if value is not None
     }
     settings = dataclasses.replace(settings, server=dataclasses.replace(settings.server, **given))
+    check_service(settings)
     log_to_stderr(as_json=log_json)
     with open_store(settings, new=True) as opened:
         run_service(settings, opened, worker=worker, as_json=as_json)
+
+
+def check_service(settings: Settings) -> None:
+    """Refuse to begin where the service does not run or is not installed, or its port is taken."""
+    _check_platform()
+    from isogloss.extras import require_extra
+
+    require_extra("service", "the service")
+    from isogloss.service.server import listen
+
+    listen(settings).close()
+
+
+def _check_platform() -> None:
+    """Refuse to start a service or a worker on Windows, which lacks the signals and priorities they use."""
+    if sys.platform == "win32":
+        raise IsoglossError(
+            "the service runs on Linux and macOS; "
+            "on Windows use WSL or the container image (deploy/Dockerfile)"
+        )
 
 
 def run_service(settings: Settings, store: Store, *, worker: bool = True, as_json: bool = False) -> None:
@@ -77,17 +97,13 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     as_json : bool
         Whether the address is a JSON object.
     """
-    try:
-        from isogloss.service.app import create_app
-        from isogloss.service.models import Models
-        from isogloss.service.server import listen
-        from isogloss.service.server import serve as serve_app
-    except ImportError as error:
-        if (error.name or "").startswith("isogloss"):
-            raise
-        raise ImportError(
-            f"the service needs {error.name}; pip install 'isogloss[service]' brings it"
-        ) from error
+    from isogloss.service.app import create_app
+    from isogloss.service.logs import Logged
+    from isogloss.service.models import Models
+    from isogloss.service.server import listen
+    from isogloss.service.server import serve as serve_app
+    from isogloss.service.similarity import Similarity
+
     _warn(store)
     models = Models.load(settings.models, store)
     similarity = Similarity(models.similarity, digest=models.digest)
@@ -104,19 +120,28 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
 
 
 def _warn(store: Store) -> None:
-    """Say what is known to be wrong with the database."""
-    if warning := store.database.describe().get("warning"):
-        logger.warning("%s", warning)
+    """Say what is known to be wrong with the database and the clock."""
+    from isogloss.service.retention import clock_warning
+
+    for warning in (store.database.describe().get("warning"), clock_warning(store)):
+        if warning:
+            logger.warning("%s", warning)
 
 
 def _read_language_data() -> None:
     """Have data in memory that the first article would wait for, and all requests with it."""
+    from isogloss.text import identify
+
     with suppress(ImportError):
         identify("Every article is in some language.")
 
 
 def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
-    """What makes events and forgets old ones, while nobody else does."""
+    """What makes events and prunes old ones, as long as no other worker does."""
+    from isogloss.service.apart import ApartWorker
+    from isogloss.service.leases import Lease, TakingTurns
+    from isogloss.service.retention import Retention, WithRetention
+
     make = stream_maker(store, settings, similarity)
     worker = ApartWorker(store, make, snapshot_every=settings.stream.snapshot_every)
     return TakingTurns(WithRetention(worker, Retention(store, settings)), Lease(store))
@@ -139,6 +164,10 @@ def work(
     --prepare, any number of them on any hosts do about half of its work beforehand, and tell at the end
     how many articles that were.
     """
+    _check_platform()
+    from isogloss.service.logs import log_to_stderr
+    from isogloss.service.similarity import Similarity
+
     settings = load_settings(config, store)
     log_to_stderr(as_json=log_json)
     with open_store(settings) as opened:
@@ -155,34 +184,39 @@ def work(
             typer.echo(json.dumps({"store": told}) if as_json else said)
             return
         _warn(opened)
-        if not as_json:
-            typer.echo("isogloss: working  (Ctrl-C to stop)")
-        _work_until_told(_worker(settings, opened, Similarity.load(settings.models, opened)))
+        worker = _worker(settings, opened, Similarity.load(settings.models, opened))
+        _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
 
 
 def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> None:
     """Prepare articles, and say how many."""
+    from isogloss.service.preparers import NICE, PreparingWorker
+    from isogloss.service.similarity import Similarity
+
     maker = stream_maker(store, settings, Similarity.load(settings.models, store))
     worker = PreparingWorker(store, maker.preparer())
     if once:
         with worker.preparer:
             worker.prepare()
     else:
-        if not as_json:
-            typer.echo("isogloss: preparing  (Ctrl-C to stop)")
         os.nice(NICE)
-        _work_until_told(worker)
+        _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
     told = {"prepared": worker.done, "late": worker.late}
     typer.echo(
         json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late"
     )
 
 
-def _work_until_told(worker: TakingTurns | PreparingWorker) -> None:
+def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> None:
+    """Run a worker until a signal stops it; print the greeting once signals are handled."""
+    from isogloss.service.background import SIGNALS
+
     stop = threading.Event()
     for each in SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, lambda *_: stop.set())
+    if greeting:
+        typer.echo(greeting)
     worker.start()
     try:
         while not stop.wait(1.0):
@@ -202,6 +236,8 @@ def make(
     as_json: JsonOutput = False,
 ) -> None:
     """Make a token; it is shown once."""
+    from isogloss.service.tokens import make_token
+
     with open_store(load_settings(config, store)) as opened:
         token = make_token(opened, scopes, label=label, days=days)
     typer.echo(json.dumps({"token": token}) if as_json else token)
@@ -210,6 +246,9 @@ def make(
 @token_group.command("list")
 def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
     """Tokens, without their secrets."""
+    from isogloss.service.tokens import list_tokens
+    from isogloss.store import from_micros
+
     with open_store(load_settings(config, store)) as opened:
         tokens = list_tokens(opened)
     if as_json:
@@ -228,6 +267,8 @@ def revoke(
     as_json: JsonOutput = False,
 ) -> None:
     """Take a token back."""
+    from isogloss.service.tokens import revoke_token
+
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
             raise StoreError(f"there is no token {name!r} that holds; see isogloss token list")

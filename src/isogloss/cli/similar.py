@@ -3,54 +3,33 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from isogloss import io
 from isogloss.cli.lazy import DefaultGroup
+from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
 from isogloss.cli.similar_texts import named_texts
-from isogloss.corpora.comparable import ComparableCorpus
+from isogloss.exceptions import ModelFileError
+from isogloss.extras import require_extra
 from isogloss.io.files import replacing
-from isogloss.plotting.documents import (
-    DocumentMap,
-    documents_html,
-    documents_svg,
-    map_documents,
-    plot_documents,
-)
-from isogloss.plotting.lexicon import save_picture
-from isogloss.similarity import (
-    CCASimilarity,
-    EncodedHub,
-    EncoderSimilarity,
-    HubSimilarity,
-    KMeansSimilarity,
-    LSISimilarity,
-    UniversalEncoder,
-    find_similar,
-    find_topics,
-    rerank_found,
-    topics_html,
-    topics_json,
-    topics_table,
-)
-from isogloss.similarity.base import TextModel
+
+if TYPE_CHECKING:
+    from isogloss.plotting.documents import DocumentMap
 
 __all__ = ["similar_group"]
 
-MODELS: dict[str, Any] = {
-    "hub": HubSimilarity,
-    "lsi": LSISimilarity,
-    "kmeans": KMeansSimilarity,
-    "cca": CCASimilarity,
+MODELS = {
+    "hub": "HubSimilarity",
+    "lsi": "LSISimilarity",
+    "kmeans": "KMeansSimilarity",
+    "cca": "CCASimilarity",
 }
 PICTURES = (".html", ".svg", ".png", ".pdf")
 # Candidates that an encoder looks at for each document that is shown.
@@ -91,6 +70,11 @@ def find(
     as_json: Json = False,
 ) -> None:
     """The nearest documents in each language, with the topics that they share with the text."""
+    from isogloss import io
+    from isogloss.corpora.comparable import ComparableCorpus
+    from isogloss.similarity import EncoderSimilarity, UniversalEncoder, find_similar, rerank_found
+    from isogloss.similarity.base import TextModel
+
     only, read = languages.split(",") if languages else None, _check_texts(encoder, texts)
     with Console(stderr=True).status("looking"):
         fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
@@ -113,7 +97,9 @@ def find(
 @similar_group.command("fit")
 def fit(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The model file to write.", callback=not_stdout)
+    ],
     kind: Annotated[
         str, typer.Option("--kind", metavar="|".join(MODELS), help="Which model; cca for two languages.")
     ] = "hub",
@@ -137,13 +123,18 @@ def fit(
 
     What a fit by hub CCA or CCA will take is said before.
     """
+    from isogloss import io
+    from isogloss.corpora.comparable import ComparableCorpus
+    from isogloss.similarity import EncodedHub, HubSimilarity, UniversalEncoder
+
     if kind not in MODELS:
         raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
     read = _check_texts(encoder, texts)
     if encoder and (kind != "hub" or batch_rows is not None):
         raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
     settings = {"min_df": min_df, "max_features": max_features, "random_state": seed}
-    model = _with_settings(kind, MODELS[kind](dimensions, **settings), batch_rows, directions)
+    model = _with_settings(kind, _model_class(kind)(dimensions, **settings), batch_rows, directions)
+    check_outputs(False, output, error=ModelFileError)
     console, start = Console(stderr=True), (time.perf_counter(), time.process_time())
     with console.status("fitting"):
         told: Any = ComparableCorpus(corpus)
@@ -159,13 +150,26 @@ def fit(
             model.fit(told)
         io.save(model, output)
     wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-    console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU) and at most {_peak() / 1e9:.2g} GB")
+    console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU){_peak_memory()}")
     typer.echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
 
 
-def _peak() -> int:
-    """Most memory of this process, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def _peak_memory() -> str:
+    """The most memory that this process has had, as the end of a sentence; nothing on Windows."""
+    if sys.platform == "win32":
+        return ""
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return f" and at most {peak / 1e9:.2g} GB"
+
+
+def _model_class(kind: str) -> Any:
+    """Return the class of models that ``--kind`` names."""
+    from isogloss import similarity
+
+    return getattr(similarity, MODELS[kind])
 
 
 def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: int | None) -> Any:
@@ -176,7 +180,7 @@ def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: in
     ):
         if value is not None:
             if name not in model.get_params():
-                known = [other for other, cls in MODELS.items() if name in cls().get_params()]
+                known = [other for other in MODELS if name in _model_class(other)().get_params()]
                 raise typer.BadParameter(f"{option} with --kind {kind}: expected {' or '.join(known)}")
             model.set_params(**{name: value})
     return model
@@ -184,6 +188,8 @@ def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: in
 
 def _check_texts(encoder: bool, texts: list[str] | None) -> list[str]:
     """Files for the encoder, which come with it and not alone."""
+    if encoder:
+        require_extra("encoder", "--encoder")
     if encoder != bool(texts):
         raise typer.BadParameter("--encoder and --texts: expected both, as --encoder --texts en=en.jsonl")
     return texts or []
@@ -194,7 +200,12 @@ def draw_map(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
     corpus: Corpus,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="What to write: .html and .svg show titles, .png, .pdf.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="What to write: .html and .svg show titles, .png, .pdf; - for SVG on standard output.",
+        ),
     ],
     languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
     method: Annotated[
@@ -204,22 +215,34 @@ def draw_map(
     seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
 ) -> None:
     """A map of the documents of a corpus, coloured by language."""
+    from isogloss import io
+    from isogloss.corpora.comparable import ComparableCorpus
+    from isogloss.plotting.documents import map_documents
+    from isogloss.similarity.base import TextModel
+
     if method not in ("tsne", "pca"):
         raise typer.BadParameter(f"--method {method}: expected tsne or pca")
-    if output.suffix not in PICTURES:
+    check_outputs(False, output)
+    if not is_stdout(output) and output.suffix not in PICTURES:
         raise typer.BadParameter(f"--output {output}: expected a name that ends in {', '.join(PICTURES)}")
+    if output.suffix in (".png", ".pdf"):
+        require_extra("plot", f"a {output.suffix} file")
     only = languages.split(",") if languages else None
     with Console(stderr=True).status("drawing"):
         fitted, read = io.load(model, expected=TextModel), ComparableCorpus(corpus)
         names = [code for code in read.languages if code in fitted.languages and (not only or code in only)]
         projected = {code: fitted.project_corpus(read, code) for code in names}
         found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
-        _write_map(found, {code: read.titles(code) for code in names}, output)
-    typer.echo(f"{output}: {len(found.points)} documents, {', '.join(names)}")
+    with written(output, ".svg") as path:
+        _write_map(found, {code: read.titles(code) for code in names}, path)
+    tell(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
 
 
 def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None:
     """A map in the form that the name of the file asks for, whole or not at all."""
+    from isogloss.plotting.documents import documents_html, documents_svg, plot_documents
+    from isogloss.plotting.lexicon import save_picture
+
     if output.suffix in (".png", ".pdf"):
         save_picture(plot_documents(found), output)
         return
@@ -233,14 +256,22 @@ def show_topics(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
     components: Annotated[int, typer.Option(help="How many.", min=1)] = 10,
     words: Annotated[int, typer.Option(help="Words for each end of a component.", min=1)] = 6,
-    html: Annotated[Path | None, typer.Option(help="Write a table in HTML to this file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a table in HTML to this file; - for standard output.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The strongest words of each component, in every language side by side."""
+    from isogloss import io
+    from isogloss.similarity import find_topics, topics_html, topics_json, topics_table
+    from isogloss.similarity.base import TextModel
+
+    check_outputs(as_json, html)
     found = find_topics(io.load(model, expected=TextModel).words, components=components, words=words)
     if html is not None:
-        html.write_text(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n', encoding="utf-8")
-        typer.echo(f"written: {html}")
+        with written(html) as path, replacing(path) as file:
+            file.write(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n'.encode())
+        tell(f"written: {html}", html)
         return
     if as_json:
         typer.echo(topics_json(found))

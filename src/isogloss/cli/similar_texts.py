@@ -7,13 +7,13 @@ from pathlib import Path
 
 import typer
 
-from isogloss.corpora.records import JsonLines
-
 __all__ = ["named_texts"]
 
 
 def named_texts(files: Sequence[str]) -> dict[str, dict[str, str]]:
     """For each language title and text of its documents by their ids, from files of JSON lines."""
+    from isogloss.corpora.records import JsonLines
+
     return {
         code: {one.id: f"{one.title}\n{one.text}".strip() for one in JsonLines(path, lang=code)}
         for code, path in map(_named, files)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,10 +15,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
-from isogloss.service.terms import named_terms
-from isogloss.store import EventQuery, Store, from_micros, micros
 
-__all__ = ["list_events"]
+if TYPE_CHECKING:
+    from isogloss.store import EventQuery, Store
+
+__all__ = ["list_events", "shown_size"]
 
 PAGE = 100
 
@@ -48,6 +49,9 @@ def list_events(
     as_json: JsonOutput = False,
 ) -> None:
     """List the events of a store."""
+    from isogloss.service.terms import named_terms
+    from isogloss.store import EventQuery, micros
+
     with open_store(load_settings(config, store)) as opened:
         query = EventQuery(
             since=micros(since.replace(tzinfo=UTC)) if since else None,
@@ -58,12 +62,20 @@ def list_events(
             limit=min(limit, PAGE),
         )
         events = list(islice(_all(opened, query), limit))
+        articles = opened.article_counts([event["id"] for event in events])
+    for event in events:
+        event["reprints"] = articles[event["id"]] - event["size"]
     if as_json:
         typer.echo(json.dumps({"events": [_dated(each) for each in events]}, ensure_ascii=False))
     elif events:
         Console().print(_table(events))
     else:
         typer.echo("there are no such events")
+
+
+def shown_size(articles: int, reprints: int) -> str:
+    """How many articles there are with the reprints among them, and how many of them are reprints."""
+    return f"{articles + reprints:,} ({reprints:,})" if reprints else f"{articles:,}"
 
 
 def _all(store: Store, query: EventQuery) -> Iterator[dict[str, Any]]:
@@ -78,20 +90,24 @@ def _all(store: Store, query: EventQuery) -> Iterator[dict[str, Any]]:
 
 def _dated(event: dict[str, Any]) -> dict[str, Any]:
     """An event with its times as the API writes them."""
+    from isogloss.store import from_micros
+
     return event | {name: from_micros(event[name]).isoformat() for name in ("first", "last")}
 
 
 def _table(events: list[dict[str, Any]]) -> Table:
+    from isogloss.store import from_micros
+
     table = Table()
-    for name in ("event", "title", "languages", "articles", "from", "to", "places"):
-        table.add_column(name, justify="right" if name == "articles" else "left")
+    for name in ("event", "title", "languages", "articles\n(reprints)", "from", "to", "places"):
+        table.add_column(name, justify="right" if name.startswith("articles") else "left")
     for event in events:
         titles = event.get("title") or {"": ""}
         table.add_row(
             event["id"],
             escape(titles.get("en") or next(iter(titles.values()))),
             " ".join(event.get("languages", {})),
-            str(event["size"]),
+            shown_size(event["size"], event["reprints"]),
             f"{from_micros(event['first']):%d %b %Y}",
             f"{from_micros(event['last']):%d %b %Y}",
             escape(", ".join(place["name"] for place in event.get("places", [])[:3])),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,17 +19,21 @@ from rich.progress import Progress
 
 from isogloss.cli.events import batches
 from isogloss.cli.following import make_events, progress_bar
-from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, open_store
-from isogloss.events.article import Article, article_from
+from isogloss.cli.output import not_stdout
+from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, make_folder, open_store
+from isogloss.cli.program import program
+from isogloss.cli.pruning import prune_now, retention_lines
 from isogloss.events.quarantine import Quarantine
-from isogloss.events.reading import ArticleReader
 from isogloss.exceptions import ArticleError, SettingsError, StoreError
-from isogloss.feeds import FeedState, Fetcher, FetchLimits, Visit, Watcher
 from isogloss.io.files import replacing
-from isogloss.service.retention import Retention
 from isogloss.service.settings import Settings
-from isogloss.store import Store, back_up, look_over
-from isogloss.store import restore as restore_copy
+
+if TYPE_CHECKING:
+    from isogloss.events.article import Article
+    from isogloss.events.reading import ArticleReader
+    from isogloss.feeds import FeedState, Fetcher, Visit, Watcher
+    from isogloss.service.retention import Preview, Retention
+    from isogloss.store import Store
 
 __all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
 
@@ -37,19 +43,16 @@ _SHOWN = 5
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder to prepare.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="The folder to prepare.", callback=not_stdout)] = Path(),
     as_json: JsonOutput = False,
 ) -> None:
     """Make a file of settings, with every default and what it means, and an empty store."""
+    from isogloss.store import Store
+
     path = folder / DEFAULT
     if path.exists():
         raise SettingsError(f"{path}: is there already; change it, or remove it first")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"{folder}: the folder cannot be made ({error.strerror}); make it yourself, or name another"
-        ) from error
+    make_folder(folder)
     settings = Settings()
     with replacing(path) as file:
         file.write(settings.as_toml().encode())
@@ -58,7 +61,7 @@ def init(
         typer.echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
         return
     typer.echo(f"settings: {path}\nstore: {folder / settings.store.place}")
-    typer.echo("next: isogloss ingest NEWS.jsonl, then isogloss serve")
+    typer.echo(f"next: {program()} ingest NEWS.jsonl, then {program()} serve")
 
 
 def ingest(
@@ -75,20 +78,34 @@ def ingest(
     as_json: JsonOutput = False,
 ) -> None:
     """Put articles into the store, each once; what is no article goes to the quarantine."""
+    from isogloss.events.reading import ArticleReader
+    from isogloss.service.retention import Retention
+    from isogloss.store import newest_article
+
     settings = load_settings(config, store)
     ArticleReader(*sources).check()
     with open_store(settings, new=True) as opened, progress_bar() as progress:
+        _warn_of_clock(opened)
         refused = _Refused(opened)
-        reader = ArticleReader(*sources, quarantine=refused, now=now.astimezone() if now else None)
-        statuses = _add_all(opened, reader, progress)
+        moment = now.astimezone() if now else None
+        newest = partial(newest_article, opened, moment, in_event=False)
+        reader = ArticleReader(*sources, quarantine=refused, now=moment, newest=newest)
+        statuses, times = _add_all(opened, reader, progress)
         refused.flush()
         made = events and make_events(opened, settings, progress)
         counts = opened.counts()
+        old = Retention(opened, settings).older(times)
     left_out = dict(reader.quarantine.reasons)
     if left_out and not statuses:
         raise ArticleError("no article", f"none of the records is an article: {reader.quarantine}")
     if as_json:
-        told = {"articles": dict(statuses), "left_out": left_out, "events_made": made, "store": counts}
+        told = {
+            "articles": dict(statuses),
+            "left_out": left_out,
+            "events_made": made,
+            "store": counts,
+            "older_than_retention": old,
+        }
         typer.echo(json.dumps(told))
         return
     if left_out:
@@ -97,15 +114,30 @@ def ingest(
     typer.echo(f"{said}; the store has {counts['article']} articles and {counts['event']} events")
     if events and not made:
         typer.echo("another worker follows this store and makes the events")
+    if old:
+        typer.echo(
+            f"{old:,} of the articles are older than store.keep_days = {settings.store.keep_days}; "
+            "isogloss prune shows what would be deleted"
+        )
 
 
-def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> Counter[str]:
+def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[Counter[str], array[float]]:
+    """Add all articles; return how many there are of each status, and their times."""
     statuses: Counter[str] = Counter()
+    times = array("d")
     task = progress.add_task("articles", total=None)
     for batch in batches(reader):
         statuses.update(receipt.status for receipt in store.add(batch))
+        times.extend(article.time.timestamp() for article in batch)
         progress.advance(task, len(batch))
-    return statuses
+    return statuses, times
+
+
+def _warn_of_clock(store: Store) -> None:
+    from isogloss.service.retention import clock_warning
+
+    if warning := clock_warning(store):
+        Console(stderr=True).print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
 
 
 class _Refused(Quarantine):
@@ -146,16 +178,23 @@ def watch(
     as_json: JsonOutput = False,
 ) -> None:
     """Visit feeds again and again, and put what is new into the store."""
+    from isogloss.extras import require_extra
+    from isogloss.feeds import Watcher
+    from isogloss.service.retention import Retention
+
     settings = load_settings(config, store)
+    require_extra("feeds", "watching feeds")
     with open_store(settings, new=True) as opened:
+        _warn_of_clock(opened)
         feeds = _feeds(opened, urls or settings.feeds.urls)
+        retention = Retention(opened, settings)
         watcher = Watcher(feeds, fetcher=_fetcher(private), interval=settings.feeds.minutes * 60)
         try:
             while True:
                 errors = []
                 waiting = [feed for feed in watcher.feeds if feed.due > time.time()]
                 for visit in watcher.visit(time.time()):
-                    told = _keep_visit(opened, watcher, visit)
+                    told = _keep_visit(opened, watcher, visit, retention)
                     typer.echo(json.dumps(told) if as_json else _visit_line(told))
                     errors.append(told["error"])
                 if once:
@@ -169,12 +208,16 @@ def watch(
 
 def _fetcher(private: bool) -> Fetcher:
     """What visits feeds: on the public internet only, or anywhere."""
+    from isogloss.feeds import Fetcher, FetchLimits
+
     if not private:
         return Fetcher()
     return Fetcher(FetchLimits(ports=frozenset(range(1, 1 << 16))), allow=lambda _: True)
 
 
 def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
+    from isogloss.feeds import FeedState
+
     if not urls:
         raise SettingsError("there is no feed to visit; name some, or put them under [feeds] in the settings")
     for url in urls:
@@ -184,22 +227,30 @@ def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
     return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
 
 
-def _keep_visit(store: Store, watcher: Watcher, visit: Visit) -> dict[str, Any]:
+def _keep_visit(store: Store, watcher: Watcher, visit: Visit, retention: Retention) -> dict[str, Any]:
     """Store what a visit brought, and then what is known of the feed."""
-    articles, refused = _articles(visit)
+    from isogloss.feeds import FeedState
+
+    articles, refused = _articles(visit, store)
     receipts = store.add(articles, refused=refused)
     feed = next(each for each in watcher.feeds if each.url == visit.url)
     store.keep_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
     new = sum(receipt.status == "new" for receipt in receipts)
-    return {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
+    told = {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
+    old = retention.older(article.time.timestamp() for article in articles)
+    return told | ({"older_than_retention": old} if old else {})
 
 
-def _articles(visit: Visit) -> tuple[list[Article], list[tuple[str, str, Any]]]:
+def _articles(visit: Visit, store: Store) -> tuple[list[Article], list[tuple[str, str, Any]]]:
+    from isogloss.events.article import article_from
+    from isogloss.store import newest_article
+
+    newest = partial(newest_article, store, in_event=False)
     articles: list[Article] = []
     refused: list[tuple[str, str, Any]] = []
     for record in visit.records:
         try:
-            articles.append(article_from(record))
+            articles.append(article_from(record, newest=newest))
         except ArticleError as error:
             refused.append((error.reason, str(error), record))
     return articles, refused
@@ -213,16 +264,23 @@ def _waits(feed: FeedState, as_json: bool) -> str:
 
 
 def _visit_line(told: dict[str, Any]) -> str:
-    return str(told["error"]) or f"{told['url']}: {told['new']} new"
+    old = told.get("older_than_retention")
+    return str(told["error"]) or (
+        f"{told['url']}: {told['new']} new" + (f", {old} older than store.keep_days" if old else "")
+    )
 
 
 def backup(
-    output: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
+    output: Annotated[
+        Path, typer.Argument(help="The file to write; it must not be there yet.", callback=not_stdout)
+    ],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Copy the store to a file, as of one moment, while it is in use."""
+    from isogloss.store import back_up
+
     if not output.parent.is_dir():
         raise StoreError(f"{output}: there is no folder {output.parent}; make it, or name another")
     with open_store(load_settings(config, store)) as opened:
@@ -238,6 +296,8 @@ def restore(
     as_json: JsonOutput = False,
 ) -> None:
     """Put a copy in the place of the store, which must not be there."""
+    from isogloss.store import restore as restore_copy
+
     settings = load_settings(config, store)
     path = restore_copy(copy, settings.store.place)
     typer.echo(json.dumps({"store": str(path)}) if as_json else f"restored: {path}")
@@ -247,7 +307,7 @@ def doctor(
     config: Config = None,
     store: StorePlace = None,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Also forget stories older than the settings say.")
+        bool, typer.Option("--forget", hidden=True, help="Old name of 'isogloss prune --yes'.")
     ] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Also make all events anew, with the settings of now.")
@@ -255,23 +315,30 @@ def doctor(
     as_json: JsonOutput = False,
 ) -> None:
     """Look the store over: its files, its tables, how far events are behind, what was left out."""
+    from isogloss.service.retention import Retention, clock_warning
+    from isogloss.store import look_over
+
     settings = load_settings(config, store)
     with open_store(settings) as opened:
         if rebuild:
             _rebuild(opened, settings)
-        gone = Retention(opened, settings).run() if forget else 0
+        retention = Retention(opened, settings)
+        pruned = _forget(retention) if forget else 0
+        preview = retention.preview()
         told = {
             "database": opened.database.describe(),
             "counts": opened.counts(),
             "events_stand_at_line": opened.position(),
             "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
             "troubles": look_over(opened),
-            "forgotten": gone,
+            "clock": clock_warning(opened),
+            "retention": preview.as_json() if preview is not None else {"keep_days": 0},
+            "pruned": pruned,
         }
     if as_json:
         typer.echo(json.dumps(told))
     else:
-        for line in _told(told):
+        for line in _told(told, preview):
             typer.echo(line)
     if told["troubles"]:
         raise typer.Exit(1)
@@ -283,7 +350,15 @@ def _rebuild(store: Store, settings: Settings) -> None:
             raise StoreError("another worker follows this store; stop it, then rebuild")
 
 
-def _told(told: dict[str, Any]) -> Iterator[str]:
+def _forget(retention: Retention) -> int:
+    """What ``doctor --forget`` did; to be removed after the next release."""
+    said = "doctor --forget is now isogloss prune --yes, and will be removed"
+    Console(stderr=True).print(f"[yellow]warning:[/] {said}", highlight=False)
+    preview = retention.preview()
+    return prune_now(retention, preview) if preview is not None else 0
+
+
+def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
     database = told["database"]
     yield f"{database['product']} {database['version']}, {database['place']}"
     if "warning" in database:
@@ -293,8 +368,11 @@ def _told(told: dict[str, Any]) -> Iterator[str]:
     if told["left_out"]:
         yield "left out last:"
         yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])
-    if told["forgotten"]:
-        yield f"{told['forgotten']:,} old articles deleted"
+    if told["pruned"]:
+        yield f"{told['pruned']:,} old articles deleted"
+    yield from retention_lines(preview)
+    if told["clock"]:
+        yield f"warning: {told['clock']}"
     yield from (f"trouble: {each}" for each in told["troubles"])
     if not told["troubles"]:
         yield "no trouble found"

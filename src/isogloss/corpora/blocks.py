@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isogloss.corpora.checking import PairReport, ParallelText, RawPair
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import Spans
+from isogloss.io.lines import Spans
 from isogloss.kernels import number_pairs, part_spans
 
 __all__ = ["NumberedSentences", "PairBlock", "PlainPairs", "parts_of", "side_by_side"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ from isogloss.corpora.records import Document, DocumentReader
 from isogloss.corpora.shards import Align, LanguageCounter, read_shards
 from isogloss.exceptions import CorpusError
 from isogloss.io.files import PathLike, replacing
+from isogloss.threads import count_threads
 
 __all__ = ["build_corpus"]
 
@@ -107,7 +107,7 @@ def build_corpus(
             align,
             min_words,
             shard_size,
-            _jobs(n_jobs),
+            count_threads(n_jobs),
             progress,
         ).run()
     languages = [
@@ -116,16 +116,6 @@ def build_corpus(
     _join(languages, target, min_df, min_languages)
     shutil.rmtree(partial, ignore_errors=True)
     return ComparableCorpus(folder)
-
-
-def _jobs(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if n_jobs == -1:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs={n_jobs}; expected at least 1, or -1 for one per core")
-    return n_jobs
 
 
 def _described(part: Any) -> Any:

@@ -11,6 +11,8 @@ import logging
 import re
 from typing import Any
 
+from isogloss.extras import import_extra
+
 __all__ = ["WikiMarkup"]
 
 logger = logging.getLogger(__name__)
@@ -46,7 +48,7 @@ class WikiMarkup:
 
     def __call__(self, text: str) -> str:
         """The text without markup."""
-        parser = _parser()
+        parser = import_extra("mwparserfromhell", "wikipedia", "text of wiki pages")
         try:
             code = parser.parse(text)
         except parser.parser.ParserError as error:
@@ -66,14 +68,3 @@ class WikiMarkup:
             return False
         name = prefix.strip().replace("_", " ")
         return name.lower() in self.hidden or (link.text is None and bool(_OTHER_WIKI.fullmatch(name)))
-
-
-def _parser() -> Any:
-    try:
-        import mwparserfromhell
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "mwparserfromhell removes the markup of wiki pages and is not installed; "
-            "pip install 'isogloss[wikipedia]'"
-        ) from error
-    return mwparserfromhell

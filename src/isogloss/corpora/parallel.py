@@ -25,7 +25,8 @@ import numpy as np
 from isogloss.corpora.blocks import PairBlock, PlainPairs, parts_of, side_by_side
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import PathLike, Spans, line_blocks, read_blocks
+from isogloss.io.files import PathLike
+from isogloss.io.lines import Spans, line_blocks, read_blocks
 
 __all__ = ["BarPairs", "ColumnPairs", "LinePairs", "ZipPairs"]
 

@@ -13,7 +13,8 @@ from typing import IO, Any
 from isogloss.corpora.checking import OnBad, Problems
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import PathLike, opened, read_lines
+from isogloss.io.files import PathLike, opened
+from isogloss.io.lines import read_lines
 
 __all__ = [
     "AlignedLines",

@@ -15,7 +15,7 @@ __all__ = ["read_table"]
 
 MAX_LINE = 1 << 28
 _VALUE = rb"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'|[^',()]++"
-_ROW = re.compile(rb"\s*\(((?:" + _VALUE + rb")(?:,(?:" + _VALUE + rb"))*)\)\s*([,;]|$)", re.DOTALL)
+_ROW = re.compile(rb"(?<!\s)\s*+\(((?:" + _VALUE + rb")(?:,(?:" + _VALUE + rb"))*+)\)\s*+([,;]|$)", re.DOTALL)
 _VALUES = re.compile(_VALUE, re.DOTALL)
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"b": b"\b", b"Z": b"\x1a"}
@@ -73,7 +73,7 @@ def _lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
 def _columns(lines: Iterator[tuple[int, bytes]]) -> list[str]:
     """Names of the columns of the table whose statement has just begun."""
     body = takewhile(lambda line: not line.startswith(b")"), (line for _, line in lines))
-    named = (re.match(rb"\s*`([^`]+)`", line) for line in body)
+    named = (re.match(rb"\A\s*+`([^`]+)`", line) for line in body)
     return [found[1].decode() for found in named if found]
 
 

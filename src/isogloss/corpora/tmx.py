@@ -9,7 +9,8 @@ from typing import Any
 from isogloss.corpora.checking import ParallelText, RawPair
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import MAX_LINE_BYTES, PathLike, opened
+from isogloss.io.files import PathLike, opened
+from isogloss.io.lines import MAX_LINE_BYTES
 from isogloss.io.xml import XmlReader
 
 __all__ = ["TmxPairs"]

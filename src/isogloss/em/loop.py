@@ -19,6 +19,7 @@ from isogloss.em.model import EMModel, FreeEnergy
 from isogloss.em.squarem import extrapolate
 from isogloss.exceptions import DecreaseError
 from isogloss.stats import ExpectedCounts
+from isogloss.threads import thread_bound
 
 __all__ = ["Callback", "EMResult", "Iteration", "OnDecrease", "best_of", "run_em"]
 
@@ -76,6 +77,7 @@ class EMResult(Generic[P]):
         return self.trace[-1].index
 
 
+@thread_bound
 def run_em(
     model: EMModel[P],
     expectation: Expectation[P],
@@ -130,6 +132,7 @@ def run_em(
     return climb.result(converged=False)
 
 
+@thread_bound
 def best_of(results: Iterable[EMResult[P]]) -> EMResult[P]:
     """The result with the highest bound; the earliest of equals."""
     return max(results, key=lambda result: result.bound)

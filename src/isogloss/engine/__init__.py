@@ -4,8 +4,6 @@
 ``dask`` extra.
 """
 
-from isogloss.engine.base import Engine, Source, tree_reduce
-from isogloss.engine.local import LocalEngine
-from isogloss.engine.sources import Batches, Files, Rows
+import lazy_loader
 
-__all__ = ["Batches", "Engine", "Files", "LocalEngine", "Rows", "Source", "tree_reduce"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

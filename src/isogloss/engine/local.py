@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
 from isogloss.engine.base import Source, tree_reduce
 from isogloss.engine.sources import Batches
-from isogloss.linalg.threads import count_threads, one_thread
+from isogloss.threads import count_threads, one_thread, thread_bound, thread_pool
 
 __all__ = ["LocalEngine"]
 
@@ -29,8 +29,8 @@ class LocalEngine:
     Notes
     -----
     Results do not depend on ``n_jobs``, to the last bit. For that BLAS, whose sums depend on its own
-    number of threads, is held to one thread whenever there are several batches; threads over batches
-    scale better and do not fight. A single batch has BLAS to itself.
+    number of threads, is held to one thread whenever there are several batches. A single batch has as
+    many as ``ISOGLOSS_NUM_THREADS`` says, by default one.
 
     Memory: the batches being worked on, and ``log2(n_batches) + n_jobs`` results of ``leaf``.
     """
@@ -64,7 +64,7 @@ class LocalEngine:
         loaders, workers = source.loaders(), count_threads(self.n_jobs)
         calls = [partial(_call, leaf, load, broadcast) for load in loaders]
         if len(calls) == 1:
-            yield calls[0]()
+            yield thread_bound(calls[0])()
             return
         with one_thread():
             yield from _in_threads(calls, workers) if workers > 1 else (call() for call in calls)
@@ -76,8 +76,7 @@ def _call(leaf: Callable[..., S], load: Callable[[], Any], broadcast: tuple[Any,
 
 def _in_threads(calls: Sequence[Callable[[], S]], workers: int) -> Iterator[S]:
     """Results in order; no more of them are waiting than there are workers, and one in hand."""
-    # OpenMP remembers its number of threads per thread, so the limit is set in each of them too.
-    with ThreadPoolExecutor(workers, initializer=one_thread) as pool:
+    with thread_pool(workers) as pool:
         waiting: deque[Future[S]] = deque()
         for call in calls:
             waiting.append(pool.submit(call))

@@ -1,18 +1,5 @@
 """Events: what happened, in every language that reported it."""
 
-from isogloss.events.article import Article, article_from
-from isogloss.events.event import Event
-from isogloss.events.history import History
-from isogloss.events.journal import Journal, read_journal
-from isogloss.events.stream import EventStream, StreamSettings
+import lazy_loader
 
-__all__ = [
-    "Article",
-    "Event",
-    "EventStream",
-    "History",
-    "Journal",
-    "StreamSettings",
-    "article_from",
-    "read_journal",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

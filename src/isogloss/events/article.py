@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -21,6 +21,9 @@ MAX_TEXT = 1_000_000
 
 _MAX_NAME = 2_000
 """Characters of an id, a source or a URL."""
+
+FUTURE_SLACK = timedelta(days=1)
+"""How far in the future a time may be to be taken for now: clocks and zones of sources are often wrong."""
 
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 _MILLISECONDS = 1e11
@@ -54,7 +57,7 @@ class Article:
 
     Examples
     --------
-    >>> from datetime import UTC, datetime
+    >>> from datetime import UTC, datetime, timedelta
     >>> article = Article("7", "en", "Storm", "Roofs flew.", datetime(2031, 3, 5, tzinfo=UTC), "The Gull")
     >>> article.text, article.key
     ('Storm\nRoofs flew.', 'The Gull 7')
@@ -95,6 +98,7 @@ def article_from(
     record: Mapping[str, Any],
     *,
     now: datetime | None = None,
+    newest: Callable[[], datetime | None] | None = None,
     max_text: int = MAX_TEXT,
     check_language: bool = True,
     notes: Counter[str] | None = None,
@@ -110,6 +114,9 @@ def article_from(
         ``language``, ``published`` or ``date`` for the time, and ``link``.
     now : datetime, optional
         Later times become this one; by default the time of the machine.
+    newest : callable, optional
+        Returns the time of the newest article so far, which is the time of a record that claims to be from
+        more than a day after ``now``: such a record must not move a window of time.
     max_text : int
         Characters of the body that are used; the rest is cut off.
     check_language : bool
@@ -126,8 +133,9 @@ def article_from(
     Notes
     -----
     Repairs are: a language that is missing, unknown or wrong is identified; a time without zone is taken
-    for UTC; a time in the future becomes ``now``; markup is removed; long texts are cut; characters that no
-    text may have are replaced; a missing id is the URL, or else a digest of the record.
+    for UTC; a time in the future becomes ``now`` or that of the newest article; markup is removed; long texts
+    are cut; characters that no text may have are replaced; a missing id is the URL, or else a digest of the
+    record.
 
     Examples
     --------
@@ -153,11 +161,12 @@ def article_from(
         raise ArticleError(
             "without text", 'fields "title" and "body" are empty; expected text in one of them'
         )
-    time = _time(_field(record, "time"), now, notes)
+    claimed = _time(_field(record, "time"), notes)
+    time = _not_in_the_future(claimed, now or datetime.now(UTC), newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
     lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
-    key = _name(record, "id", notes) or url or _digest(title, body, time, source)
+    key = _name(record, "id", notes) or url or _digest(title, body, claimed, source)
     return Article(key, lang, title, body, time, source, url)
 
 
@@ -208,8 +217,8 @@ def _sound(text: str, notes: Counter[str]) -> str:
     return text.replace("\0", " ")
 
 
-def _time(value: Any, now: datetime | None, notes: Counter[str]) -> datetime:
-    """A moment in UTC that is not in the future."""
+def _time(value: Any, notes: Counter[str]) -> datetime:
+    """The moment that a record claims, in UTC."""
     if value is None or value == "":
         said = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
         raise ArticleError("without time", said)
@@ -223,11 +232,20 @@ def _time(value: Any, now: datetime | None, notes: Counter[str]) -> datetime:
         raise _wrong("time", value, "a time such as 2031-03-05T08:40:00+01:00") from reason
     if moment < _EARLIEST:
         raise _wrong("time", value, "a time after 1900")
-    latest = now or datetime.now(UTC)
-    if moment > latest:
-        notes["time in the future"] += 1
-        return latest.astimezone(UTC)
     return moment
+
+
+def _not_in_the_future(
+    claimed: datetime,
+    now: datetime,
+    newest: Callable[[], datetime | None] | None,
+    notes: Counter[str],
+) -> datetime:
+    if claimed <= now:
+        return claimed
+    notes["time in the future"] += 1
+    known = newest() if newest is not None and claimed - now > FUTURE_SLACK else None
+    return (now if known is None else min(known, now)).astimezone(UTC)
 
 
 def _moment(value: Any) -> datetime:

@@ -39,7 +39,7 @@ _LINK = re.compile(
 )
 _HIDDEN = re.compile(r"\{\{[^{}]*\}\}|<ref[^<]*</ref>")
 _WORD = re.compile(r"\w{2,40}")
-_BRACKET = re.compile(r"\s*\([^()]*\)$")
+_BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
 
 Align = Callable[[str, str], str | None]
 Words = tuple[str, ...]

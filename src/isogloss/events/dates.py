@@ -54,7 +54,7 @@ _DIRECTIONS = re.compile("[\u200e\u200f]")
 _BUDDHIST = 543
 
 _STEM = 5
-_VOWELS = re.compile("[aeiouyąęéěí]+$")
+_VOWELS = re.compile("(?<![aeiouyąęéěí])[aeiouyąęéěí]++$")
 _WITH_ENDINGS = frozenset(
     {
         "bs",

@@ -38,7 +38,8 @@ class Event:
     clusters : tuple of int
         Its clusters, ascending.
     articles : dict of str to tuple of str
-        Ids of articles by language, in the order of time; languages with most articles first.
+        Ids of articles by language, in the order of time; languages with most articles first. Reprints are
+        not among them: see :meth:`~isogloss.events.EventStream.reprints`.
     titles, summaries : dict of str to str
         For each language the title of the most central of its first articles, and the first sentence of the
         most central one that has a body.

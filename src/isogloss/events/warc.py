@@ -8,7 +8,6 @@ nesting, so pages that are nested deeper than any that people read are refused b
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.extras import import_extra
 from isogloss.io.files import PathLike
 
 __all__ = ["WebPage", "is_warc", "record_of_page", "web_pages"]
@@ -166,10 +166,4 @@ def _time(tree: Any) -> str | None:
 
 
 def _need(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
-        raise ModuleNotFoundError(
-            f"{package} reads web archives and is not installed; pip install 'isogloss[warc]'"
-        ) from error
+    return import_extra(module, "warc", "a web archive")

@@ -17,7 +17,7 @@ from multiprocessing import connection, context, get_all_start_methods, get_cont
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from isogloss.linalg.threads import one_thread
+from isogloss.threads import bound_process
 
 __all__ = ["Tool", "Workers"]
 
@@ -118,7 +118,7 @@ def _begin(tool: Tool[Any, Any]) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(OSError, AttributeError):
         os.nice(_NICE)
-    one_thread()
+    bound_process()
     tool.warm_up()
     gc.freeze()
     _tools[:] = [tool]

@@ -18,18 +18,6 @@
 =============== ==================================================================
 """
 
-from isogloss.factor.battery import MultiBatteryFA
-from isogloss.factor.inference import Conditional, ReconstructionErrors
-from isogloss.factor.inter import InterBatteryFA
-from isogloss.factor.parameters import FactorParameters
-from isogloss.factor.selection import ComponentChoice, choose_components
+import lazy_loader
 
-__all__ = [
-    "ComponentChoice",
-    "Conditional",
-    "FactorParameters",
-    "InterBatteryFA",
-    "MultiBatteryFA",
-    "ReconstructionErrors",
-    "choose_components",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -21,6 +21,7 @@ from isogloss.factor.inference import (
 )
 from isogloss.factor.parameters import FactorParameters
 from isogloss.factor.steps import factor_posterior
+from isogloss.threads import ThreadBoundMixin
 from isogloss.views import Views, check_views
 
 __all__ = ["FactorDensity"]
@@ -28,7 +29,7 @@ __all__ = ["FactorDensity"]
 Array = NDArray[np.float64]
 
 
-class FactorDensity(TransformerMixin, BaseEstimator):
+class FactorDensity(ThreadBoundMixin, TransformerMixin, BaseEstimator):
     """A joint Gaussian of all views, given its parameters.
 
     Attributes

@@ -19,6 +19,7 @@ from sklearn.model_selection import check_cv
 from isogloss.factor.battery import MultiBatteryFA
 from isogloss.factor.steps import log_likelihood_of
 from isogloss.stats import PatternMoments
+from isogloss.threads import thread_bound
 from isogloss.views import check_views
 
 __all__ = ["ComponentChoice", "choose_components"]
@@ -61,6 +62,7 @@ class ComponentChoice:
         return np.asarray(differences.std(axis=1, ddof=1) / np.sqrt(self.held_out.shape[1]))
 
 
+@thread_bound
 def choose_components(
     model: MultiBatteryFA, views: Any, candidates: Iterable[int], *, cv: Any = 5
 ) -> ComponentChoice:

@@ -13,25 +13,6 @@
 ===============  ==============================================================
 """
 
-from isogloss.feeds.addresses import is_public
-from isogloss.feeds.fetching import Fetcher, FetchLimits, Page
-from isogloss.feeds.sitemaps import Sitemap, SitemapEntry, parse_sitemap
-from isogloss.feeds.syndication import FeedReader, parse_feed
-from isogloss.feeds.targets import Target
-from isogloss.feeds.watching import FeedState, Visit, Watcher
+import lazy_loader
 
-__all__ = [
-    "FeedReader",
-    "FeedState",
-    "FetchLimits",
-    "Fetcher",
-    "Page",
-    "Sitemap",
-    "SitemapEntry",
-    "Target",
-    "Visit",
-    "Watcher",
-    "is_public",
-    "parse_feed",
-    "parse_sitemap",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

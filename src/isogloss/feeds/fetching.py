@@ -175,7 +175,7 @@ class _Connection:
 
     def __init__(self, connected: socket.socket, until: float) -> None:
         self.socket = connected
-        self._late = threading.Event()
+        self._until, self._cut_off = until, False
         self._timer = threading.Timer(max(until - time.monotonic(), 0.0), self._cut)
         self._timer.daemon = True
 
@@ -194,11 +194,15 @@ class _Connection:
         wrapped.do_handshake()
 
     def late(self) -> str:
-        """The sentence to say if it was cut."""
-        return "took longer than the deadline of the fetch" if self._late.is_set() else ""
+        """Return what to say if the deadline has passed, else an empty string.
+
+        The clock decides: the socket's own timeout may end at the same instant as the timer, and before it.
+        """
+        passed = self._cut_off or time.monotonic() >= self._until
+        return "took longer than the deadline of the fetch" if passed else ""
 
     def _cut(self) -> None:
-        self._late.set()
+        self._cut_off = True
         try:
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)  # whatever TLS is at
         except OSError:

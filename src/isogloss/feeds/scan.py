@@ -7,13 +7,14 @@ refuses encodings in which they would hide from it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from isogloss.exceptions import FeedError
 
 __all__ = ["scan_xml"]
 
 MAX_DEPTH = 100
-_TAG = re.compile(rb"<(?:(!--.*?--)|(!\[CDATA\[.*?\]\])|(/)?[A-Za-z_][^<>]*?(/)?)>", re.DOTALL)
+_START = re.compile(rb"<(?:(!--)|(!\[CDATA\[)|(/?)[A-Za-z_][^<>]*+>)")
 _ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 _DECLARED = re.compile(rb"""encoding\s*=\s*['"]([^'"]{1,40})['"]""", re.IGNORECASE)
 _HEAD = 1024
@@ -49,15 +50,32 @@ def scan_xml(body: bytes) -> None:
     if _ENTITY.search(plain):
         raise FeedError("the XML declares an entity; a feed has no need of one")
     depth = 0
-    for tag in _TAG.finditer(plain):
-        comment, data, closing, empty = tag.groups()
-        if comment or data or empty:
-            continue
+    for closing in _tags(plain):
         depth = max(depth - 1, 0) if closing else depth + 1
         if depth > MAX_DEPTH:
             raise FeedError(
                 f"the XML is nested deeper than {MAX_DEPTH} elements; expected a feed or a sitemap"
             )
+
+
+def _tags(body: bytes) -> Iterator[bool]:
+    """Yield whether each tag closes its element, in one pass; skip comments, CDATA and empty elements.
+
+    A comment or CDATA section that never ends hides nothing, as for a lenient parser.
+    """
+    at, unclosed = 0, set()
+    while found := _START.search(body, at):
+        at = found.end()
+        if found.lastindex == 3:
+            if not body.endswith(b"/>", found.start(), at):
+                yield bool(found[3])
+            continue
+        end = b"-->" if found[1] else b"]]>"
+        close = -1 if end in unclosed else body.find(end, at)
+        if close < 0:
+            unclosed.add(end)
+        else:
+            at = close + len(end)
 
 
 def _check_encoding(body: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
+import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -85,7 +85,7 @@ class Worker:
 
 def _serve(pipe: Connection, function: Callable[..., Any]) -> None:
     """Answer calls until the pipe closes."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    _bound_memory()
     pipe.send("ready")
     while True:
         try:
@@ -96,3 +96,11 @@ def _serve(pipe: Connection, function: Callable[..., Any]) -> None:
             pipe.send((function(*arguments), ""))
         except Exception as error:  # whatever a parser makes of a hostile file is told, not raised here
             pipe.send((None, f"cannot be read ({type(error).__name__}: {str(error)[:200]})"))
+
+
+def _bound_memory() -> None:
+    """Limit the address space of this process on Linux; macOS ignores such a limit and Windows has none."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

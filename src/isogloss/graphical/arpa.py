@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from isogloss.exceptions import CorpusError, ModelFileError
 from isogloss.graphical.backoff import BEGIN, END, UNKNOWN, BackoffModel, Level
-from isogloss.io.files import PathLike, lines_of, opened, replacing
+from isogloss.io.files import PathLike, opened, replacing
+from isogloss.io.lines import lines_of
 
 __all__ = ["read_arpa", "write_arpa"]
 

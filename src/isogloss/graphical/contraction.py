@@ -2,12 +2,10 @@ r"""Products of tables summed over all but a few of their axes, along an optimis
 
 .. math:: r(x_o) = \sum_{x \setminus x_o} \prod_k t_k(x_{S_k})
 
-is variable elimination when the tables are conditional distributions. The order of the pairwise products
-comes from cotengra, which is maintained and whose searches allow an axis in any number of tables (opt_einsum
-has had no release since 2024; the successors of its searches live in cotengra). Finding the path takes
-longer than a small product, so it is compiled once and used for many tables of the same shape; whatever does
-not depend on the tables that change is multiplied at that time. Where all tables are small, and where a known
-order of elimination keeps them small, there is no search.
+is variable elimination when the tables are conditional distributions. Finding a good order of the pairwise
+products takes longer than a small product, so an order is compiled once and used for many tables of the same
+shape; whatever does not depend on the tables that change is multiplied at that time. Where all tables are
+small, and where a known order of elimination keeps them small, there is no search.
 
 One axis may be a batch of cases; it is the last of every table that has it, so that inner loops run along it.
 """
@@ -17,11 +15,15 @@ from __future__ import annotations
 import dataclasses
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isogloss.graphical.junction import elimination_order
+from isogloss.graphical.relevance import mask_of
 
 __all__ = ["BATCH", "Contraction"]
 
@@ -182,15 +184,39 @@ def _path_in_order(
     return [*path, left] if order and small else None
 
 
-def _path(scopes: Sequence[Scope], sizes: Mapping[int, int], output: Scope) -> Any:
+def _path(scopes: Sequence[Scope], sizes: Mapping[int, int], output: Scope) -> Iterable[Sequence[int]]:
     """Which slots to multiply, one step after the other; each result goes into the next free slot."""
     axes = {axis for scope in scopes for axis in scope}
     small = len(scopes) <= _MOST_AT_ONCE and prod(sizes[axis] for axis in axes) <= _SMALL
     if len(scopes) <= 2 or small:
         return [range(len(scopes))]
-    from cotengra.pathfinders.path_basic import optimize_greedy
+    return _elimination_path(scopes, sizes, output)
 
-    return optimize_greedy(list(scopes), output, dict(sizes), use_ssa=True)
+
+def _elimination_path(scopes: Sequence[Scope], sizes: Mapping[int, int], output: Scope) -> list[list[int]]:
+    """Sum out one axis after the other, fewest new neighbours first; multiply the smallest tables first."""
+    inner = [tuple(axis for axis in scope if axis != BATCH) for scope in scopes]
+    summed = mask_of(set().union(*inner).difference(output))
+    live = {slot: set(scope) for slot, scope in enumerate(scopes)}
+    path: list[list[int]] = []
+
+    def multiply(slots: Iterable[int]) -> None:
+        heap = [(prod(sizes[axis] for axis in live[slot]), slot) for slot in slots]
+        heapify(heap)
+        while heap:
+            pair = [heappop(heap)[1] for _ in range(min(2, len(heap)))]
+            axes = set().union(*(live.pop(slot) for slot in pair))
+            target = len(scopes) + len(path)
+            live[target] = axes.intersection(set(output).union(*live.values()))
+            path.append(pair)
+            if heap:
+                heappush(heap, (prod(sizes[axis] for axis in live[target]), target))
+
+    for axis, _ in elimination_order(inner, sizes, only=summed):
+        multiply([slot for slot in live if axis in live[slot]])
+    if len(live) > 1:
+        multiply(list(live))
+    return path
 
 
 def _step(

@@ -28,15 +28,15 @@ from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.sequences import Sequences, encode_sequences, symbols_of
 from isogloss.graphical.unrolled import unrolled_hmm
 from isogloss.kernels import hmm_best_paths, hmm_posteriors
-from isogloss.linalg.threads import count_threads
 from isogloss.stats import ExpectedCounts
+from isogloss.threads import ThreadBoundMixin, count_threads
 
 __all__ = ["DiscreteHMM"]
 
 Array = NDArray[np.float64]
 
 
-class DiscreteHMM(BaseEstimator):
+class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
     """A hidden Markov model whose states give out symbols.
 
     Parameters

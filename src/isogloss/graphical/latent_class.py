@@ -32,6 +32,7 @@ from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.variables import Variable
 from isogloss.kernels import normalise_log_joint
 from isogloss.stats import ExpectedCounts
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["LatentClassModel", "LatentClassParameters", "latent_class_model"]
 
@@ -46,7 +47,7 @@ class LatentClassParameters:
     tables: Array
 
 
-class LatentClassModel(BaseEstimator, abc.ABC):
+class LatentClassModel(ThreadBoundMixin, BaseEstimator, abc.ABC):
     """What naive Bayes and mixtures of discrete features share; ``cards_`` are the states of each feature."""
 
     parameters_: LatentClassParameters

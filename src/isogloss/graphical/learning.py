@@ -30,13 +30,14 @@ from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.relevance import Relevance
 from isogloss.graphical.rows import Codes, encode
 from isogloss.graphical.structure import Graph
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["NetworkLearner"]
 
 Array = NDArray[np.float64]
 
 
-class NetworkLearner(BaseEstimator):
+class NetworkLearner(ThreadBoundMixin, BaseEstimator):
     r"""Learn the conditional probabilities of a given graph from rows.
 
     Complete rows are counted. Rows with missing cells, and variables that no row observes, are learned by EM:

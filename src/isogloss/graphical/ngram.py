@@ -22,6 +22,7 @@ from isogloss.graphical.network import BayesianNetwork
 from isogloss.graphical.smoothing import add_k, kneser_ney, maximum_likelihood, ngram_trie
 from isogloss.graphical.unrolled import unrolled_markov
 from isogloss.stats import Counts
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["NgramModel", "count_ngrams"]
 
@@ -30,7 +31,7 @@ Sentences = Iterable[str | Sequence[str]]
 SMOOTHINGS = ("mle", "add_k", "kneser_ney")
 
 
-class NgramModel(BaseEstimator):
+class NgramModel(ThreadBoundMixin, BaseEstimator):
     """A language model that looks ``order - 1`` words back.
 
     Parameters

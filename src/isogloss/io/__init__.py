@@ -12,28 +12,14 @@ nothing about who wrote the file.
 ``decoding``   JSON and tensors to values
 ``classes``    which classes a file may name
 ``container``  the file: safetensors with a description, and digests
-``files``      files of any kind: packed or not, by lines, written whole or not at all
+``files``      open files of any kind, compressed or not; write them whole or not at all
+``lines``      read files by lines
 ``xml``        XML that may come from anybody
 ============== ================================================================
 
 The functions are imported when they are first asked for: who reads a file of text needs no models.
 """
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from isogloss.io.models import describe, load, save
-
-__all__ = ["describe", "load", "save"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from isogloss.io import models
-
-        return getattr(models, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,12 +1,10 @@
-"""Files: opened whether packed or not, read by lines, and written whole or not at all."""
+"""Open files whether compressed or not, and write them whole or not at all."""
 
 from __future__ import annotations
 
 import bz2
-import dataclasses
 import errno
 import gzip
-import io
 import lzma
 import os
 import secrets
@@ -17,21 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from isogloss.exceptions import CorpusError, IsoglossError
 
 __all__ = [
-    "MAX_LINE_BYTES",
     "PathLike",
-    "Spans",
     "check_writable",
-    "line_blocks",
-    "lines_of",
     "opened",
-    "read_blocks",
-    "read_lines",
     "replacing",
     "sync_folder",
     "whole",
@@ -39,13 +28,6 @@ __all__ = [
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-MAX_LINE_BYTES = 1 << 20
-"""A longer line is not text, and is not read into memory."""
-
-BLOCK_BYTES = 1 << 20
-"""Bytes that are read at a time."""
-
-_BOM = b"\xef\xbb\xbf"
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 
 
@@ -170,99 +152,3 @@ def _packing(file: IO[bytes], *, packed: bool) -> Iterator[IO[bytes]]:
             yield cast("IO[bytes]", inner)
     else:
         yield file
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Spans:
-    """Pieces of a text, by where each begins and ends; one that is absent begins at -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spans = Spans(b"la maison", np.array([0, -1, 3]), np.array([2, -1, 9]))
-    >>> list(spans), list(spans[1:])
-    ([b'la', None, b'maison'], [None, b'maison'])
-    """
-
-    text: bytes
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __getitem__(self, rows: slice) -> Spans:
-        return Spans(self.text, self.starts[rows], self.ends[rows])
-
-    def __iter__(self) -> Iterator[bytes | None]:
-        for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
-            yield None if start < 0 else self.text[start:end]
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """The text and the spans as the compiled loops read them."""
-        return np.frombuffer(self.text, dtype=np.uint8), self.starts, self.ends
-
-
-def read_lines(path: PathLike) -> Iterator[bytes]:
-    """Lines of a file, packed or not, one after the other."""
-    with opened(path) as file:
-        yield from lines_of(file, os.fspath(path))
-
-
-def read_blocks(path: PathLike) -> Iterator[Spans]:
-    """Lines of a file, packed or not, many at a time."""
-    with opened(path) as file:
-        yield from line_blocks(file, os.fspath(path))
-
-
-def lines_of(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """Lines, without their line breaks and without the mark that some editors put at the start of a file.
-
-    Only a line feed ends a line, as in the tools that count lines.
-    """
-    for block in line_blocks(file, name):
-        for line in block:
-            yield cast("bytes", line).rstrip(b"\r")
-
-
-def line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
-    r"""The same many at a time, as they come in; carriage returns stay.
-
-    Examples
-    --------
-    >>> import io
-    >>> [list(block) for block in line_blocks(io.BytesIO(b"la maison\r\n\nfleur"), "fr")]
-    [[b'la maison\r', b''], [b'fleur']]
-    """
-    number, rest, more = 0, b"", True
-    while more:
-        chunk = cast("io.BufferedIOBase", file).read1(BLOCK_BYTES)
-        more, text = bool(chunk), rest + chunk
-        stop = text.rfind(b"\n") + 1 if more else len(text)
-        lines, rest = _split(text[:stop]), text[stop:]
-        too_long = np.flatnonzero(np.append(lines.ends - lines.starts, len(rest)) >= MAX_LINE_BYTES)
-        lines = lines[: too_long[0]] if too_long.size else lines
-        if len(lines):
-            yield _unmarked(lines) if number == 0 else lines
-        number += len(lines)
-        if too_long.size:
-            raise CorpusError(
-                f"{name}:{number + 1}: the line is longer than {MAX_LINE_BYTES:,} bytes; expected text with "
-                "one sentence per line"
-            )
-
-
-def _split(text: bytes) -> Spans:
-    """The lines of a text that begins with a line and ends with one."""
-    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
-    if text and not text.endswith(b"\n"):
-        ends = np.append(ends, len(text))
-    return Spans(text, np.append(0, ends + 1)[: len(ends)], ends)
-
-
-def _unmarked(lines: Spans) -> Spans:
-    """The first lines of a file without the mark before them."""
-    if lines.text.startswith(_BOM):
-        lines.starts[0] = len(_BOM)
-    return lines

@@ -7,6 +7,10 @@
 #include <utility>
 #include <vector>
 
+// Windows headers, if anything includes them, define these two words as empty macros.
+#undef near
+#undef far
+
 namespace isogloss {
 
 namespace nb = nanobind;

@@ -15,6 +15,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
+#include "simd.hpp"
 
 namespace nb = nanobind;
 
@@ -313,7 +314,7 @@ inline float widened(u16 half) {
 
 // Has a row fetched from memory that is needed a little later.
 inline void fetch(const u16 *row, std::size_t n) {
-    for (std::size_t k = 0; k < n; k += 64 / sizeof(u16)) __builtin_prefetch(row + k);
+    for (std::size_t k = 0; k < n; k += 64 / sizeof(u16)) ISOGLOSS_PREFETCH(row + k, 0);
 }
 
 // The features that an automaton finds in bytes, each as often as it is found. Of a state: where its moves begin, and its

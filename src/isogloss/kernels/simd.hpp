@@ -2,7 +2,8 @@
 #pragma once
 #include <cstddef>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+// Choosing a version when the module is loaded (ifunc) needs glibc: musl and macOS have no such thing.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define ISOGLOSS_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define ISOGLOSS_CLONES

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "simd.hpp"
 
 namespace isogloss {
 
@@ -22,11 +23,7 @@ struct Entry {
 
 // Asks for memory ahead of its use.
 inline void fetch(const i32 *values, std::size_t n) {
-#if defined(__GNUC__)
-    for (std::size_t i = 0; i < n; i += 16) __builtin_prefetch(values + i);
-#else
-    (void)values, (void)n;
-#endif
+    for (std::size_t i = 0; i < n; i += 16) ISOGLOSS_PREFETCH(values + i, 0);
 }
 
 inline bool stronger(const Entry &a, const Entry &b) { return a.weight != b.weight ? a.weight > b.weight : a.id < b.id; }

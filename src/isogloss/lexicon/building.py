@@ -13,6 +13,7 @@ from isogloss.lexicon.dictionaries import BilingualDictionary
 from isogloss.lexicon.refinement import Refinement, refine
 from isogloss.lexicon.spaces import MODELS, WordSpace
 from isogloss.lexicon.vectors import WordVectors
+from isogloss.threads import thread_bound
 
 __all__ = ["CheckedSpace", "build_space"]
 
@@ -51,6 +52,7 @@ class CheckedSpace:
     refinement: Refinement
 
 
+@thread_bound
 def build_space(
     vectors: Mapping[str, WordVectors],
     dictionaries: Sequence[BilingualDictionary],

@@ -13,6 +13,7 @@ from isogloss.exceptions import DictionaryError
 from isogloss.lexicon.dictionaries import BilingualDictionary
 from isogloss.lexicon.induction import induce
 from isogloss.lexicon.vectors import WordVectors
+from isogloss.threads import thread_bound
 
 __all__ = ["ChanceTest", "chance_test", "refuse_chance"]
 
@@ -46,6 +47,7 @@ class ChanceTest:
         )
 
 
+@thread_bound
 def chance_test(
     placed: Mapping[str, WordVectors],
     held: BilingualDictionary,

@@ -39,6 +39,7 @@ from sklearn.utils import check_array
 from isogloss.engine import Batches, LocalEngine
 from isogloss.linalg.topk import TopK, rescore, top_k, top_k_both
 from isogloss.linalg.validation import check_count, check_vector
+from isogloss.threads import thread_bound
 
 __all__ = ["csls_both", "csls_means", "csls_top_k", "unit_rows"]
 
@@ -78,6 +79,7 @@ def unit_rows(X: ArrayLike, name: str = "X") -> Single:
     return scaled
 
 
+@thread_bound
 def csls_means(
     rows: ArrayLike, columns: ArrayLike, neighbours: int = 10, *, n_jobs: int | None = None
 ) -> tuple[Array, Array]:
@@ -109,6 +111,7 @@ def csls_means(
     return _means(x, y, near, n_jobs), _means(y, x, near, n_jobs)
 
 
+@thread_bound
 def csls_top_k(
     queries: ArrayLike,
     targets: ArrayLike,
@@ -171,6 +174,7 @@ def csls_top_k(
     return _as_csls(_biased(x, y, k, of_y, n_jobs), of_x)
 
 
+@thread_bound
 def csls_both(
     rows: ArrayLike, columns: ArrayLike, k: int = 1, *, neighbours: int = 10, n_jobs: int | None = None
 ) -> tuple[TopK, TopK]:

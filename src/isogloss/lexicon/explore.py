@@ -13,6 +13,7 @@ from isogloss.exceptions import DictionaryError
 from isogloss.lexicon.csls import unit_rows
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.linalg.topk import top_k
+from isogloss.threads import thread_bound
 
 __all__ = ["Neighbour", "Neighbourhood", "neighbourhood"]
 
@@ -51,6 +52,7 @@ class Neighbourhood:
         return tuple(one for one in self.neighbours[1:] if one.language == language)
 
 
+@thread_bound
 def neighbourhood(
     placed: Mapping[str, WordVectors],
     word: str,

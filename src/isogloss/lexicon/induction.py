@@ -16,6 +16,7 @@ from isogloss.lexicon.csls import csls_both
 from isogloss.lexicon.dictionaries import BilingualDictionary, languages_of
 from isogloss.lexicon.retrieval import retrieve
 from isogloss.lexicon.vectors import WordVectors
+from isogloss.threads import thread_bound
 
 __all__ = ["InducedDictionary", "induce", "mutual_pairs", "read_induced", "write_induced"]
 
@@ -56,6 +57,7 @@ class InducedDictionary:
         return BilingualDictionary(self.source, self.target, kept)
 
 
+@thread_bound
 def induce(
     source: WordVectors,
     target: WordVectors,
@@ -120,6 +122,7 @@ def induce(
     )
 
 
+@thread_bound
 def mutual_pairs(
     source: WordVectors, target: WordVectors, *, n_jobs: int | None = None
 ) -> tuple[BilingualDictionary, float]:

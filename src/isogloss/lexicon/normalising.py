@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.threads import thread_bound
+
 __all__ = ["STEPS", "Normaliser", "fit_normaliser"]
 
 STEPS = ("unit", "centre")
@@ -30,6 +32,7 @@ class Normaliser:
         return out
 
 
+@thread_bound
 def fit_normaliser(X: Any, steps: Sequence[str] = ("unit", "centre", "unit")) -> Normaliser:
     """Learn the means of a matrix after each step before a ``'centre'``.
 

@@ -12,6 +12,7 @@ from isogloss.lexicon.dictionaries import BilingualDictionary
 from isogloss.lexicon.induction import mutual_pairs
 from isogloss.lexicon.spaces import WordSpace
 from isogloss.lexicon.vectors import WordVectors
+from isogloss.threads import thread_bound
 
 __all__ = ["Refinement", "Round", "refine"]
 
@@ -35,6 +36,7 @@ class Refinement:
     rounds: tuple[Round, ...]
 
 
+@thread_bound
 def refine(
     vectors: Mapping[str, WordVectors],
     dictionaries: Iterable[BilingualDictionary],

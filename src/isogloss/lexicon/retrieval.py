@@ -39,6 +39,7 @@ from isogloss.engine import LocalEngine, Rows
 from isogloss.lexicon.csls import csls_top_k, unit_rows
 from isogloss.linalg.topk import TopK, top_k
 from isogloss.linalg.validation import check_count, check_number, check_symmetric
+from isogloss.threads import thread_bound
 
 __all__ = ["RULES", "Matches", "retrieve"]
 
@@ -77,6 +78,7 @@ class Matches:
         return np.broadcast_to(np.arange(1, self.scores.shape[1] + 1), self.scores.shape)
 
 
+@thread_bound
 def retrieve(
     queries: ArrayLike,
     targets: ArrayLike,

@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.linalg.validation import check_number
+from isogloss.threads import thread_bound
 from isogloss.views import Views
 
 __all__ = ["smoothed"]
 
 
+@thread_bound
 def smoothed(views: Views, strength: float) -> Views:
     """The views with rows of noise after them.
 

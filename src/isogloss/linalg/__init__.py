@@ -9,7 +9,6 @@
 ``topk``             exact nearest neighbours by inner product, blocked, both ways
 ``rounded``          vectors rounded to bytes, whose inner products are cheap
 ``piecewise``        nearest neighbours among targets that come in pieces, or as bytes
-``threads``          threads over blocks, with BLAS held to one
 ``psd``              repair and proof of positive semi-definiteness
 ``validation``       checks of arguments, with messages that say what to do
 ==================== ==================================================================
@@ -18,45 +17,6 @@ Samples are rows. All but nearest neighbours and ``krylov`` is computed in float
 on entry.
 """
 
-from isogloss.linalg.centred import CentredOperator, centre_kernel
-from isogloss.linalg.cg import CGResult, block_cg
-from isogloss.linalg.krylov import krylov_svd
-from isogloss.linalg.piecewise import PiecewiseSearch, top_k_rounded
-from isogloss.linalg.psd import Shrinkage, is_psd, nearest_psd, shrink_to_psd
-from isogloss.linalg.rounded import RoundedVectors
-from isogloss.linalg.svd import randomized_eigh, randomized_svd
-from isogloss.linalg.threads import count_threads, map_threads, one_thread
-from isogloss.linalg.topk import TopK, rescore, top_k, top_k_both
-from isogloss.linalg.validation import check_count, check_number, check_symmetric, check_vector
-from isogloss.linalg.whitening import Whitening, regularise, whitening_matrix
+import lazy_loader
 
-__all__ = [
-    "CGResult",
-    "CentredOperator",
-    "PiecewiseSearch",
-    "RoundedVectors",
-    "Shrinkage",
-    "TopK",
-    "Whitening",
-    "block_cg",
-    "centre_kernel",
-    "check_count",
-    "check_number",
-    "check_symmetric",
-    "check_vector",
-    "count_threads",
-    "is_psd",
-    "krylov_svd",
-    "map_threads",
-    "nearest_psd",
-    "one_thread",
-    "randomized_eigh",
-    "randomized_svd",
-    "regularise",
-    "rescore",
-    "shrink_to_psd",
-    "top_k",
-    "top_k_both",
-    "top_k_rounded",
-    "whitening_matrix",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -33,6 +33,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
 
 from isogloss.linalg.validation import check_symmetric, check_vector
+from isogloss.threads import thread_bound
 
 __all__ = ["CentredOperator", "centre_kernel"]
 
@@ -133,6 +134,7 @@ class CentredOperator(LinearOperator):
         return U if self._root is None else self._root[:, np.newaxis] * U
 
 
+@thread_bound
 def centre_kernel(K: Any, K_train: Any = None) -> NDArray[np.float64]:
     r"""Kernel matrix of the centred features, from the kernel matrix of the raw ones.
 

@@ -34,6 +34,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from isogloss.linalg.validation import ASYMMETRY, check_count, check_number, check_symmetric, check_vector
+from isogloss.threads import thread_bound
 
 __all__ = ["CGResult", "block_cg"]
 
@@ -69,6 +70,7 @@ class CGResult:
     converged: NDArray[np.bool_]
 
 
+@thread_bound
 def block_cg(
     operator: Any,
     B: Any,

@@ -33,6 +33,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from isogloss.linalg.validation import check_count
+from isogloss.threads import thread_bound
 
 __all__ = ["krylov_svd"]
 
@@ -46,6 +47,7 @@ _KEPT = 0.1
 _PASSES = 4
 
 
+@thread_bound
 def krylov_svd(
     matrix: Any, n_components: int, *, n_basis: int | None = None, random_state: Any = None
 ) -> tuple[Block, NDArray[np.float64], Block]:

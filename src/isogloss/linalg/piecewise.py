@@ -21,9 +21,9 @@ from sklearn.utils import check_array
 
 from isogloss import kernels
 from isogloss.linalg.rounded import RoundedQueries, RoundedVectors
-from isogloss.linalg.threads import count_threads, map_threads
 from isogloss.linalg.topk import TopK, check_bias, rank
 from isogloss.linalg.validation import check_count
+from isogloss.threads import count_threads, map_threads
 
 __all__ = ["PiecewiseSearch", "top_k_rounded"]
 

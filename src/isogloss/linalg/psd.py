@@ -34,6 +34,7 @@ from scipy.linalg.lapack import dpotrf
 
 from isogloss.linalg.validation import check_number, check_symmetric
 from isogloss.linalg.whitening import Whitening, whitening_matrix
+from isogloss.threads import thread_bound
 
 __all__ = ["Shrinkage", "is_psd", "nearest_psd", "shrink_to_psd"]
 
@@ -62,6 +63,7 @@ class Shrinkage:
     smallest_after: float
 
 
+@thread_bound
 def is_psd(S: Any, tol: float | None = None) -> bool:
     r"""Whether the smallest eigenvalue of ``S`` is proven to be at least ``-tol``.
 
@@ -103,6 +105,7 @@ def is_psd(S: Any, tol: float | None = None) -> bool:
     return bool(dpotrf(S.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
 
 
+@thread_bound
 def nearest_psd(S: Any, floor: float = 0.0) -> NDArray[np.float64]:
     r"""Nearest symmetric matrix with no eigenvalue below ``floor``, in the Frobenius norm.
 
@@ -139,6 +142,7 @@ def nearest_psd(S: Any, floor: float = 0.0) -> NDArray[np.float64]:
     return nearest
 
 
+@thread_bound
 def shrink_to_psd(
     S: Any, target: Any = None, *, blocks: Sequence[int] | None = None, floor: float = 0.0
 ) -> Shrinkage:

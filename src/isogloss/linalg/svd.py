@@ -36,6 +36,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from isogloss.linalg.validation import check_count, check_symmetric
+from isogloss.threads import thread_bound
 
 __all__ = ["randomized_eigh", "randomized_svd"]
 
@@ -45,6 +46,7 @@ _SMALL = 500
 _NEGATIVE = 1e-8
 
 
+@thread_bound
 def randomized_svd(
     operator: Any,
     n_components: int,
@@ -108,6 +110,7 @@ def randomized_svd(
     return U, s[:k], Vt
 
 
+@thread_bound
 def randomized_eigh(
     operator: Any,
     n_components: int,

@@ -39,8 +39,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from isogloss import kernels
-from isogloss.linalg.threads import count_threads, map_threads
 from isogloss.linalg.validation import check_count, check_vector
+from isogloss.threads import count_threads, map_threads
 
 __all__ = ["TopK", "rescore", "top_k", "top_k_both"]
 

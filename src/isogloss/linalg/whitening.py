@@ -39,6 +39,7 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpocon, dpotrf, dtrtri
 
 from isogloss.linalg.validation import check_number, check_symmetric
+from isogloss.threads import thread_bound
 
 __all__ = ["Whitening", "regularise", "whitening_matrix"]
 
@@ -105,6 +106,7 @@ def regularise(C: Any, ridge: float) -> NDArray[np.float64]:
     return regularised
 
 
+@thread_bound
 def whitening_matrix(C: Any, *, ridge: float = 0.0, rank_tol: float = 1e-12) -> Whitening:
     r"""Find :math:`W` with :math:`W'((1 - \kappa)C + \kappa I)W = I_r`.
 

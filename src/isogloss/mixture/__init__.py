@@ -1,6 +1,5 @@
 """Mixtures: Gaussian mixtures by EM and its variants, and k-means in a kernel's feature space."""
 
-from isogloss.mixture.gaussian import GaussianMixture
-from isogloss.mixture.kernel_kmeans import KernelKMeans
+import lazy_loader
 
-__all__ = ["GaussianMixture", "KernelKMeans"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

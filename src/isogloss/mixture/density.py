@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isogloss.mixture.covariance import SHAPES
 from isogloss.mixture.gaps import conditional_means, log_joint_with_gaps
 from isogloss.mixture.steps import MixtureParameters, log_joint
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["MixtureDensity"]
 
 Array = NDArray[np.float64]
 
 
-class MixtureDensity(DensityMixin, BaseEstimator):
+class MixtureDensity(ThreadBoundMixin, DensityMixin, BaseEstimator):
     """Posteriors, densities, samples and criteria of the mixture in ``parameters_``."""
 
     n_features_in_: int

@@ -36,6 +36,7 @@ from sklearn.utils import assert_all_finite, check_random_state, gen_batches
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from isogloss.linalg.validation import check_count, check_number, check_symmetric, check_vector
+from isogloss.threads import ThreadBoundMixin
 from isogloss.views import Matrix
 
 __all__ = ["KernelKMeans"]
@@ -53,7 +54,9 @@ _TIES = 1e-12
 _BATCH = 512
 
 
-class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KernelKMeans(
+    ThreadBoundMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Kernel k-means: clusters that are round in the feature space of a kernel, whatever their shape here.
 
     Parameters

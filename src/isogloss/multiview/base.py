@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss.threads import ThreadBoundMixin
 from isogloss.views import Matrix, Views, check_views
 
 __all__ = ["LinearMultiview", "Multiview", "view_correlations"]
@@ -18,7 +19,7 @@ __all__ = ["LinearMultiview", "Multiview", "view_correlations"]
 Array = NDArray[np.float64]
 
 
-class Multiview(TransformerMixin, BaseEstimator):
+class Multiview(ThreadBoundMixin, TransformerMixin, BaseEstimator):
     """A model that gives every view a projection into one common space.
 
     Subclasses implement ``fit`` (which calls :meth:`_remember`) and ``_project``.

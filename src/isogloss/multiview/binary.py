@@ -26,6 +26,7 @@ from sklearn.utils import check_array
 
 from isogloss.linalg.validation import check_symmetric
 from isogloss.multiview.certificate import Certificate, certify
+from isogloss.threads import thread_bound
 
 __all__ = ["BinaryProblem", "MaxCut", "binary_as_sumcor", "max_cut"]
 
@@ -87,6 +88,7 @@ def binary_as_sumcor(Q: Any) -> BinaryProblem:
     return BinaryProblem(np.eye(len(R)) + R / scale, scale, diagonal - scale * len(R))
 
 
+@thread_bound
 def max_cut(adjacency: Any, *, random_state: Any = None) -> MaxCut:
     """Divide the nodes of a weighted graph in two so that the edges between the parts weigh most.
 

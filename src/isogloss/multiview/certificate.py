@@ -29,6 +29,7 @@ from isogloss.multiview.dual import Kind, largest_eigenpair
 from isogloss.multiview.lowrank_sdp import Relaxation, solve_relaxation
 from isogloss.multiview.quadratic import DENSE_LIMIT, Blocks, QuadraticForm, as_quadratic_form, deflate
 from isogloss.multiview.rounding import best_rounding, leading_point
+from isogloss.threads import thread_bound
 
 __all__ = ["Certificate", "certify"]
 
@@ -159,6 +160,7 @@ class Certificate:
         return "\n".join([*lines, _start_line(self.start_gain)])
 
 
+@thread_bound
 def certify(
     A: Any,
     blocks: Sequence[int],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,6 +64,10 @@ class CertifiedMultiview(Multiview):
         """
         check_is_fitted(self)
         return self._judge_on(self._check_seen(views))
+
+    def __dir__(self) -> Iterable[str]:
+        """Names of attributes; scikit-learn would read each of them, and a certificate takes long."""
+        return object.__dir__(self)
 
     def _judge_fit(self) -> Certificate:
         if self._fitted_views is None:

@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.linalg.threads import one_thread
 from isogloss.service.background import SIGNALS, Background
 from isogloss.service.keeping import LAST
 from isogloss.service.logs import log_to_stderr, logs_json
@@ -29,6 +28,7 @@ from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
 from isogloss.store.projection import statements
+from isogloss.threads import bound_process
 
 __all__ = ["ApartWorker"]
 
@@ -95,22 +95,33 @@ class ApartWorker(Background):
         here, there = spawn.Pipe()
         told = (there, _place(self.store.database), self.make, self.snapshot_every, self.pause, logs_json())
         process = self.process = spawn.Process(target=_work, args=told, name="isogloss-worker")
+        patience = 0.0
         try:
             process.start()
             there.close()
-            self._answer(here)
+            patience = self._answer(here)
         finally:
             here.close()
-            self._end(process)
+            _end(process, patience)
 
-    def _answer(self, wire: Connection) -> None:
+    def _answer(self, wire: Connection) -> float:
+        """Do what the process asks for until it hangs up or its time to stop is over.
+
+        Returns the seconds that it has left to end: none if it is late, or has not begun.
+        """
         until: float | None = None
+        begun = False
         with suppress(EOFError, OSError):
             while until is None or time.monotonic() < until:
                 if wire.poll(0.5):
                     wire.send((self._done(*wire.recv()), self._stop.is_set()))
+                    begun = True
                 if self._stop.is_set() and until is None:
-                    until = time.monotonic() + self.stop_seconds
+                    until = time.monotonic() + (self.stop_seconds if begun else 0.0)
+            if begun:
+                logger.warning("the process that makes events did not end by itself; it is killed")
+            return 0.0
+        return self.stop_seconds
 
     def _done(self, what: str, told: Any) -> tuple[str, str] | None:
         """Do what the process asks for; the kind and the sentence of an error, if there is one."""
@@ -130,15 +141,15 @@ class ApartWorker(Background):
             logger.warning("events are not brought up to date: %s", error)
         self._position, self._error = position, error
 
-    def _end(self, process: multiprocessing.process.BaseProcess) -> None:
-        """Wait for a process that has nobody to talk to any more."""
-        if process.pid is None:
-            return
-        process.join(2.0)
-        if process.is_alive():
-            logger.warning("the process that makes events did not end by itself; it is killed")
-            process.kill()
-            process.join()
+
+def _end(process: multiprocessing.process.BaseProcess, patience: float) -> None:
+    """Wait for a process to end; kill it when the seconds it has are over."""
+    if process.pid is None:
+        return
+    process.join(patience)
+    if process.is_alive():
+        process.kill()
+        process.join()
 
 
 def _place(database: Database) -> tuple[str, str]:
@@ -164,7 +175,7 @@ def _work(
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     os.nice(NICE)
-    one_thread()
+    bound_process()
     leave_alone_what_stays()
     code = 1
     try:

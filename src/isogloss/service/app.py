@@ -26,6 +26,7 @@ from isogloss.service.parts import Parts, Worker
 from isogloss.service.plain import Shortcut
 from isogloss.service.preparers import prepared_figures
 from isogloss.service.records import Problem
+from isogloss.service.retention import Retention
 from isogloss.service.routes import PREFIX
 from isogloss.service.routes.articles import articles_router
 from isogloss.service.routes.events import events_router
@@ -40,6 +41,7 @@ from isogloss.service.stored_neighbours import neighbours_of
 from isogloss.service.titles import Titles
 from isogloss.service.writing import GroupWriter
 from isogloss.store import Store
+from isogloss.store.pruning import PRUNED
 
 __all__ = ["create_app"]
 
@@ -157,6 +159,7 @@ def names_of(server: ServerSettings) -> set[str]:
 def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
     neighbours = neighbours_of(store, models, settings)
     changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
+    retention = Retention(store, settings)
 
     def gauges() -> dict[str, tuple[str, float]]:
         counts = store.counts()
@@ -166,6 +169,11 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
             "listeners": ("Clients that follow changes", changes.listeners),
             "indexed": ("Articles that can be found by meaning", len(neighbours)),
             "commits": ("Commits of articles", writer.commits if writer else 0),
+            "pruned": ("Articles that were pruned", store.tallies().get(PRUNED, 0)),
+            "retention_refused": (
+                "1 if the last scheduled run of retention deleted nothing and needs isogloss prune --yes",
+                bool(retention.status()["refusal"]),
+            ),
             **prepared_figures(store),
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
@@ -181,6 +189,7 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
         changes=changes,
         backlog=backlog,
         metrics=Metrics(gauges),
+        retention=retention,
         worker=worker,
     )
     return parts

@@ -7,8 +7,8 @@ import threading
 
 __all__ = ["SIGNALS", "Background"]
 
-SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-"""What stops a service: Ctrl-C, the system, and a terminal that is closed."""
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What stops a service: Ctrl-C, the system, and a terminal that is closed (SIGHUP, which Windows lacks)."""
 
 
 class Background:

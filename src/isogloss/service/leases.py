@@ -6,9 +6,9 @@ an update that does not start where they stand. It only keeps two workers from d
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -100,13 +100,13 @@ class _FileLock(_Lock):
 
     def take(self) -> bool:
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise StoreError(
                 f"{self.path}: cannot be opened ({error.strerror}); a worker needs it"
             ) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(handle)
         except OSError:
             os.close(handle)
             return False
@@ -120,6 +120,18 @@ class _FileLock(_Lock):
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def _lock(handle: int) -> None:
+    """Lock an open file without waiting; OSError if another process has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class _AdvisoryLock(_Lock):
@@ -204,7 +216,10 @@ class TakingTurns(Background):
                 waited = False
             else:
                 if not waited:
-                    logger.info("another worker follows this store; waiting for its turn to end")
+                    logger.warning(
+                        "another worker follows this store and makes its events; this one waits, and takes "
+                        "over when the other stops"
+                    )
                 waited = True
                 self._stop.wait(self.pause)
 

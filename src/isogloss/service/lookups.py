@@ -12,6 +12,7 @@ from isogloss.store import Store, micros
 __all__ = [
     "add_verdict",
     "article_numbers",
+    "articles_from",
     "cluster_exists",
     "event_ids",
     "events_of_articles",
@@ -54,6 +55,12 @@ def article_numbers(
             [*values, limit],
         )
     return [int(row[0]) for row in rows]
+
+
+def articles_from(store: Store, first: int) -> list[int]:
+    """Numbers of articles from a number on."""
+    with store.database.read() as session:
+        return [int(row[0]) for row in session.run("SELECT seq FROM article WHERE seq >= ?", [first])]
 
 
 def events_of_articles(store: Store, numbers: Sequence[int]) -> dict[int, str]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 
 from isogloss.events.article import Article
 from isogloss.service.background import Background
-from isogloss.service.lookups import last_line
+from isogloss.service.lookups import articles_from, last_line
 from isogloss.similarity import DocumentModel, Index, search_each
 from isogloss.store import Store, micros
+from isogloss.store.pruning import PRUNED
 
 __all__ = ["Located", "Near", "Neighbours", "located"]
 
@@ -30,6 +32,9 @@ PART = 200
 PAUSE = 0.5
 SEGMENT = 1 << 15
 """Articles that a search looks at in one go: between two, it may wait for other threads."""
+
+AGAIN = 10.0
+"""Seconds between two looks at what was pruned from the store."""
 
 SLACK = 1.05
 """How far the index grows beyond its bound before the oldest articles go, many at a time."""
@@ -64,18 +69,15 @@ class Neighbours(Background):
         Whose articles.
     model : DocumentModel or None
         What projects them; without one nothing is ever found.
-    keep_days : int
-        Days after which articles are forgotten; 0 for never.
     most : int
         Articles that are held; the ones that came last.
     """
 
-    def __init__(
-        self, store: Store, model: DocumentModel | None, *, keep_days: int = 0, most: int = 200_000
-    ) -> None:
+    def __init__(self, store: Store, model: DocumentModel | None, *, most: int = 200_000) -> None:
         super().__init__("isogloss-neighbours")
-        self.store, self.model, self.keep_days, self.most = store, model, keep_days, most
+        self.store, self.model, self.most = store, model, most
         self.line = 0
+        self._looked, self._pruned = -AGAIN, 0
         self._indexes: dict[str, Index] = {}
         self._lock = threading.Lock()
 
@@ -142,24 +144,38 @@ class Neighbours(Background):
             try:
                 if self.catch_up() == PART:
                     continue
-                self._forget()
+                self.trim()
             except Exception:
                 logger.exception("articles could not be put into the index; trying again")
             self._stop.wait(PAUSE)
 
-    def _forget(self) -> None:
-        """Let go of articles that are too old, or too many."""
-        if self.keep_days:
-            before = float(micros(datetime.now(UTC) - timedelta(days=self.keep_days)))
-            with self._lock:
-                for index in self._indexes.values():
-                    index.expire(before)
+    def trim(self) -> None:
+        """Drop articles that were pruned from the store, and the oldest when there are too many."""
+        if time.monotonic() >= self._looked + AGAIN:
+            self._looked = time.monotonic()
+            self._drop_pruned()
         if len(self) > SLACK * self.most:
-            numbers = np.concatenate([index.ids for index in self._indexes.values()])
-            oldest = np.sort(numbers)[: len(numbers) - self.most]
-            with self._lock:
-                for index in self._indexes.values():
-                    index.remove(oldest)
+            numbers = np.sort(self._numbers())
+            self._remove(numbers[: len(numbers) - self.most])
+
+    def _drop_pruned(self) -> None:
+        pruned = self.store.tallies().get(PRUNED, 0)
+        if pruned == self._pruned:
+            return
+        numbers = self._numbers()
+        if len(numbers):
+            self._remove(np.setdiff1d(numbers, articles_from(self.store, int(numbers.min()))))
+        self._pruned = pruned
+
+    def _numbers(self) -> NDArray[np.int64]:
+        """Numbers of all articles of the index."""
+        found = [index.ids for index in self._indexes.values()]
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def _remove(self, numbers: NDArray[np.int64]) -> None:
+        with self._lock:
+            for index in self._indexes.values():
+                index.remove(numbers)
 
 
 def located(model: DocumentModel, articles: Mapping[int, Article]) -> list[Located]:

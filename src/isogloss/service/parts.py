@@ -18,6 +18,7 @@ from isogloss.service.kept_pages import KeptPages
 from isogloss.service.metrics import Metrics
 from isogloss.service.models import Models
 from isogloss.service.neighbours import Neighbours
+from isogloss.service.retention import Retention
 from isogloss.service.search import Search
 from isogloss.service.settings import Settings
 from isogloss.service.writing import GroupWriter
@@ -53,6 +54,7 @@ class Parts:
     changes: Changes
     backlog: Backlog
     metrics: Metrics
+    retention: Retention
     worker: Worker | None = None
     writer: GroupWriter | None = None
     checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

@@ -17,6 +17,7 @@ __all__ = [
     "ArticlePage",
     "ClusterAnswer",
     "EventAnswer",
+    "EventArticle",
     "EventConcept",
     "EventPage",
     "EventPlace",
@@ -149,6 +150,9 @@ class Accepted(BaseModel):
 
     receipts: list[ReceiptAnswer]
     refused: list[Refusal] = []
+    older_than_retention: int = Field(
+        0, description="Articles that are older than store.keep_days; the next pruning may delete them."
+    )
 
 
 class RevisionAnswer(BaseModel):
@@ -219,7 +223,7 @@ class EventSummary(BaseModel):
     id: str = Field(examples=["e42"])
     first: datetime = Field(description="Time of its first article.")
     last: datetime = Field(description="Time of its last article.")
-    size: int = Field(description="Number of articles.")
+    size: int = Field(description="Number of articles, without reprints.")
     languages_count: int
     changed: int = Field(description="The line of the journal at which it changed last.")
     title: dict[str, str] = Field(default={}, description="A title in each language.")
@@ -247,10 +251,12 @@ class ClusterAnswer(BaseModel):
     lang: str
     first: datetime
     last: datetime
-    size: int
+    size: int = Field(description="Number of articles, with reprints.")
     title: str = ""
     event: str | None = Field(None, description="The event it belongs to.")
-    articles: list[int] = Field(description="Numbers of its articles.")
+    articles: list[int] = Field(description="Numbers of its articles, with reprints.")
+    reprints: list[int] = Field(default=[], description="Those of them that repeat others.")
+    reprint_of: dict[int, int] = Field(default={}, description="Which article each reprint repeats.")
 
 
 class LinkAnswer(BaseModel):
@@ -283,6 +289,12 @@ class ArticleLine(BaseModel):
     url: str
 
 
+class EventArticle(ArticleLine):
+    """An article of an event, without its body."""
+
+    reprint_of: int | None = Field(None, description="The article that it repeats, if it is a reprint.")
+
+
 class ArticlePage(BaseModel):
     """Articles without their bodies, and where the next page begins."""
 
@@ -295,7 +307,10 @@ class EventAnswer(EventSummary):
 
     clusters: list[ClusterAnswer]
     links: list[LinkAnswer]
-    articles: list[ArticleLine] = Field(description="The newest first; at most 500, see GET /articles.")
+    articles: list[EventArticle] = Field(
+        description="With reprints, the newest first; at most 500, see GET /articles."
+    )
+    reprints: int = Field(0, description="Articles that repeat others; `size` leaves them out.")
 
 
 class VerdictRequest(Sent):

@@ -148,8 +148,10 @@ class Rows:
 
     def _put_cluster(self, number: int, event: int) -> None:
         profile = self.stream.links.profiles[number]
-        reprints = [int(copy) for one in profile.articles for copy in self.stream.reprints(one)]
-        members = [*map(int, profile.articles), *reprints]
+        reprints = {copy: one for one in profile.articles for copy in self.stream.reprints(one)}
+        members = [*map(int, profile.articles), *map(int, reprints)]
+        title = self._titles_of(event).get(profile.lang, "")
+        repeated = {"reprint_of": {copy: int(one) for copy, one in reprints.items()}} if reprints else {}
         row = ClusterRow(
             number,
             profile.lang,
@@ -157,7 +159,7 @@ class Rows:
             round(profile.first * 1e6),
             round(profile.last * 1e6),
             members,
-            {"title": self._titles_of(event).get(profile.lang, ""), "reprints": reprints},
+            {"title": title, "reprints": [*map(int, reprints)], **repeated},
         )
         self._note_cluster(row)
 

@@ -6,6 +6,7 @@ The file is TOML. ``isogloss init`` writes it with every default, so that nothin
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import os
 import tomllib
@@ -25,6 +26,11 @@ __all__ = [
     "StreamSettings",
     "WorkerSettings",
 ]
+
+logger = logging.getLogger(__name__)
+
+RENAMED = {"store.forget_hours": "prune_hours"}
+"""Settings that had another name, by that name."""
 
 
 def _setting(default: Any, said: str, *, zero: bool = False) -> Any:
@@ -52,12 +58,19 @@ class StoreSettings:
 
     place: str = _setting("isogloss.db", "a file of SQLite, or postgresql://user@host/name")
     keep_days: int = _setting(
-        90,
-        "days after its last article at which a story is forgotten, back from the newest; 0 for never",
+        0,
+        "days after its last article for which a story is kept, counted back from the newest article; "
+        "0 keeps everything. Old stories are deleted only after isogloss prune --yes",
         zero=True,
     )
-    forget_hours: float = _setting(
-        24.0, "hours between two looks for what is old; 0 to leave it to doctor", zero=True
+    prune_hours: float = _setting(
+        1.0, "hours between two runs that delete old stories; 0 leaves it to isogloss prune", zero=True
+    )
+    prune_max_percent: float = _setting(
+        1.0, "share of all articles that such a run may delete; more needs isogloss prune --yes", zero=True
+    )
+    prune_without_asking: bool = _setting(
+        False, "delete up to half of the store without isogloss prune --yes, whatever the share"
     )
 
 
@@ -196,6 +209,7 @@ def _build(kind: Any, told: Any, where: str) -> Any:
     """A class of settings from a table; every name and kind of value is checked."""
     if not isinstance(told, dict):
         raise SettingsError(f"[{where}] is {told!r}; expected a table")
+    told = {_present_name(_join(where, name), name, told): value for name, value in told.items()}
     known = {each.name: each for each in dataclasses.fields(kind)}
     for name in told:
         if name not in known:
@@ -210,6 +224,17 @@ def _build(kind: Any, told: Any, where: str) -> Any:
                 value, default, _join(where, name), zero=known[name].metadata.get("zero", False)
             )
     return kind(**values)
+
+
+def _present_name(where: str, name: str, told: dict[str, Any]) -> str:
+    """The name of a setting today; an old name is understood, with a warning."""
+    new = RENAMED.get(where, name)
+    if new == name:
+        return name
+    if new in told:
+        raise SettingsError(f"{where} is the old name of {new}, which is there too; remove {name}")
+    logger.warning("the setting %s is called %s now; please rename it", where, new)
+    return new
 
 
 def _value(value: Any, default: Any, where: str, *, zero: bool) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.service.models import Models
-from isogloss.service.neighbours import PART, Near, Neighbours, located
+from isogloss.service.neighbours import AGAIN, PART, Near, Neighbours, located
 from isogloss.service.settings import Settings
 from isogloss.similarity import DocumentModel
 from isogloss.store import Store, micros
@@ -18,9 +18,6 @@ from isogloss.store.articles import journal_after
 from isogloss.store.points import Point, Points, has_vectors
 
 __all__ = ["StoredNeighbours", "neighbours_of"]
-
-AGAIN = 10.0
-"""Seconds between two looks at how many articles there are, and at which are too old."""
 
 _NAME = 16
 """Digits of the digest of a model that name it."""
@@ -33,17 +30,15 @@ class StoredNeighbours(Neighbours):
 
     Parameters
     ----------
-    store, model, keep_days, most
+    store, model, most
         See :class:`~isogloss.service.neighbours.Neighbours`.
     points : Points
         Where they are kept.
     """
 
-    def __init__(
-        self, store: Store, model: DocumentModel, points: Points, *, keep_days: int = 0, most: int = 200_000
-    ) -> None:
-        super().__init__(store, model, keep_days=keep_days, most=most)
-        self.points, self._held, self._looked = points, 0, -AGAIN
+    def __init__(self, store: Store, model: DocumentModel, points: Points, *, most: int = 200_000) -> None:
+        super().__init__(store, model, most=most)
+        self.points, self._held = points, 0
 
     def catch_up(self) -> int:
         """Read the next part of the journal, unless somebody else is at it; how many lines there were."""
@@ -90,21 +85,23 @@ class StoredNeighbours(Neighbours):
     def __len__(self) -> int:
         return self._held
 
-    def _forget(self) -> None:
-        """Let go of articles that are too old, or too many, and count the others."""
+    def trim(self) -> None:
+        """Drop the oldest articles when there are too many, and count the others.
+
+        Points of articles that are pruned from the store go with them.
+        """
         if time.monotonic() < self._looked + AGAIN:
             return
         self._looked = time.monotonic()
-        old = micros(datetime.now(UTC) - timedelta(days=self.keep_days)) if self.keep_days else None
-        self.points.forget(before=old, most=self.most)
+        self.points.trim(self.most)
         self._held = len(self.points)
 
 
 def neighbours_of(store: Store, models: Models, settings: Settings) -> Neighbours:
     """Where the settings and the database want articles to be looked for."""
     model = models.similarity
-    bounds = {"keep_days": settings.store.keep_days, "most": settings.stream.max_articles}
+    most = settings.stream.max_articles
     if model is None or not settings.models.nearest_in_database or not has_vectors(store.database):
-        return Neighbours(store, model, **bounds)
+        return Neighbours(store, model, most=most)
     points = Points(store.database, models.digest[:_NAME] or "unnamed", models.width, model.languages)
-    return StoredNeighbours(store, model, points, **bounds)
+    return StoredNeighbours(store, model, points, most=most)

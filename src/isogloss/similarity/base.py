@@ -25,6 +25,7 @@ from isogloss.linalg import check_count
 from isogloss.similarity.proxy import ProxyMatrix
 from isogloss.similarity.spaces import LanguageSpace, weighted_views
 from isogloss.text.weighting import Scheme
+from isogloss.threads import ThreadBoundMixin
 from isogloss.views import Matrix
 
 __all__ = ["DocumentModel", "Solution", "TextModel", "component_weights", "unit_rows"]
@@ -75,7 +76,7 @@ class TextModel:
         raise NotImplementedError
 
 
-class DocumentModel(TextModel, BaseEstimator):
+class DocumentModel(ThreadBoundMixin, TextModel, BaseEstimator):
     """A cross-lingual document model; subclasses implement ``_solve``.
 
     Parameters

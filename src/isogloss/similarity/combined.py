@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss.linalg import check_count
 from isogloss.similarity.names import NameChannel
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["ChannelScores", "CombinedSimilarity", "Nearest"]
 
@@ -71,7 +72,7 @@ class Nearest(NamedTuple):
     combined: Array
 
 
-class CombinedSimilarity(BaseEstimator):
+class CombinedSimilarity(ThreadBoundMixin, BaseEstimator):
     """Similarity by meaning and by names, with learned weights, each of them reported.
 
     Parameters

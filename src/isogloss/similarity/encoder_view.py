@@ -26,6 +26,7 @@ from isogloss.similarity.base import TextModel, unit_rows
 from isogloss.similarity.encoder import PIECE, Encoder, UniversalEncoder, encode_documents
 from isogloss.similarity.extra_views import ExtraView, ViewProjection
 from isogloss.similarity.hub import HubSimilarity
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["EncodedHub", "encoder_rows"]
 
@@ -35,7 +36,7 @@ Single = NDArray[np.float32]
 _VIEW = "(encoder)"
 
 
-class EncodedHub(TextModel, BaseEstimator):
+class EncodedHub(ThreadBoundMixin, TextModel, BaseEstimator):
     """Hub CCA of the words of all languages and of the vectors of an encoder.
 
     Parameters

@@ -8,11 +8,12 @@ file are looked at here.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isogloss.extras import import_extra
 
 __all__ = ["Links", "load_faiss"]
 
@@ -89,7 +90,4 @@ class Links(NamedTuple):
 
 def load_faiss() -> Any:
     """The package, or a sentence that says how to get it."""
-    try:
-        return importlib.import_module("faiss")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("the graph index needs faiss: pip install 'isogloss[ann]'") from error
+    return import_extra("faiss", "ann", "the graph index")

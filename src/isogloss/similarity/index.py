@@ -22,9 +22,10 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.linalg import PiecewiseSearch, TopK, check_count, count_threads, map_threads
+from isogloss.linalg import PiecewiseSearch, TopK, check_count
 from isogloss.similarity.collection import Collection, Filters, ordered
 from isogloss.similarity.segment import Ids, Mask, Rows, Segment, Storage
+from isogloss.threads import count_threads, map_threads
 
 __all__ = ["Index"]
 

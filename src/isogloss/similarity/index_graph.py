@@ -23,10 +23,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.linalg import TopK, check_count, count_threads, top_k
+from isogloss.linalg import TopK, check_count, top_k
 from isogloss.similarity.collection import Collection, Filters, check_vectors, ordered
 from isogloss.similarity.graph_links import Links, load_faiss
 from isogloss.similarity.segment import Ids, Mask, Rows
+from isogloss.threads import count_threads
 
 __all__ = ["GraphIndex"]
 

@@ -26,6 +26,7 @@ from sklearn.preprocessing import normalize
 from isogloss.linalg import check_count
 from isogloss.text.gazetteer import Gazetteer
 from isogloss.text.tokens import check_text
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["NameChannel", "Shared"]
 
@@ -59,7 +60,7 @@ class Shared(NamedTuple):
     both: tuple[str, ...]
 
 
-class NameChannel(BaseEstimator):
+class NameChannel(ThreadBoundMixin, BaseEstimator):
     """Sparse vectors of transliterated letters, numbers, dates and places; cosines compare any two languages.
 
     Parameters

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from isogloss.corpora.base import Corpus
 from isogloss.linalg import check_count, top_k
 from isogloss.similarity.base import TextModel
+from isogloss.threads import thread_bound
 
 __all__ = ["PairScores", "RetrievalReport", "compare", "evaluate", "mate_ranks"]
 
@@ -114,6 +115,7 @@ class RetrievalReport:
         return means | {"pairs": {f"{a}-{b}": scores._asdict() for (a, b), scores in self.pairs.items()}}
 
 
+@thread_bound
 def evaluate(
     model: TextModel,
     corpus: Corpus,
@@ -146,6 +148,7 @@ def evaluate(
     return compare(projected, presence=presence, csls=csls)
 
 
+@thread_bound
 def compare(
     queries: Mapping[str, Any],
     targets: Mapping[str, Any] | None = None,

@@ -15,6 +15,7 @@ from isogloss.similarity.encoder import EncoderSimilarity, rerank
 from isogloss.similarity.index import Index
 from isogloss.similarity.index_graph import GraphIndex
 from isogloss.similarity.topics import shared_topics
+from isogloss.threads import thread_bound
 
 __all__ = ["AnyIndex", "Found", "find_similar", "index_corpus", "rerank_found"]
 
@@ -75,6 +76,7 @@ def index_corpus(
     return out
 
 
+@thread_bound
 def find_similar(
     model: TextModel,
     corpus: Corpus,
@@ -130,6 +132,7 @@ def find_similar(
     return found
 
 
+@thread_bound
 def rerank_found(
     encoder: EncoderSimilarity,
     text: str,

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from isogloss.linalg.threads import one_thread
 from isogloss.similarity.spaces import Weigher
 from isogloss.text import TermWeighting
+from isogloss.threads import one_thread
 from isogloss.views import Views
 
 __all__ = ["Speeds", "measure_speeds"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isogloss.linalg import check_count
 from isogloss.similarity.base import DocumentModel
+from isogloss.threads import thread_bound
 
 __all__ = ["Topic", "find_topics", "shared_topics", "topics_html", "topics_json", "topics_table"]
 
@@ -39,6 +40,7 @@ class Topic:
     negative: dict[str, Words]
 
 
+@thread_bound
 def find_topics(model: DocumentModel, *, components: int | list[int] = 10, words: int = 10) -> list[Topic]:
     """The strongest words of components in every language.
 

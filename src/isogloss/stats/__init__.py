@@ -3,21 +3,6 @@
 Adding a batch, adding what somebody else has seen, and resuming after a stop are the same operation.
 """
 
-from isogloss.stats.base import Statistic, fingerprint
-from isogloss.stats.counts import Counts, CountTable
-from isogloss.stats.expected import ExpectedCounts
-from isogloss.stats.moments import ViewMoments
-from isogloss.stats.patterns import Pattern, PatternMoments
-from isogloss.stats.sketch import Sketch
+import lazy_loader
 
-__all__ = [
-    "CountTable",
-    "Counts",
-    "ExpectedCounts",
-    "Pattern",
-    "PatternMoments",
-    "Sketch",
-    "Statistic",
-    "ViewMoments",
-    "fingerprint",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

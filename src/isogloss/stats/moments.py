@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from isogloss.stats.cross import CrossMoments, about_mean, column_means, row_blocks
+from isogloss.threads import thread_bound
 from isogloss.views import Matrix, Views, check_views
 
 __all__ = ["ViewMoments"]
@@ -57,6 +58,7 @@ class ViewMoments:
             (i, j): CrossMoments(self.dims[i], self.dims[j]) for i in views for j in views if i <= j
         }
 
+    @thread_bound
     def update(self, batch: Views | Sequence[Matrix | None]) -> Self:
         """Add the rows of ``batch``, whatever views each of them has; None is a view that no row has."""
         batch = check_views(batch, min_rows=0, dims=self.dims)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from isogloss.stats.cross import CrossMoments, about_mean
+from isogloss.threads import thread_bound
 from isogloss.views import Matrix, Views, check_views
 
 __all__ = ["Pattern", "PatternMoments"]
@@ -74,6 +75,7 @@ class PatternMoments:
             raise ValueError(f"dims={self.dims}; expected the number of features of each view")
         self._sums: dict[tuple[int, ...], _Sum] = {}
 
+    @thread_bound
     def update(self, batch: Views | Sequence[Matrix | None]) -> Self:
         """Add the rows of ``batch``, whatever views each of them has; None is a view that no row has."""
         batch = check_views(batch, min_rows=0, dims=self.dims)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from isogloss.stats.base import fingerprint
 from isogloss.stats.cross import CrossMoments, about_mean, column_means, row_blocks
+from isogloss.threads import thread_bound
 from isogloss.views import Matrix, Views, check_views
 
 __all__ = ["Sketch"]
@@ -55,6 +56,7 @@ class Sketch:
         width = next(iter(self.blocks.values())).shape[1]
         self._sums = {pair: CrossMoments(self.dims[pair[0]], width) for pair in self.pairs}
 
+    @thread_bound
     def update(self, batch: Views | Sequence[Matrix | None]) -> Self:
         """Add the rows of ``batch``; each pair takes the rows that have both of its views."""
         batch = check_views(batch, min_rows=0, dims=self.dims)

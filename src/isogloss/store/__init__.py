@@ -12,41 +12,11 @@
 ``points``       where articles are in a common space, with pgvector
 ``queries``      questions about events, page by page
 ``store``        all of it
-``upkeep``       what is too old goes; copies, restoring, a look at its health
+``pruning``      delete old stories
+``upkeep``       backups, restoring them, consistency checks
 ===============  ====================================================================
 """
 
-from isogloss.store.articles import Entry, Receipt, from_micros, micros
-from isogloss.store.database import Database, Session
-from isogloss.store.postgres import PostgresDatabase
-from isogloss.store.projection import Changeset, ClusterRow, EventRow, LinkRow, Update
-from isogloss.store.queries import EventPage, EventQuery
-from isogloss.store.schema import migrate
-from isogloss.store.sqlite import SQLiteDatabase
-from isogloss.store.store import Store, take_in
-from isogloss.store.upkeep import back_up, forget_before, look_over, restore
+import lazy_loader
 
-__all__ = [
-    "Changeset",
-    "ClusterRow",
-    "Database",
-    "Entry",
-    "EventPage",
-    "EventQuery",
-    "EventRow",
-    "LinkRow",
-    "PostgresDatabase",
-    "Receipt",
-    "SQLiteDatabase",
-    "Session",
-    "Store",
-    "Update",
-    "back_up",
-    "forget_before",
-    "from_micros",
-    "look_over",
-    "micros",
-    "migrate",
-    "restore",
-    "take_in",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -70,6 +70,9 @@ class Database(ABC):
     def backup(self, path: Path) -> None:
         """Copy everything to a new file, as of one moment, while writers go on."""
 
+    def claim(self) -> None:  # noqa: B027
+        """Mark the database as a store of isogloss, where databases can be marked."""
+
     @abstractmethod
     def check(self) -> list[str]:
         """What is wrong with the files of the database; nothing, as a rule."""

@@ -127,11 +127,9 @@ class Points:
         )
         session.run(PUT_PROGRESS, [self.table, line])
 
-    def forget(self, *, before: int | None, most: int) -> None:
-        """Let go of articles from before a time in microseconds, and of all but the newest so many."""
+    def trim(self, most: int) -> None:
+        """Delete all points but those of the newest so many articles."""
         with self.database.write_beside() as session:
-            if before is not None:
-                session.run(f"DELETE FROM {self.table} WHERE time < ?", [before])
             session.run(
                 f"DELETE FROM {self.table} WHERE article <= "
                 f"(SELECT article FROM {self.table} ORDER BY article DESC OFFSET ? LIMIT 1)",

@@ -22,7 +22,7 @@ __all__ = [
     "Update",
     "apply_update",
     "clear_projection",
-    "forget_prepared",
+    "delete_prepared",
     "position",
     "statements",
 ]
@@ -150,11 +150,11 @@ def apply_update(session: Session, update: Update | Changeset) -> None:
         )
     for sql, rows in update.statements:
         session.many(sql, rows)
-    forget_prepared(session, update.after)
+    delete_prepared(session, update.after)
 
 
-def forget_prepared(session: Session, line: int) -> None:
-    """Forget what was prepared of articles up to a line; a row that somebody is at goes the next time."""
+def delete_prepared(session: Session, line: int) -> None:
+    """Delete what was prepared of articles up to a line; rows that somebody has locked go the next time."""
     session.run(
         "DELETE FROM prepared WHERE seq IN "
         f"(SELECT seq FROM prepared WHERE seq <= ? {session.skip_locked('prepared')})",
@@ -238,7 +238,7 @@ def _terms(events: Iterable[EventRow]) -> list[Sequence[Any]]:
 
 
 def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
-    """Clusters and their members; an article that was forgotten meanwhile is a member of none."""
+    """Clusters and their members; an article that was pruned in the meantime is a member of none."""
     yield (
         "INSERT INTO cluster VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "event = excluded.event, first = excluded.first, last = excluded.last, size = excluded.size, "

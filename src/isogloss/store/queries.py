@@ -17,6 +17,7 @@ __all__ = [
     "EventQuery",
     "changed_since",
     "cluster_links",
+    "count_articles",
     "event_clusters",
     "find_events",
     "read_event",
@@ -170,6 +171,17 @@ def event_clusters(session: Session, event: str) -> list[dict[str, Any]]:
         )
         cluster["articles"] = [row[0] for row in members]
     return clusters
+
+
+def count_articles(session: Session, events: Sequence[str]) -> dict[str, int]:
+    """How many articles events have, with reprints, which the ``size`` of an event leaves out."""
+    if not events:
+        return {}
+    marks = ", ".join("?" * len(events))
+    rows = session.run(
+        f"SELECT event, SUM(size) FROM cluster WHERE event IN ({marks}) GROUP BY event", list(events)
+    )
+    return dict.fromkeys(events, 0) | {row[0]: int(row[1]) for row in rows}
 
 
 def cluster_links(session: Session, clusters: Sequence[int]) -> list[dict[str, Any]]:

@@ -73,6 +73,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
             expires {integer} NOT NULL, data {blob})""",
         "CREATE TABLE tally (name TEXT PRIMARY KEY, count {integer} NOT NULL)",
     ),
+    (
+        "CREATE TABLE metadata (name TEXT PRIMARY KEY, data TEXT NOT NULL)",
+        "CREATE INDEX journal_article ON journal (article)",
+    ),
 )
 """Statements of every step; the version of a database is the number of steps it has taken."""
 

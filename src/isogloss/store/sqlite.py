@@ -17,7 +17,10 @@ from typing import Any
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.store.database import Database, Row, Session
 
-__all__ = ["SQLiteDatabase"]
+__all__ = ["SQLiteDatabase", "check_owner"]
+
+APPLICATION_ID = 0x69736F67
+"""What marks a file as a store of isogloss, in its header: "isog"."""
 
 BUSY = 30.0
 """Seconds a writer waits for another."""
@@ -93,6 +96,12 @@ class SQLiteDatabase(Database):
                 copy.execute("PRAGMA journal_mode=DELETE")
             finally:
                 copy.close()
+
+    def claim(self) -> None:
+        """Mark the file as a store of isogloss, if it is not marked yet."""
+        with self._told(), self._lock:
+            if self._writer.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                self._writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
 
     def check(self) -> list[str]:
         """SQLite's own checks of the file and of references between tables."""
@@ -170,6 +179,46 @@ class SQLiteDatabase(Database):
             yield
         except sqlite3.Error as error:
             raise _translated(self.path, error) from error
+
+
+def check_owner(path: Path) -> None:
+    """Refuse a database of another program, before anything is written to it.
+
+    Raises
+    ------
+    StoreError
+        The file is a database of SQLite that isogloss did not make.
+
+    Examples
+    --------
+    >>> database = sqlite3.connect("addresses.db")
+    >>> _ = database.execute("CREATE TABLE person (name TEXT)")
+    >>> database.close()
+    >>> check_owner(Path("addresses.db"))
+    Traceback (most recent call last):
+        ...
+    isogloss.exceptions.StoreError: addresses.db: is a database of another program ...
+
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            (owner,) = connection.execute("PRAGMA application_id").fetchone()
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            names = [row[0] for row in tables]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise _translated(path, error) from error
+    if owner == APPLICATION_ID or (owner == 0 and (not names or "schema_version" in names)):
+        return
+    what = f"it has the table {names[0]}" if names else f"its application id is {owner}"
+    raise StoreError(
+        f"{path}: is a database of another program ({what}); nothing was written to it. Name a store that "
+        "isogloss made, or a file that does not exist yet"
+    )
 
 
 class _SQLiteSession(Session):

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from isogloss.events.article import Article
@@ -45,12 +46,13 @@ from isogloss.store.queries import (
     EventQuery,
     changed_since,
     cluster_links,
+    count_articles,
     event_clusters,
     find_events,
     read_event,
 )
 from isogloss.store.schema import migrate
-from isogloss.store.sqlite import SQLiteDatabase
+from isogloss.store.sqlite import SQLiteDatabase, check_owner
 
 __all__ = ["Store", "open_database", "take_in"]
 
@@ -82,6 +84,7 @@ class Store:
         self.database = place if isinstance(place, Database) else open_database(place)
         try:
             migrate(self.database)
+            self.database.claim()
         except BaseException:
             self.database.close()
             raise
@@ -226,10 +229,31 @@ class Store:
                 told["links"] = cluster_links(session, [cluster["id"] for cluster in told["clusters"]])
         return told
 
+    def article_counts(self, events: Sequence[str]) -> dict[str, int]:
+        """How many articles some events have, by their ids; with reprints, which ``size`` leaves out."""
+        with self.database.read() as session:
+            return count_articles(session, events)
+
     def changed(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
         """Events that changed after a line of the journal."""
         with self.database.read() as session:
             return changed_since(session, line, limit)
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        """Read what is remembered about the store under a name; empty if nothing is."""
+        with self.database.read() as session:
+            row = session.one("SELECT data FROM metadata WHERE name = ?", [name])
+        return dict(json.loads(row[0])) if row else {}
+
+    def update_metadata(self, name: str, **changes: Any) -> None:
+        """Change some values of what is remembered under a name; None removes a value."""
+        with self.database.write() as session:
+            row = session.one("SELECT data FROM metadata WHERE name = ?", [name])
+            merged = (json.loads(row[0]) if row else {}) | changes
+            session.run(
+                "INSERT INTO metadata VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data",
+                [name, _json({key: value for key, value in merged.items() if value is not None})],
+            )
 
     def feeds(self) -> dict[str, dict[str, Any]]:
         """What is known of feeds, by their URLs."""
@@ -267,6 +291,7 @@ def open_database(place: str | os.PathLike[str]) -> Database:
         return PostgresDatabase(text)
     if "://" in text:
         raise StoreError(f"{text!r}: expected a file name or postgresql://user@host/name")
+    check_owner(Path(text))
     return SQLiteDatabase(text)
 
 

@@ -1,85 +1,19 @@
-"""Upkeep: what is too old goes, copies are made and put back, and the whole is looked over."""
+"""Upkeep: backups, restoring them, and consistency checks."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 
 from isogloss.exceptions import StoreError
-from isogloss.store.articles import micros
-from isogloss.store.database import Session
-from isogloss.store.projection import forget_prepared, position
 from isogloss.store.store import Store
 
-__all__ = ["back_up", "forget_before", "look_over", "restore"]
+__all__ = ["back_up", "look_over", "restore"]
 
 _BESIDE = ("-wal", "-shm", "-journal")
 """Ends of the names of files that SQLite would take for parts of a new one."""
-
-PART = 500
-"""Articles that go in one transaction: writers wait no longer than for that."""
-
-
-def forget_before(store: Store, moment: datetime, *, go_on: Callable[[], bool] = lambda: True) -> int:
-    """Delete stories that ended before a moment, with all that hangs on them; how many articles went.
-
-    An event goes as a whole, when its last article is older, and so do refused records. Lines of the journal
-    go with their articles, but only those that a saved state stands for: whoever starts again goes through
-    the lines since then, and has to find them all. The moment should be before the window of the stream,
-    which writes to the events in it. ``go_on`` is asked before every part, and may say that this is enough
-    for now.
-    """
-    limit, gone = micros(moment), 0
-    while go_on() and (count := _forget_part(store, limit)):
-        gone += count
-    with store.database.write() as session:
-        session.run("DELETE FROM quarantine WHERE received < ?", [limit])
-        session.run("DELETE FROM alias WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.id = alias.event)")
-        forget_prepared(session, position(session))
-    return gone
-
-
-def _forget_part(store: Store, moment: int) -> int:
-    with store.database.write() as session:
-        kept = session.one("SELECT max(seq) FROM snapshot WHERE name = 'events'")
-        line = int(kept[0]) if kept and kept[0] is not None else 0
-        rows = session.run(
-            "SELECT a.seq FROM article a JOIN member m ON m.article = a.seq "
-            "JOIN cluster c ON c.id = m.cluster LEFT JOIN event e ON e.id = c.event "
-            "WHERE a.time < ? AND coalesce(e.last, c.last) < ? "
-            "AND a.seq NOT IN (SELECT article FROM journal WHERE seq > ?) ORDER BY a.time LIMIT ?",
-            [moment, moment, line, PART],
-        )
-        if rows:
-            _delete(session, [row[0] for row in rows], moment, line)
-    return len(rows)
-
-
-def _delete(session: Session, articles: list[int], moment: int, line: int) -> None:
-    """Articles and their lines, and clusters and events that have none any more."""
-    marks = ", ".join("?" * len(articles))
-    session.run(
-        "DELETE FROM journal WHERE seq <= ? "
-        f"AND (article IN ({marks}) OR (kind = 'update' AND received < ?))",
-        [line, *articles, moment],
-    )
-    session.run(f"DELETE FROM article WHERE seq IN ({marks})", articles)
-    clusters = session.run(
-        "DELETE FROM cluster WHERE last < ? AND NOT EXISTS "
-        "(SELECT 1 FROM member WHERE member.cluster = cluster.id) RETURNING id",
-        [moment],
-    )
-    session.many("DELETE FROM link WHERE a = ?", clusters)
-    session.many("DELETE FROM link WHERE b = ?", clusters)
-    session.run(
-        "DELETE FROM event WHERE last < ? AND NOT EXISTS "
-        "(SELECT 1 FROM cluster WHERE cluster.event = event.id)",
-        [moment],
-    )
 
 
 def back_up(store: Store, path: str | os.PathLike[str]) -> Path:

@@ -16,31 +16,6 @@
 ==================  ==================================================================
 """
 
-from isogloss.text.counting import count_frequencies, count_words
-from isogloss.text.frequencies import DocumentFrequencies, FrequencyWindow
-from isogloss.text.gazetteer import Gazetteer, Mention, Place
-from isogloss.text.identification import identify
-from isogloss.text.languages import Language, known_languages, language, stopwords
-from isogloss.text.tokens import Tokeniser
-from isogloss.text.vectoriser import TextVectoriser
-from isogloss.text.vocabulary import Vocabulary
-from isogloss.text.weighting import TermWeighting
+import lazy_loader
 
-__all__ = [
-    "DocumentFrequencies",
-    "FrequencyWindow",
-    "Gazetteer",
-    "Language",
-    "Mention",
-    "Place",
-    "TermWeighting",
-    "TextVectoriser",
-    "Tokeniser",
-    "Vocabulary",
-    "count_frequencies",
-    "count_words",
-    "identify",
-    "known_languages",
-    "language",
-    "stopwords",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

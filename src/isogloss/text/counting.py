@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
-from isogloss.linalg.threads import count_threads
 from isogloss.text.frequencies import DocumentFrequencies
 from isogloss.text.tokens import Tokeniser, check_text
 from isogloss.text.vocabulary import Vocabulary
+from isogloss.threads import count_threads
 
 __all__ = ["count_frequencies", "count_words"]
 

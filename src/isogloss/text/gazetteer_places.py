@@ -8,7 +8,6 @@ airports and romanised names, which begin with a small letter there, are left ou
 
 from __future__ import annotations
 
-import importlib
 import re
 import unicodedata
 from collections import defaultdict
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+from isogloss.extras import import_extra
 from isogloss.text.gazetteer_words import OTHER_NAMES
 from isogloss.text.languages import language
 
@@ -140,12 +140,7 @@ class PlaceNames:
 
 def need_places(module: str) -> Any:
     """Import a module of the extra ``isogloss[places]``, or say what to install."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{module} gives the places of the gazetteer and is not installed; pip install 'isogloss[places]'"
-        ) from error
+    return import_extra(module, "places", "the gazetteer")
 
 
 def _city(record: Mapping[str, Any], capital: bool) -> Place:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache, partial
 
-from isogloss.text.extras import has_extra
+from isogloss.extras import has_module
 from isogloss.text.languages import language, stopwords
 
 __all__ = ["OTHER_NAMES", "WHOLE_NAMES", "common_words", "stemmer", "stop_words"]
@@ -137,7 +137,7 @@ def stop_words(lang: str) -> frozenset[str]:
     """Stop words of a language, none where no list is installed; some lists have capitals in them."""
     code = language(lang).code
     try:
-        return stopwords(code) if has_extra("stopwordsiso") else frozenset()
+        return stopwords(code) if has_module("stopwordsiso") else frozenset()
     except ValueError:
         return frozenset()
 

@@ -21,7 +21,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.text.extras import has_extra, need_extra
+from isogloss.extras import has_module
+from isogloss.text.extras import need_extra
 from isogloss.text.languages import language
 from isogloss.text.letters import has_letters, matching_letters
 
@@ -59,7 +60,7 @@ def choose_method(method: Method, lang: str) -> Method:
         need_extra(ICU)
     if method != "auto":
         return method
-    return "icu" if language(lang).segmenter == "unspaced" and has_extra(ICU) else "bigrams"
+    return "icu" if language(lang).segmenter == "unspaced" and has_module(ICU) else "bigrams"
 
 
 def put_blanks(text: str, lang: str, method: Method) -> str:

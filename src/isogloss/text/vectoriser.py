@@ -16,11 +16,12 @@ from isogloss.text.frequencies import DocumentFrequencies
 from isogloss.text.tokens import Tokeniser
 from isogloss.text.vocabulary import Vocabulary
 from isogloss.text.weighting import Scheme, TermWeighting
+from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["TextVectoriser"]
 
 
-class TextVectoriser(TransformerMixin, BaseEstimator):
+class TextVectoriser(ThreadBoundMixin, TransformerMixin, BaseEstimator):
     r"""The vector space model of section 6.1 of the thesis, for texts of one language.
 
     A text d becomes :math:`\phi(d)_k = TF_k(d) \log(N / DF_k)`, divided by its length; other weights are in

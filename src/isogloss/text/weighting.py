@@ -24,12 +24,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss.threads import ThreadBoundMixin
+
 __all__ = ["Scheme", "TermWeighting"]
 
 Scheme = Literal["tfidf", "log", "bm25", "counts"]
 
 
-class TermWeighting(TransformerMixin, BaseEstimator):
+class TermWeighting(ThreadBoundMixin, TransformerMixin, BaseEstimator):
     r"""Counts of words to weights of words.
 
     Parameters

@@ -45,6 +45,8 @@ events_router = APIRouter(route_class=PageRoute, include_in_schema=False)
 _FACET_EVENTS = 100
 _ARTICLES, _FEWEST, _MOST = 100, 3, 12
 """Articles that the page shows, about, and how many of one language at least and at most."""
+_REPRINTS = 20
+"""Reprints of one language that the page lists, folded away."""
 _LANGUAGES = 60
 _DAY = 86_400_000_000
 _LINE = re.compile(r"[0-9]{1,18}")
@@ -90,15 +92,17 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
     doubtful = request.query_params.get("first") == "doubtful"
     if doubtful:
         told["links"].reverse()
-    shown = _shown(told)
-    articles = store.articles([*chain.from_iterable(shown.values()), *seen_articles(told)], bodies=False)
+    shown, repeated = _shown(told), _reprints(told)
+    some = (numbers[:_REPRINTS] for numbers in repeated.values())
+    numbers = chain(*shown.values(), *some, seen_articles(told))
+    articles = store.articles([*numbers], bodies=False)
     why, more = reasons(told, articles)
     key = form_key(request)
     page = render(
         request,
         "event.html",
         card=card,
-        columns=_columns(told, shown, articles | store.articles(_newest(shown, articles))),
+        columns=_columns(told, shown, repeated, articles | store.articles(_newest(shown, articles))),
         timeline=timeline(card.days, _lanes(told), {code: language_name(code) for code, _ in card.languages}),
         map=event_map(card.places, "/map.svg"),
         reasons=why,
@@ -167,7 +171,7 @@ def _latest(store: Store, position: int) -> list[Card]:
 def _told(store: Store, name: str) -> dict[str, Any]:
     told = store.event(name) if name.isprintable() else None
     if told is None:
-        raise ServiceError(404, "There is no such event, or it is too old and has been forgotten.")
+        raise ServiceError(404, "There is no such event. It may have been deleted because it was old.")
     return told
 
 
@@ -198,24 +202,40 @@ def _newest(shown: Mapping[str, list[int]], articles: Mapping[int, Article]) -> 
     return [max(numbers, key=lambda number: articles[number].time) for numbers in known if numbers]
 
 
-def _columns(
-    told: Mapping[str, Any], shown: Mapping[str, list[int]], articles: Mapping[int, Article]
-) -> list[dict[str, Any]]:
-    """For each language its newest articles, and how many more there are."""
-    sizes, reprints = _sizes(told), Counter[str]()
+def _reprints(told: Mapping[str, Any]) -> dict[str, list[int]]:
+    """For each language the numbers of reprints, the newest first."""
+    found: dict[str, list[int]] = {}
     for cluster in told["clusters"]:
-        reprints[cluster["lang"]] += len(cluster.get("reprints") or ())
+        found.setdefault(cluster["lang"], []).extend(cluster.get("reprints") or ())
+    return {lang: sorted(numbers, reverse=True) for lang, numbers in found.items()}
+
+
+def _columns(
+    told: Mapping[str, Any],
+    shown: Mapping[str, list[int]],
+    repeated: Mapping[str, list[int]],
+    articles: Mapping[int, Article],
+) -> list[dict[str, Any]]:
+    """For each language its newest articles, how many more there are, and its reprints."""
+    sizes = _sizes(told)
     columns = []
     for lang, numbers in shown.items():
-        own = [articles[number] for number in dict.fromkeys(numbers) if number in articles]
-        own.sort(key=lambda article: article.time, reverse=True)
+        own, copies = (
+            sorted(
+                (articles[number] for number in dict.fromkeys(some) if number in articles),
+                key=lambda article: article.time,
+                reverse=True,
+            )
+            for some in (numbers, repeated[lang][:_REPRINTS])
+        )
         columns.append(
             {
                 "lang": lang,
                 "size": sizes[lang],
                 "articles": own,
                 "more": sizes[lang] - len(own),
-                "reprints": reprints[lang],
+                "reprints": len(repeated[lang]),
+                "copies": copies,
             }
         )
     return columns

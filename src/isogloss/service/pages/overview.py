@@ -39,7 +39,10 @@ NAMES = {
     "alive": "makes events",
     "position": "has read the journal to line",
     "error": "last error",
-    "forgotten": "articles forgotten",
+    "pruned": "articles pruned since the start",
+    "keep_days": "days kept",
+    "approved": "approved by isogloss prune --yes",
+    "checked": "last run",
     "waiting": "waits for another process",
 }
 """What tables and figures are called on pages."""
@@ -67,11 +70,15 @@ def status(request: Request, parts: Here, holder: Visitor) -> Response:
     store, waiting = parts.store, parts.backlog.waiting()
     limits = dataclasses.asdict(parts.settings.limits)
     worker = parts.worker.status() if parts.worker else {}
+    retention = parts.retention.status()
+    refusal = retention.pop("refusal")
     return render(
         request,
         "status.html",
         waiting=waiting,
         trouble=f"The last attempt to make events failed: {worker['error']}" if worker.get("error") else "",
+        refusal=f"Retention deletes nothing: {refusal}." if refusal else "",
+        retention=_told(retention) if retention["keep_days"] else [("everything is kept", "")],
         said=f"{waiting:,} articles wait to be made into events." if waiting else "Events are up to date.",
         counts=_told(store.counts()),
         store=[(name, value) for name, value in store.database.describe().items() if name != "place"],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Path, Query, Request
@@ -33,7 +36,7 @@ from isogloss.service.routes import PREFIX
 from isogloss.service.routes.events import article_line
 from isogloss.service.terms import sound
 from isogloss.service.tokens import Holder
-from isogloss.store import Receipt
+from isogloss.store import Receipt, newest_article
 
 __all__ = ["articles_router", "need_article"]
 
@@ -42,7 +45,8 @@ articles_router = APIRouter(prefix=PREFIX, tags=["articles"])
 QUICK = 16 << 10
 """Bytes of a body that is checked at once."""
 
-Checked = tuple[list[tuple[int, Article]], list[tuple[Refusal, Any]]]
+Taken = list[tuple[int, Article]]
+Refused = list[tuple[Refusal, Any]]
 Key = Annotated[
     str | None,
     Header(
@@ -62,10 +66,10 @@ async def _send(
     """Have articles checked and written; the answer, after the commit."""
     sent = records if isinstance(records, list) else [records]
     if _is_quick(request, parts, sent):
-        taken, refused = _admit(request, parts, holder, sent)
+        taken, refused, old = _admit(request, parts, holder, sent)
     else:
         async with parts.checking:
-            taken, refused = await run_in_threadpool(_admit, request, parts, holder, sent)
+            taken, refused, old = await run_in_threadpool(_admit, request, parts, holder, sent)
     writing = parts.need_writer().add(
         [article for _, article in taken],
         key=f"{holder.id}:{key}" if key else "",
@@ -77,7 +81,7 @@ async def _send(
     if not taken:
         said = f"no article could be taken; the first: {refusals[0].message}"
         return answer(422, said, refused=[each.model_dump() for each in refusals])
-    return JSONResponse(_accepted(taken, receipts, refusals), status_code=202)
+    return JSONResponse(_accepted(taken, receipts, refusals, old), status_code=202)
 
 
 @articles_router.post(
@@ -160,11 +164,14 @@ def _is_quick(request: Request, parts: Parts, records: list[Any]) -> bool:
     """Whether to check articles takes less time than to hand them to a thread."""
     size = request.headers.get("content-length", "")
     short = size.isdecimal() and len(size) < 8 and int(size) <= QUICK
-    return short and len(records) == 1 and parts.backlog.ready()
+    return short and len(records) == 1 and parts.backlog.ready() and parts.retention.ready()
 
 
-def _admit(request: Request, parts: Parts, holder: Writer, records: list[Any]) -> Checked:
-    """Check articles, unless they are too many: for one request, for one client, for all that waits."""
+def _admit(request: Request, parts: Parts, holder: Writer, records: list[Any]) -> tuple[Taken, Refused, int]:
+    """Check articles, unless they are too many: for one request, for one client, for all that waits.
+
+    Returns those that can be taken, those that cannot, and how many are older than the retention.
+    """
     limits, count = parts.settings.limits, len(records)
     if count == 0:
         raise ServiceError(422, "the list is empty; expected one article or more")
@@ -176,15 +183,16 @@ def _admit(request: Request, parts: Parts, holder: Writer, records: list[Any]) -
         raise ServiceError(503, said, {"Retry-After": "5"})
     if count > 1:  # one is paid already
         parts.access.pay(request, holder, parts.access.writes, count - 1)
-    return _check(records)
+    taken, refused = _check(records, partial(newest_article, parts.store, in_event=False))
+    return taken, refused, parts.retention.older(article.time.timestamp() for _, article in taken)
 
 
-def _check(records: list[Any]) -> Checked:
-    taken: list[tuple[int, Article]] = []
-    refused: list[tuple[Refusal, Any]] = []
+def _check(records: list[Any], newest: Callable[[], datetime | None]) -> tuple[Taken, Refused]:
+    taken: Taken = []
+    refused: Refused = []
     for at, record in enumerate(records):
         try:
-            taken.append((at, article_from(record)))
+            taken.append((at, article_from(record, newest=newest)))
         except ArticleError as error:
             refused.append((Refusal(at=at, reason=error.reason, message=str(error)), record))
     return taken, refused
@@ -202,9 +210,7 @@ async def _committed(writing: asyncio.Future[list[Receipt]]) -> list[Receipt]:
         raise ServiceError(409, str(error)) from error
 
 
-def _accepted(
-    taken: list[tuple[int, Article]], receipts: list[Receipt], refused: list[Refusal]
-) -> dict[str, Any]:
+def _accepted(taken: Taken, receipts: list[Receipt], refused: list[Refusal], old: int) -> dict[str, Any]:
     """The answer, of the shape of :class:`~isogloss.service.records.Accepted`."""
     return {
         "receipts": [
@@ -212,6 +218,7 @@ def _accepted(
             for (at, _), each in zip(taken, receipts, strict=True)
         ],
         "refused": [each.model_dump() for each in refused],
+        "older_than_retention": old,
     }
 
 

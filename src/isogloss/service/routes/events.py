@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -16,9 +17,9 @@ from isogloss.service.errors import ServiceError
 from isogloss.service.lookups import add_verdict, cluster_exists, read_cluster, read_link
 from isogloss.service.parts import Here, Parts, check_text
 from isogloss.service.records import (
-    ArticleLine,
     ClusterAnswer,
     EventAnswer,
+    EventArticle,
     EventPage,
     LinkAnswer,
     Moment,
@@ -122,13 +123,19 @@ def read_event(parts: Here, _: Reader, id: Id, response: Response) -> EventAnswe
         raise ServiceError(404, "there is no event of this id; see GET /events")
     response.headers["Content-Location"] = f"{PREFIX}/events/{event['id']}"
     numbers = [number for cluster in event["clusters"] for number in cluster["articles"]]
+    reprint_of = {
+        int(copy): first
+        for cluster in event["clusters"]
+        for copy, first in (cluster.get("reprint_of") or {}).items()
+    }
     summary = event_summary({name: event[name] for name in event if name not in ("clusters", "links")})
     return EventAnswer.model_validate(
         summary.model_dump()
         | {
             "clusters": [_cluster(each | {"event": event["id"]}) for each in event["clusters"]],
             "links": [LinkAnswer.model_validate(each) for each in event["links"]],
-            "articles": article_lines(parts, numbers)[:ARTICLES],
+            "articles": article_lines(parts, numbers, reprint_of)[:ARTICLES],
+            "reprints": sum(len(cluster.get("reprints") or ()) for cluster in event["clusters"]),
         }
     )
 
@@ -201,10 +208,13 @@ def article_line(seq: int, a: Article) -> dict[str, Any]:
     return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
 
 
-def article_lines(parts: Parts, numbers: list[int]) -> list[ArticleLine]:
+def article_lines(parts: Parts, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
     """Articles without their bodies, the newest first."""
     articles = parts.store.articles(numbers, bodies=False)
-    lines = [ArticleLine(**article_line(seq, article)) for seq, article in articles.items()]
+    lines = [
+        EventArticle(**article_line(seq, article), reprint_of=reprint_of.get(seq))
+        for seq, article in articles.items()
+    ]
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 

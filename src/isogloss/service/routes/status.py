@@ -47,6 +47,7 @@ def status(parts: Here, _: Reader) -> Health:
         "indexed": len(parts.neighbours),
         "listeners": parts.changes.listeners,
         "worker": dict(parts.worker.status()) if parts.worker else None,
+        "retention": parts.retention.status(),
     }
     return Health(status="not ready" if list(_troubles(parts)) else "ok", details=details)
 

@@ -1,0 +1,82 @@
+"""Where results go: to a file, or to standard output where its name is ``-``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import typer
+
+from isogloss.exceptions import CorpusError, IsoglossError
+
+__all__ = ["check_outputs", "is_stdout", "not_stdout", "tell", "written"]
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Whether an output is standard output."""
+    return path is not None and str(path) == "-"
+
+
+def not_stdout(path: Path | None) -> Path | None:
+    """Refuse ``-`` for a model, a folder or another output that is not text; a callback of options."""
+    if is_stdout(path):
+        raise typer.BadParameter("this cannot go to standard output; give the name of a file or folder")
+    return path
+
+
+def check_outputs(as_json: bool, *outputs: Path | None, error: type[IsoglossError] = CorpusError) -> None:
+    """Refuse outputs that could not be written, before the work whose results they are to hold.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether a JSON object is printed to standard output as well.
+    *outputs : path or None
+        Names of files, or ``-``.
+    error : type
+        Raised for a file that cannot be written.
+    """
+    from isogloss.io.files import check_writable
+
+    if as_json + sum(map(is_stdout, outputs)) > 1:
+        raise typer.BadParameter(
+            "only one result can go to standard output; give a file name instead of -"
+            + (", or leave out --json" if as_json else "")
+        )
+    for path in outputs:
+        if path is not None and not is_stdout(path):
+            check_writable(path, error)
+
+
+@contextmanager
+def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
+    """Path of a file to write the output to.
+
+    For standard output this is a temporary file, which is copied there when it is complete.
+
+    Parameters
+    ----------
+    output : path
+        What the user gave.
+    ending : str
+        End of the name of that temporary file, for writers that take the format from the name.
+    """
+    if not is_stdout(output):
+        yield output
+        return
+    with TemporaryDirectory(prefix="isogloss-") as folder:
+        path = Path(folder, f"output{ending}")
+        yield path
+        sys.stdout.flush()
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def tell(said: str, output: Path | None = None) -> None:
+    """Print a sentence about an output; to standard error where standard output is the output itself."""
+    typer.echo(said, err=is_stdout(output))

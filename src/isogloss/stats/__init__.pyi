@@ -1,0 +1,9 @@
+from .base import Statistic as Statistic
+from .base import fingerprint as fingerprint
+from .counts import Counts as Counts
+from .counts import CountTable as CountTable
+from .expected import ExpectedCounts as ExpectedCounts
+from .moments import ViewMoments as ViewMoments
+from .patterns import Pattern as Pattern
+from .patterns import PatternMoments as PatternMoments
+from .sketch import Sketch as Sketch

@@ -1,0 +1,51 @@
+"""The index in memory holds what the store holds, however old, and lets go of what was pruned."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from isogloss.service import neighbours
+from isogloss.service.stored_neighbours import neighbours_of
+from isogloss.store import Update, prune_before
+from tests.service import data
+
+MODELS = data.models()
+QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
+
+
+@pytest.fixture
+def index(filled, monkeypatch):
+    monkeypatch.setattr(neighbours, "AGAIN", 0.0)
+    made = data.settings()
+    kept = replace(made, store=replace(made.store, keep_days=30))
+    index = neighbours_of(filled, MODELS, kept)
+    while index.catch_up():
+        pass
+    return index
+
+
+def numbers(index):
+    return {near.seq for near in index.nearest(QUERY, 9)}
+
+
+def test_old_articles_of_the_store_are_found(index):
+    before = numbers(index)
+    index.trim()
+    assert numbers(index) == before == {1, 2, 3, 4}
+
+
+def test_pruned_articles_are_not_found(index, filled):
+    filled.apply(Update(4, 4, kept=[("events", 4, b"state")]))
+    assert prune_before(filled, data.START + timedelta(hours=20)) == 3
+    index.trim()
+    assert numbers(index) == {4}
+    assert len(index) == 1
+
+
+def test_when_there_are_too_many_the_oldest_go(index):
+    index.most = 2
+    index.trim()
+    assert numbers(index) == {3, 4}

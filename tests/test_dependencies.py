@@ -1,0 +1,80 @@
+"""What pyproject.toml says about dependencies, versions and extras is what the other files say."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def package(requirement):
+    return re.match(r"[\w.-]+", requirement).group().lower()
+
+
+REQUIREMENTS = PROJECT["dependencies"] + [
+    each for name, requirements in EXTRAS.items() if name != "all" for each in requirements
+]
+
+
+def test_the_extra_all_is_all_extras():
+    (requirement,) = EXTRAS["all"]
+    named = re.fullmatch(r"isogloss\[([\w,]+)\]", requirement).group(1).split(",")
+    assert sorted(named) == sorted(set(EXTRAS) - {"all"})
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS)
+def test_every_dependency_has_a_lower_bound(requirement):
+    assert re.match(r"[\w.-]+(\[[\w,]+\])?>=\d", requirement)
+
+
+def imported_packages():
+    """Names of the packages that src imports, at the top of a module or inside a function."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (each.name.partition(".")[0] for each in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module.partition(".")[0]
+
+
+def test_every_package_that_is_imported_is_a_dependency():
+    """One that another package happens to bring may be gone with its next release."""
+    declared = {package(each) for each in REQUIREMENTS} | {"psycopg-pool", "isogloss"}
+    owners = packages_distributions()
+    foreign = set(imported_packages()) - sys.stdlib_module_names
+    installed = {name: {each.lower().replace("_", "-") for each in owners.get(name, ())} for name in foreign}
+    assert [name for name, found in installed.items() if found and not found & declared] == []
+
+
+def test_the_page_lists_exactly_the_dependencies():
+    page = (ROOT / "docs" / "design" / "dependencies.rst").read_text()
+    listed = re.findall(r"^   \* - ([\w.-]+)$", page, re.MULTILINE)
+    packages = [name for name in listed if name != "package"]
+    assert sorted(packages) == sorted({package(each) for each in REQUIREMENTS})
+
+
+def test_the_page_is_filled_in():
+    """Six cells a row: package, purpose, maintainer, release with its date, licence, substitute."""
+    page = (ROOT / "docs" / "design" / "dependencies.rst").read_text()
+    for row in re.split(r"^   \* - ", page, flags=re.MULTILINE)[1:]:
+        name, *cells = re.split(r"^     - ", row, flags=re.MULTILINE)
+        assert len(cells) == 5, name
+        if name.strip() != "package":
+            assert re.search(r"\d, (\d{4}-\d\d-\d\d|not recorded)$", cells[2].strip()), name
+
+
+def test_every_extra_is_in_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in EXTRAS if f"`{name}`" not in readme] == []
+
+
+def test_the_citation_has_the_version():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE).group(1) == PROJECT["version"]
