@@ -47,8 +47,11 @@ def larger_pools(monkeypatch):
     monkeypatch.delenv("ISOGLOSS_NUM_THREADS", raising=False)
     monkeypatch.setattr(threads._Bound, "blas", threads._BlasBound())
     monkeypatch.setattr(threads, "_bound", threads._Bound())
-    with threadpool_limits(3):
-        yield
+    limits = threadpool_limits(3)
+    threads._release_openblas()
+    yield
+    limits.restore_original_limits()
+    threads._release_openblas()
 
 
 def estimators():

@@ -112,6 +112,7 @@ class _BlasBound:
             if not self._users or loaded != self._loaded:
                 self._loaded = loaded
                 self._limits.append(_pools(loaded, "blas").limit(limits=n))
+                _release_openblas()
             self._users += not again
 
     def leave(self) -> None:
@@ -119,6 +120,7 @@ class _BlasBound:
             self._users -= 1
             if not self._users:
                 _restore(self._limits)
+                _release_openblas()
 
 
 class _Bound(threading.local):
@@ -152,6 +154,19 @@ class _Bound(threading.local):
 def _restore(limits: list[Any]) -> None:
     while limits:
         limits.pop().restore_original_limits()
+
+
+def _release_openblas() -> None:
+    """Let any thread change the size of OpenBLAS's pool again.
+
+    threadpoolctl 3.8 and later lets only the first thread that set it do so, until that thread releases it; the
+    thread that restores our limit can be another one.
+    """
+    from threadpoolctl import OpenBLASController
+
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release()
 
 
 _bound = _Bound()
@@ -247,4 +262,4 @@ def map_threads(task: Callable[[T], R], parts: Sequence[T], n_threads: int) -> l
 
 def thread_pool(n_threads: int) -> ThreadPoolExecutor:
     """Return an executor whose threads have one OpenMP thread each; OpenMP counts per calling thread."""
-    return ThreadPoolExecutor(n_threads, initializer=partial(_controller(_loaded()).limit, limits=1))
+    return ThreadPoolExecutor(n_threads, initializer=partial(_pools(_loaded(), "openmp").limit, limits=1))

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from isogloss import io
+from isogloss import extras, io
 from isogloss.similarity import CombinedSimilarity, HubSimilarity, NameChannel, mate_ranks, names
 from isogloss.similarity.combined import _most_likely
-from isogloss.text import gazetteer_places
 from isogloss.text.gazetteer import Gazetteer
 from tests.similarity.data import as_corpus, comparable_texts
 
@@ -126,7 +125,7 @@ def test_places_need_a_language_and_their_package(monkeypatch, tmp_path):
     def missing(name):
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(gazetteer_places.importlib, "import_module", missing)
+    monkeypatch.setattr(extras.importlib, "import_module", missing)
     monkeypatch.setattr(names.Gazetteer, "default", Gazetteer)
     with pytest.raises(ModuleNotFoundError, match=r"isogloss\[places\]"):
         io.load(tmp_path / "m").project(["London"], "en")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isogloss import io
-from isogloss.cli import similar
+from isogloss import io, similarity
 from isogloss.cli.app import app
 from isogloss.corpora.comparable import save_corpus
 from isogloss.similarity import EncodedHub, EncoderSimilarity, HubSimilarity, find_similar, rerank_found
@@ -96,7 +95,7 @@ def place(tmp_path, texts, corpus, model):
 
 
 def test_the_command_ranks_candidates_again(place, texts, corpus, model, monkeypatch):
-    monkeypatch.setattr(similar, "UniversalEncoder", lambda n_jobs: ToyEncoder())
+    monkeypatch.setattr(similarity, "UniversalEncoder", lambda n_jobs: ToyEncoder())
     where = ("-m", place / "model", "-c", place / "corpus", "--lang", "en", "-k", 3, "--languages", "de")
     again = ("--encoder", "--texts", f"de={place / 'de.jsonl'}", "--weight", 0.8)
     told = json.loads(run("similar", QUERY, *where, *again, "--json").stdout)
