@@ -100,7 +100,7 @@ def _cores() -> int:
 
 
 class _BlasBound:
-    """The bound on BLAS, whose pool belongs to the process: on while any thread is inside isogloss."""
+    """The bound on a BLAS whose pool belongs to the process: on while any thread is inside isogloss."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -111,7 +111,7 @@ class _BlasBound:
         with self._lock:
             if not self._users or loaded != self._loaded:
                 self._loaded = loaded
-                self._limits.append(_pools(loaded, "blas").limit(limits=n))
+                self._limits.append(_pools(loaded, shared=True).limit(limits=n))
                 _release_openblas()
             self._users += not again
 
@@ -124,10 +124,7 @@ class _BlasBound:
 
 
 class _Bound(threading.local):
-    """The bound on BLAS and OpenMP while this thread is inside isogloss.
-
-    OpenMP has a number of threads for each thread that calls it.
-    """
+    """The bound on BLAS and OpenMP while this thread is inside isogloss."""
 
     blas = _BlasBound()
 
@@ -139,7 +136,7 @@ class _Bound(threading.local):
         if not self._depth or self._modules != len(sys.modules):
             n, loaded = library_threads(), _loaded()
             if not self._depth or loaded != self._loaded:  # a library came while we were inside
-                self._limits.append(_pools(loaded, "openmp").limit(limits=n))
+                self._limits.append(_pools(loaded, shared=False).limit(limits=n))
                 self.blas.enter(n, loaded, again=bool(self._depth))
             self._modules, self._loaded = len(sys.modules), loaded
         self._depth += 1
@@ -186,9 +183,17 @@ def _controller(loaded: int) -> Any:
 
 
 @cache
-def _pools(loaded: int, kind: str) -> Any:
-    """Return a handle on the pools of one kind; a limit on it leaves the others alone when it ends."""
-    return _controller(loaded).select(user_api=kind)
+def _pools(loaded: int, *, shared: bool) -> Any:
+    """Return a handle on the pools that all threads share, or on those whose size is set per calling thread.
+
+    OpenMP has a size per thread, and so has a BLAS that is built on OpenMP (that of faiss).
+    """
+    files = [
+        pool["filepath"]
+        for pool in _controller(loaded).info()
+        if shared is (pool["user_api"] == "blas" and pool.get("threading_layer") != "openmp")
+    ]
+    return _controller(loaded).select(filepath=files)
 
 
 def thread_bound(function: Callable[P, R]) -> Callable[P, R]:
@@ -262,4 +267,4 @@ def map_threads(task: Callable[[T], R], parts: Sequence[T], n_threads: int) -> l
 
 def thread_pool(n_threads: int) -> ThreadPoolExecutor:
     """Return an executor whose threads have one OpenMP thread each; OpenMP counts per calling thread."""
-    return ThreadPoolExecutor(n_threads, initializer=partial(_pools(_loaded(), "openmp").limit, limits=1))
+    return ThreadPoolExecutor(n_threads, initializer=partial(_pools(_loaded(), shared=False).limit, limits=1))
