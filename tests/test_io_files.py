@@ -71,5 +71,5 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_done(tmp_p
 
 def test_a_folder_that_is_not_ours_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(NetworkFileError, match="we may not write to that folder"):
+    with pytest.raises(NetworkFileError, match="its folder is read-only"):
         check_writable(tmp_path / "out", NetworkFileError)

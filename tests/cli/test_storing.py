@@ -350,7 +350,7 @@ def test_watch_puts_what_is_new_into_the_store(site):
     assert other["url"] == f"{site}/none"
     assert "404" in other["error"]
     with Store("a.db") as store:
-        assert [entry.article.title for entry in store.journal()] == ["Rain on Monday"]
+        assert [entry.article.title for entry in store.journal() if entry.article] == ["Rain on Monday"]
         assert store.counts()["quarantine"] == 1
         assert store.feeds()[feed]["seen"] == [f"{site}/1", f"{site}/2"]
         assert store.feeds()[f"{site}/none"]["failures"] == 1
@@ -367,7 +367,24 @@ def test_watch_takes_no_text_that_is_no_url():
 def test_watch_takes_feeds_of_the_settings(tmp_path, site):
     pytest.importorskip("feedparser")
     (tmp_path / "isogloss.toml").write_text(f'[feeds]\nurls = ["{site}/feed"]\n')
-    assert run("watch", "--once", "--private") == f"{site}/feed: 1 new\n"
+    said = run("watch", "--once", "--private").splitlines()
+    assert said == [f"{site}/feed: 1 new", "the store has 1 articles and 1 events"]
+
+
+def test_watch_makes_events_as_ingest_does(site):
+    pytest.importorskip("feedparser")
+    feed = ["watch", f"{site}/feed", "--once", "--private", "--store", "a.db"]
+    run(*feed, "--no-events")
+    assert told("events", "list", "--store", "a.db")["events"] == []
+    run(*feed)  # nothing is new, and the article of the last visit waits
+    assert [each["size"] for each in told("events", "list", "--store", "a.db")["events"]] == [1]
+
+
+def test_watch_leaves_events_to_the_worker_that_follows(site):
+    pytest.importorskip("feedparser")
+    with Store("a.db") as store, Lease(store):
+        run("watch", f"{site}/feed", "--once", "--private", "--store", "a.db")
+        assert store.counts()["event"] == 0
 
 
 def test_watch_visits_no_address_of_this_network_unless_told(site):

@@ -161,8 +161,8 @@ def run(
     )
     checked(aligner)
     with AlignProgress(console) as progress, _folder_on(disk) as folder:
-        progress.say("reading")
-        bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
+        with progress.reading("reading", _files(source, target)):
+            bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
         _tell(text.report, console, as_json)
         checkpoint = None if is_stdout(output) else _checkpoint_path(output)
         _train(aligner, bitext, checkpoint, resume, progress)
@@ -177,6 +177,10 @@ def run(
     bits = aligner.bits_per_word_[-1] if aligner.bits_per_word_ else None
     files = {"output": str(output), "model": None if model is None else str(model)}
     _finish(text.report, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
+
+
+def _files(*files: Path | None) -> list[Path]:
+    return [file for file in files if file is not None]
 
 
 def _train(
@@ -272,8 +276,7 @@ def apply(
     aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
     if threshold is not None:
         aligner.set_params(threshold=threshold)
-    with AlignProgress(console) as progress:
-        progress.say("aligning")
+    with AlignProgress(console) as progress, progress.reading("aligning", _files(source, target)):
         links = _aligned(aligner, text, method, itg)
     _tell(text.report, console, as_json)
     with written(output) as path:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from isogloss.cli.progress import AmountColumn, reading
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isogloss.alignment.schedule import Progress as Place
     from isogloss.em import Iteration
 
@@ -31,7 +30,7 @@ class AlignProgress:
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            AmountColumn(),
             TextColumn("{task.fields[bits]}"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
@@ -56,8 +55,18 @@ class AlignProgress:
         self.seconds = round(time.perf_counter() - self._began, 3)
 
     def say(self, doing: str) -> None:
-        """Name a step that has no bar."""
-        self._bar.update(self._task, description=doing, total=None)
+        """Name a step whose end is not known."""
+        self._bar.reset(self._task, description=doing, total=None, bits="")
+
+    @contextmanager
+    def reading(self, doing: str, files: Iterable[Path]) -> Iterator[None]:
+        """Move the bar by the bytes of files that are read meanwhile."""
+        from isogloss.io.files import total_size
+
+        self._bar.update(self._task, visible=False)
+        with reading(self._bar, doing, total_size(files), bits=""):
+            yield
+        self._bar.update(self._task, visible=True)
 
     def plan(self, schedule: str) -> None:
         """Say which models will run."""

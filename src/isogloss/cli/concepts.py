@@ -10,8 +10,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from isogloss.cli.corpus import Json, LinkTables, PageTables, RedirectTables, counting, link_rows, named_files
+from isogloss.cli.corpus import (
+    Json,
+    LinkTables,
+    PageTables,
+    RedirectTables,
+    counting_documents,
+    link_rows,
+    named_files,
+)
 from isogloss.cli.output import not_stdout
+from isogloss.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from isogloss.events.concepts import ConceptDictionary
@@ -69,20 +78,19 @@ def build(
             "several languages, and nothing says which articles are one concept: give --sitelinks or --links"
         )
     console = Console(stderr=True)
-    with counting(console) as say:
-        say("links", 0)
-        align = link_rows(
-            dict(dumps), sitelinks, named_files(links), named_files(pages), named_files(redirects)
-        )
-        build_concepts(
-            dumps,
-            output,
-            align,
-            min_links=min_links,
-            min_share=min_share,
-            min_linked=min_linked,
-            progress=say,
-        )
+    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
+    with progress_bar(console) as progress:
+        align = link_rows(progress, dumps, *tables)
+        with counting_documents(progress, dumps) as count:
+            build_concepts(
+                dumps,
+                output,
+                align,
+                min_links=min_links,
+                min_share=min_share,
+                min_linked=min_linked,
+                progress=count,
+            )
     _show(ConceptDictionary(output), as_json)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from isogloss.cli.output import not_stdout
+from isogloss.cli.progress import progress_bar, reading
 from isogloss.exceptions import CorpusError
+from isogloss.io.files import total_size
 
 if TYPE_CHECKING:
     from isogloss.corpora.comparable import ComparableCorpus
@@ -98,21 +100,22 @@ def build(
     tokenisers = {
         code: Tokeniser(code, ngrams=ngrams, stem=stemmer, stop_words=stop_words) for code in readers
     }
-    with counting(console) as say:
-        say("links", 0)
-        align = link_rows(readers, sitelinks, named_files(links), named_files(pages), named_files(redirects))
-        corpus = build_corpus(
-            readers,
-            output,
-            tokenisers,
-            align=align,
-            min_words=min_words,
-            min_df=min_df,
-            min_languages=min_languages,
-            n_jobs=jobs,
-            restart=restart,
-            progress=say,
-        )
+    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
+    with progress_bar(console) as progress:
+        align = link_rows(progress, readers, *tables)
+        with counting_documents(progress, readers) as count:
+            corpus = build_corpus(
+                readers,
+                output,
+                tokenisers,
+                align=align,
+                min_words=min_words,
+                min_df=min_df,
+                min_languages=min_languages,
+                n_jobs=jobs,
+                restart=restart,
+                progress=count,
+            )
     for reader in readers.values():
         if reader.report.bad:
             console.print(f"{escape(reader.path)}: {escape(str(reader.report))}", highlight=False)
@@ -237,7 +240,7 @@ def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
     return kinds[form](path, lang=code, on_bad="raise" if strict else "skip")
 
 
-def link_rows(
+def _link_rows(
     readers: dict[str, DocumentReader],
     sitelinks: Path | None,
     links: dict[str, Path],
@@ -278,13 +281,32 @@ def _pairs(text: str | None) -> list[tuple[str, str]]:
     return [(pair[0], pair[1]) for pair in parts]
 
 
+def link_rows(
+    progress: Progress,
+    readers: Mapping[str, DocumentReader],
+    sitelinks: Path | None,
+    links: dict[str, Path],
+    pages: dict[str, Path],
+    redirects: dict[str, Path],
+) -> Concepts | None:
+    """Return which articles are one row, as far as files say so, with a bar for reading them."""
+    files: list[str | Path] = [] if sitelinks is None else [sitelinks]
+    if sitelinks is None:
+        files += [*links.values(), *pages.values(), *redirects.values()]
+        files += [reader.path for code, reader in readers.items() if links and code not in pages]
+    if not files:
+        return None
+    with reading(progress, "reading links", total_size(files)):
+        return _link_rows(dict(readers), sitelinks, links, pages, redirects)
+
+
 @contextmanager
-def counting(console: Console) -> Iterator[Any]:
-    """A line that says which language is read, and how many documents so far."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("")
-        yield lambda what, n: bar.update(task, description=f"{what} {n:,}" if n else what)
+def counting_documents(
+    progress: Progress, readers: Mapping[str, DocumentReader]
+) -> Iterator[Callable[[str, int], None]]:
+    """Show which language is read, how many documents so far, and how much of all files."""
+    with reading(progress, "reading", total_size(reader.path for reader in readers.values())) as describe:
+        yield lambda what, n: describe(f"{what} {n:,}" if n else what)
 
 
 def _show_build(corpus: ComparableCorpus, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from isogloss.cli.events import event_table, events_json, largest_first
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.cli.output import not_stdout
 from isogloss.cli.program import program
+from isogloss.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from isogloss.events.history import History
@@ -69,9 +70,9 @@ def news(
     with console.status("learning a common space of five languages from 1,044 short texts"):
         model = HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus())
     learned = time.perf_counter()
-    with console.status(f"following {len(told.articles)} articles"):
-        history = History(EventStream(model=model))
-        history.run(told.articles)
+    history = History(EventStream(model=model))
+    with progress_bar(console) as progress:
+        history.run(progress.track(told.articles, description="following articles"))
     ended = time.perf_counter()
     scores = _scores(told, history)
     reprints = history.reprints_by_event()

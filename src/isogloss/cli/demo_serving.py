@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.following import make_events
 from isogloss.cli.place import DEFAULT, load_settings, make_folder
+from isogloss.cli.progress import progress_bar
 from isogloss.exceptions import SettingsError
 from isogloss.io.files import replacing
 from isogloss.service.settings import ModelSettings, Settings

@@ -14,7 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
+from isogloss.io.files import total_size
 
 if TYPE_CHECKING:
     from isogloss.lexicon import (
@@ -105,7 +107,8 @@ def build(
     vectors = _read_all([src, tgt, *(also or [])], words, strict, console)
     source, target = list(vectors)[:2]
     seeds = _seeds(seed or ["identical"], vectors)
-    with _busy(console, "learning") as say:
+    # Steps that build_space reports, and the translation.
+    with counting_steps("learning", 4 if model == "auto" else 3, console) as say:
         checked = build_space(
             vectors,
             seeds,
@@ -272,7 +275,7 @@ def _read_all(specs: Sequence[str], words: int, strict: bool, console: Console) 
     found: dict[str, WordVectors] = {}
     for spec in specs:
         name, path = _named(spec)
-        with _busy(console, f"reading {path}"):
+        with progress_bar(console) as bar, reading(bar, f"reading {path}", total_size([path])):
             vectors, report = read_vectors_with_report(path, name, limit=words, strict=strict)
         if report.skipped:
             console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from isogloss.cli.evaluate_news import clusters, links
+from isogloss.cli.progress import progress_bar
 from isogloss.cli.similar_texts import named_texts
 
 if TYPE_CHECKING:
@@ -44,9 +47,9 @@ def retrieval(
     from isogloss.similarity.base import TextModel
 
     only = languages.split(",") if languages else None
-    with Console(stderr=True).status("looking for mates"):
+    with _counting_pairs("looking for mates") as count:
         fitted = io.load(model, expected=TextModel)
-        report = evaluate(fitted, ComparableCorpus(corpus), csls=csls, languages=only)
+        report = evaluate(fitted, ComparableCorpus(corpus), csls=csls, languages=only, progress=count)
     _show(report, as_json)
 
 
@@ -74,13 +77,14 @@ def encoder(
     model = EncoderSimilarity(UniversalEncoder(n_jobs=jobs), piece=piece or None)
     texts = named_texts(files)
     ids = sorted(set().union(*texts.values()))
-    with Console(stderr=True).status("reading and looking for mates"):
+    with _counting_pairs("looking for mates") as count:
         presence = np.array([[one in column for column in texts.values()] for one in ids], dtype=bool)
         projected = {
             code: model.project([column[one] for one in ids if one in column], code)
             for code, column in texts.items()
         }
-        report = compare(projected, presence=presence.reshape(len(ids), len(texts)), csls=csls)
+        presence = presence.reshape(len(ids), len(texts))
+        report = compare(projected, presence=presence, csls=csls, progress=count)
     _show(report, as_json)
 
 
@@ -106,6 +110,14 @@ def drift(
         ranks, distinct = (" / ".join(map(str, both)) for both in (map(_share, one.ranks), one.distinct))
         table.add_row(f"{a}-{b}", str(one.rows), ranks, _share(one.gap), distinct)
     Console().print(table)
+
+
+@contextmanager
+def _counting_pairs(description: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar of pairs of languages; gives a function that takes how many are done, and of how many."""
+    with progress_bar() as progress:
+        task = progress.add_task(description, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 evaluate_group.command("clusters")(clusters)

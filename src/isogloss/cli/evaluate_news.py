@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from isogloss.cli.progress import progress_bar
+
 if TYPE_CHECKING:
     from isogloss.events.labelled import Labelled
     from isogloss.events.state import ClusterSettings
@@ -40,9 +42,8 @@ def clusters(
     from isogloss.events.labelled import labelled_news
     from isogloss.events.state import ClusterSettings
 
-    with Console(stderr=True).status("clustering"):
-        settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
-        found = _cluster_scores(labelled_news(news), settings)
+    settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
+    found = _cluster_scores(labelled_news(news), settings)
     if as_json:
         typer.echo(json.dumps(found))
         return
@@ -93,7 +94,8 @@ def _cluster_scores(labelled: Labelled, settings: ClusterSettings) -> dict[str, 
     from isogloss.events.evaluation import bcubed, monolingual, pairwise
     from isogloss.events.training import find_clusters
 
-    clustered = find_clusters(labelled.articles, settings)
+    with progress_bar() as progress:
+        clustered = find_clusters(progress.track(labelled.articles, description="clustering"), settings)
     gold = [labelled.events[article.id] for article in labelled.articles]
     found = [clustered[article.id] for article in labelled.articles]
     languages = [article.lang for article in labelled.articles]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -13,15 +13,14 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
 from rich.table import Table
 
-from isogloss.cli.following import progress_bar
 from isogloss.cli.lazy import DefaultGroup
 from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.progress import progress_bar, reading
 from isogloss.cli.stored import list_events, shown_size
 from isogloss.exceptions import ArticleError
-from isogloss.io.files import replacing
+from isogloss.io.files import replacing, total_size
 
 if TYPE_CHECKING:
     from isogloss.events.article import Article
@@ -108,7 +107,7 @@ def find(
     articles: Iterable[Article] = reader
     if journal is not None:
         articles = _kept(reader, journal)
-    _run(history, articles)
+    _run(history, articles, reader.total_bytes())
     _need_articles(history, str(reader.quarantine))
     if len(reader.quarantine):
         Console(stderr=True).print(escape(str(reader.quarantine)))
@@ -131,7 +130,7 @@ def replay(
 
     check_outputs(as_json, output)
     history = _history(model, linker, concepts, jobs)
-    _run(history, read_journal(journal))
+    _run(history, read_journal(journal), total_size([journal]))
     _need_articles(history, f"{journal} has no whole line")
     _tell(history, limit, output, as_json, {})
 
@@ -181,24 +180,26 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield batch
 
 
-def _run(history: History, articles: Iterable[Article]) -> None:
+def _run(history: History, articles: Iterable[Article], total_bytes: int | None) -> None:
     from isogloss.events.garbage import collected_seldom
 
     with (
         collected_seldom(),
         progress_bar() as progress,
+        reading(progress, "reading articles", total_bytes) as describe,
         history.stream,
-        closing(_shown(articles, progress)) as shown,
+        closing(_counted(articles, describe)) as counted,
     ):
-        history.run(shown)
+        history.run(counted)
 
 
-def _shown(articles: Iterable[Article], progress: Progress) -> Generator[Article, None, None]:
+def _counted(articles: Iterable[Article], describe: Callable[[str], None]) -> Generator[Article, None, None]:
     """Articles, which are counted as they are taken."""
-    task = progress.add_task("articles", total=None)
+    count = 0
     for batch in batches(articles):
         yield from batch
-        progress.advance(task, len(batch))
+        count += len(batch)
+        describe(f"{count:,} articles")
 
 
 def _need_articles(history: History, why: str) -> None:

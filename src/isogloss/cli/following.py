@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from isogloss.service.settings import Settings
 
@@ -14,17 +13,10 @@ if TYPE_CHECKING:
     from isogloss.service.similarity import Similarity
     from isogloss.store import Store
 
-__all__ = ["make_events", "progress_bar", "stream_maker"]
+__all__ = ["make_events", "store_contents", "stream_maker"]
 
 PART = 64
 """Articles after which the progress moves."""
-
-
-def progress_bar() -> Progress:
-    """Progress of something whose end is not known, on standard error."""
-    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:
@@ -65,6 +57,7 @@ def make_events(
         Whether it was done; it was not if another worker follows the store.
     """
     from isogloss.service.leases import Lease
+    from isogloss.service.lookups import last_line
     from isogloss.service.similarity import Similarity
     from isogloss.service.worker import Follower
 
@@ -75,10 +68,16 @@ def make_events(
             store.clear()
         maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
         follower = Follower(store, maker)
-        task = progress.add_task("events", total=None)
+        task = progress.add_task("making events", total=max(0, last_line(store) - follower.position))
         with follower.stream:
             while done := follower.follow(PART):
                 progress.advance(task, done)
             follower.settle()
             follower.save()
     return True
+
+
+def store_contents(store: Store) -> str:
+    """Say how many articles and events a store has."""
+    counts = store.counts()
+    return f"the store has {counts['article']:,} articles and {counts['event']:,} events"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isogloss.cli.following import progress_bar
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from isogloss.service.retention import Preview, Retention

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isogloss.cli.following import make_events, progress_bar, stream_maker
+from isogloss.cli.following import make_events, store_contents, stream_maker
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.progress import progress_bar
 from isogloss.exceptions import IsoglossError, StoreError
 from isogloss.service.settings import Settings
 
@@ -180,8 +181,7 @@ def work(
                 if not make_events(opened, settings, progress):
                     raise StoreError("another worker follows this store; there is nothing to do here")
             told = {name: opened.counts()[name] for name in ("article", "event")}
-            said = f"the store has {told['article']:,} articles and {told['event']:,} events"
-            typer.echo(json.dumps({"store": told}) if as_json else said)
+            typer.echo(json.dumps({"store": told}) if as_json else store_contents(opened))
             return
         _warn(opened)
         worker = _worker(settings, opened, Similarity.load(settings.models, opened))

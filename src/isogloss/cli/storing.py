@@ -18,10 +18,11 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli.events import batches
-from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.following import make_events, store_contents
 from isogloss.cli.output import not_stdout
 from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, make_folder, open_store
 from isogloss.cli.program import program
+from isogloss.cli.progress import progress_bar, reading
 from isogloss.cli.pruning import prune_now, retention_lines
 from isogloss.events.quarantine import Quarantine
 from isogloss.exceptions import ArticleError, SettingsError, StoreError
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from isogloss.store import Store
 
 __all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
+
+Events = Annotated[bool, typer.Option(help="Make events of the articles, if no service does.")]
 
 BATCH = 500
 """Refused records that are in memory at most."""
@@ -54,9 +57,9 @@ def init(
         raise SettingsError(f"{path}: is there already; change it, or remove it first")
     make_folder(folder)
     settings = Settings()
-    with replacing(path) as file:
-        file.write(settings.as_toml().encode())
     Store(folder / settings.store.place).close()
+    with replacing(path, SettingsError) as file:
+        file.write(settings.as_toml().encode())
     if as_json:
         typer.echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
         return
@@ -71,7 +74,7 @@ def ingest(
     ],
     config: Config = None,
     store: StorePlace = None,
-    events: Annotated[bool, typer.Option(help="Make events of the articles, if no service does.")] = True,
+    events: Events = True,
     now: Annotated[
         datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
     ] = None,
@@ -93,7 +96,7 @@ def ingest(
         statuses, times = _add_all(opened, reader, progress)
         refused.flush()
         made = events and make_events(opened, settings, progress)
-        counts = opened.counts()
+        counts, contents = opened.counts(), store_contents(opened)
         old = Retention(opened, settings).older(times)
     left_out = dict(reader.quarantine.reasons)
     if left_out and not statuses:
@@ -110,8 +113,8 @@ def ingest(
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
-    said = ", ".join(f"{statuses[kind]} {kind}" for kind in ("new", "revised", "same"))
-    typer.echo(f"{said}; the store has {counts['article']} articles and {counts['event']} events")
+    said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in ("new", "revised", "same"))
+    typer.echo(f"{said}; {contents}")
     if events and not made:
         typer.echo("another worker follows this store and makes the events")
     if old:
@@ -125,11 +128,11 @@ def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[C
     """Add all articles; return how many there are of each status, and their times."""
     statuses: Counter[str] = Counter()
     times = array("d")
-    task = progress.add_task("articles", total=None)
-    for batch in batches(reader):
-        statuses.update(receipt.status for receipt in store.add(batch))
-        times.extend(article.time.timestamp() for article in batch)
-        progress.advance(task, len(batch))
+    with reading(progress, "reading articles", reader.total_bytes()) as describe:
+        for batch in batches(reader):
+            statuses.update(receipt.status for receipt in store.add(batch))
+            times.extend(article.time.timestamp() for article in batch)
+            describe(f"{len(times):,} articles")
     return statuses, times
 
 
@@ -171,15 +174,20 @@ def watch(
     config: Config = None,
     store: StorePlace = None,
     once: Annotated[bool, typer.Option("--once", help="Visit each feed once, and stop.")] = False,
+    events: Events = True,
     private: Annotated[
         bool,
         typer.Option("--private", help="Also visit addresses and ports inside one's own network."),
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Visit feeds again and again, and put what is new into the store."""
+    """Visit feeds again and again, put what is new into the store, and make events of it.
+
+    Where a service or a worker follows the store, it makes the events.
+    """
     from isogloss.extras import require_extra
     from isogloss.feeds import Watcher
+    from isogloss.service.lookups import last_line
     from isogloss.service.retention import Retention
 
     settings = load_settings(config, store)
@@ -197,9 +205,14 @@ def watch(
                     told = _keep_visit(opened, watcher, visit, retention)
                     typer.echo(json.dumps(told) if as_json else _visit_line(told))
                     errors.append(told["error"])
+                if events and last_line(opened) > opened.position():
+                    with progress_bar() as progress:
+                        make_events(opened, settings, progress)
                 if once:
                     for feed in waiting:
                         typer.echo(_waits(feed, as_json))
+                    if not as_json:
+                        typer.echo(store_contents(opened))
                     raise typer.Exit(int(bool(errors) and all(errors)))
                 time.sleep(max(1.0, min(feed.due for feed in watcher.feeds) - time.time()))
         finally:

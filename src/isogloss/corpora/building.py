@@ -134,7 +134,10 @@ def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
     plan = json.loads(json.dumps(plan, default=str))
     path = partial / "plan.json"
     if not path.exists():
-        partial.mkdir(parents=True, exist_ok=True)
+        try:
+            partial.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CorpusError(f"{partial}: cannot be made ({error.strerror}); name another folder") from error
         with replacing(path) as file:
             file.write(json.dumps(plan).encode())
         return

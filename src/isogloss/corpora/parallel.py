@@ -25,7 +25,7 @@ import numpy as np
 from isogloss.corpora.blocks import PairBlock, PlainPairs, parts_of, side_by_side
 from isogloss.corpora.languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import PathLike
+from isogloss.io.files import PathLike, open_binary
 from isogloss.io.lines import Spans, line_blocks, read_blocks
 
 __all__ = ["BarPairs", "ColumnPairs", "LinePairs", "ZipPairs"]
@@ -207,7 +207,7 @@ class ZipPairs(PlainPairs):
     def blocks(self) -> Iterator[PairBlock]:
         """Lines of the two members."""
         try:
-            with zipfile.ZipFile(self.path) as archive:
+            with open_binary(self.path) as file, zipfile.ZipFile(file) as archive:
                 source, target = (self._member(archive, name) for name in (self.source, self.target))
                 with archive.open(source) as left, archive.open(target) as right:
                     names = f"{self.path}[{source}]", f"{self.path}[{target}]"

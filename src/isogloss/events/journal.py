@@ -15,6 +15,7 @@ from typing import Self
 
 from isogloss.events.article import Article, article_from
 from isogloss.exceptions import ArticleError
+from isogloss.io.files import open_binary
 
 __all__ = ["Journal", "read_journal"]
 
@@ -57,9 +58,15 @@ class Journal:
     def add(self, articles: Iterable[Article]) -> None:
         """Write articles; they are on the disk when this returns."""
         lines = [json.dumps(article.as_record(), ensure_ascii=False) + "\n" for article in articles]
-        self._file.write("".join(lines).encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.write("".join(lines).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            said = (
+                f"{self.path}: cannot be written ({error.strerror}); it has the articles of earlier batches"
+            )
+            raise ArticleError("no journal", said) from error
 
     def close(self) -> None:
         """Close the file."""
@@ -75,7 +82,7 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
         A line that ends is not an article: the file is not a journal, or was changed.
     """
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 the generator closes it
+        file = open_binary(path)
     except OSError as error:
         raise ArticleError("no journal", f"{path}: cannot be opened ({error.strerror})") from error
     with file:

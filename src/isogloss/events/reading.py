@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from isogloss.corpora.records import BadRecordError, numbered_lines, parsed_object
 from isogloss.events.article import MAX_TEXT, Article, article_from
@@ -16,7 +16,7 @@ from isogloss.events.quarantine import Quarantine
 from isogloss.events.warc import is_warc, record_of_page, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
-from isogloss.io.files import PathLike, opened
+from isogloss.io.files import PathLike, open_binary, opened, total_size
 
 __all__ = ["ArticleReader", "ArticleReport"]
 
@@ -120,11 +120,22 @@ class ArticleReader:
         ModuleNotFoundError
             There are web archives, and the extra ``isogloss[warc]`` is not installed.
         """
-        files = [
-            path for source in self.sources if str(source) != STANDARD_INPUT for path in _files(Path(source))
-        ]
-        if any(is_warc(str(path)) for path in files):
+        if any(is_warc(str(path)) for path in self._files()):
             require_extra("warc", "a web archive")
+
+    def total_bytes(self) -> int | None:
+        """Return the size of all sources as they are on the disk, or None if one of them is a pipe."""
+        files: list[PathLike | int] = [*self._files()]
+        if any(map(_is_stdin, self.sources)):
+            try:
+                files.append(sys.stdin.fileno())
+            except (OSError, ValueError):  # replaced by something that is not a file
+                return None
+        return total_size(files)
+
+    def _files(self) -> list[Path]:
+        """Every file of the sources, those in folders too."""
+        return [path for source in self.sources if not _is_stdin(source) for path in _files(Path(source))]
 
     def __iter__(self) -> Iterator[Article]:
         self.check()
@@ -135,8 +146,8 @@ class ArticleReader:
 
     def _read(self) -> Iterator[Article]:
         for source in self.sources:
-            if str(source) == STANDARD_INPUT:
-                lines = numbered_lines(sys.stdin.buffer, self.max_bytes)
+            if _is_stdin(source):
+                lines = numbered_lines(_stdin(), self.max_bytes)
                 yield from self._articles("standard input", lines, self._record_of_line)
             else:
                 for path in _files(Path(source)):
@@ -208,6 +219,18 @@ class _Known:
         found = max(filter(None, (self.elsewhere(), self.here)), default=None)
         self.unknown = found is None
         return found
+
+
+def _is_stdin(source: PathLike) -> bool:
+    return str(source) == STANDARD_INPUT
+
+
+def _stdin() -> IO[bytes]:
+    """Standard input, so that what is read from it is counted, where it is a file."""
+    try:
+        return open_binary(sys.stdin.fileno())
+    except (OSError, ValueError):
+        return sys.stdin.buffer
 
 
 def _files(path: Path) -> list[Path]:

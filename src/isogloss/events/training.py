@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -123,12 +123,12 @@ def train_linker(
     return (linker or Linker(FEATURES)).fit(features, labels)
 
 
-def find_clusters(articles: Sequence[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
+def find_clusters(articles: Iterable[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
     """The cluster of each article, as it was in the end or before it expired, by the id of the article.
 
     Parameters
     ----------
-    articles : sequence of Article
+    articles : iterable of Article
         In the order of time.
     settings : ClusterSettings, optional
         Of the clusters.

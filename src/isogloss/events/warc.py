@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import import_extra
-from isogloss.io.files import PathLike
+from isogloss.io.files import PathLike, open_binary
 
 __all__ = ["WebPage", "is_warc", "record_of_page", "web_pages"]
 
@@ -89,7 +89,7 @@ def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
     warc = _need("fastwarc.warc")
     only = {"record_types": warc.WarcRecordType.response, "auto_decode": "all", "fsspec_args": False}
     try:
-        with open(path, "rb") as file:
+        with open_binary(path) as file:
             for number, record in enumerate(warc.ArchiveIterator(file, parse_http=True, **only), 1):
                 if _is_page(record):
                     yield number, _page(record, max_bytes)

@@ -5,28 +5,36 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import io
 import lzma
 import os
 import secrets
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TypeAlias, cast
+from typing import IO, Any, TypeAlias, cast
 
 from isogloss.exceptions import CorpusError, IsoglossError
 
 __all__ = [
     "PathLike",
     "check_writable",
+    "open_binary",
     "opened",
     "replacing",
+    "reporting_reads",
     "sync_folder",
+    "total_size",
     "whole",
 ]
 
 PathLike: TypeAlias = str | os.PathLike[str]
+
+OnRead: TypeAlias = Callable[[int], None]
+_on_read: ContextVar[OnRead | None] = ContextVar("on_read", default=None)
 
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 
@@ -48,7 +56,7 @@ def opened(path: PathLike, error: type[IsoglossError] = CorpusError) -> Iterator
     """
     name, kind = os.fspath(path), "file"
     try:
-        with open(path, "rb") as file:
+        with open_binary(path) as file:
             start = file.peek(6)  # a pipe cannot be wound back
             kind = next((kind for mark, kind in _SIGNATURES.items() if start.startswith(mark)), kind)
             yield _unpacked(file, kind)
@@ -70,6 +78,58 @@ def _unpacked(file: IO[bytes], kind: str) -> IO[bytes]:
     if kind == "xz":
         return cast("IO[bytes]", lzma.LZMAFile(file))
     return file
+
+
+@contextmanager
+def reporting_reads(on_read: OnRead) -> Iterator[None]:
+    """Call ``on_read`` with the number of bytes of every read from a file, for progress bars.
+
+    Counts the files that this thread opens meanwhile, as they are on the disk: compressed if they are.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("en.txt").write_text("the house")
+    >>> with reporting_reads(print), opened("en.txt") as file:
+    ...     _ = file.read()
+    9
+    """
+    token = _on_read.set(on_read)
+    try:
+        yield
+    finally:
+        _on_read.reset(token)
+
+
+def open_binary(file: PathLike | int) -> io.BufferedReader:
+    """Open a file, or a descriptor that stays open, for reading bytes that :func:`reporting_reads` counts."""
+    return io.BufferedReader(_CountedFile(file, "rb", closefd=not isinstance(file, int)))
+
+
+class _CountedFile(io.FileIO):
+    """A file that reports how much is read from it."""
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        return self._reported(super().readinto(buffer))
+
+    def readall(self) -> bytes:
+        data = super().readall()
+        self._reported(len(data))
+        return data
+
+    def _reported(self, count: int | None) -> int | None:
+        if count and (on_read := _on_read.get()) is not None:
+            on_read(count)
+        return count
+
+
+def total_size(files: Iterable[PathLike | int]) -> int | None:
+    """Bytes of some files together; None if one of them is a pipe or not there, so nobody can know."""
+    try:
+        found = [os.stat(file) for file in files]
+    except OSError:
+        return None
+    return sum(each.st_size for each in found) if all(stat.S_ISREG(each.st_mode) for each in found) else None
 
 
 @contextmanager
@@ -133,7 +193,7 @@ def check_writable(path: PathLike, error: type[IsoglossError] = CorpusError) -> 
     if (target.exists() and not target.is_file()) or not target.parent.is_dir():
         raise error(f"{os.fspath(path)}: cannot be written; give the path of a file in a folder that exists")
     if not os.access(target.parent, os.W_OK):
-        raise error(f"{os.fspath(path)}: cannot be written; we may not write to that folder")
+        raise error(f"{os.fspath(path)}: cannot be written; its folder is read-only")
 
 
 def sync_folder(folder: Path) -> None:

@@ -15,7 +15,7 @@ document without a known word, similar to nothing, finds its mate in the middle 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -122,6 +122,7 @@ def evaluate(
     *,
     csls: int = 0,
     languages: Sequence[str] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> RetrievalReport:
     """Mate retrieval between all languages that a model and a corpus have.
 
@@ -135,6 +136,8 @@ def evaluate(
         Neighbours of the correction of :func:`mate_ranks`; 0 for plain inner products.
     languages : sequence of str, optional
         Only these.
+    progress : callable
+        Called with the number of pairs of languages that are done, and of all of them.
     """
     names = [name for name in corpus.languages if name in model.languages]
     names = names if languages is None else [name for name in names if name in languages]
@@ -145,7 +148,7 @@ def evaluate(
         )
     projected = {name: model.project_corpus(corpus, name) for name in names}
     presence = corpus.presence[:, [corpus.index(name) for name in names]]
-    return compare(projected, presence=presence, csls=csls)
+    return compare(projected, presence=presence, csls=csls, progress=progress)
 
 
 @thread_bound
@@ -155,6 +158,7 @@ def compare(
     *,
     presence: NDArray[np.bool_],
     csls: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> RetrievalReport:
     """Mate retrieval between projected documents.
 
@@ -169,6 +173,8 @@ def compare(
         Which row has which language.
     csls : int
         See :func:`mate_ranks`.
+    progress : callable
+        Called with the number of pairs of languages that are done, and of all of them.
 
     Examples
     --------
@@ -185,6 +191,7 @@ def compare(
         if len(rows) and (a != b or targets is not None):
             left, right = queries[a][lines[rows, i]], found[b][lines[rows, j]]
             pairs[a, b] = PairScores.of_ranks(mate_ranks(left, right, csls=csls))
+        progress(i * len(names) + j + 1, len(names) ** 2)
     if not pairs:
         raise ValueError("no row has two languages; expected rows that documents can find each other in")
     return RetrievalReport(pairs)

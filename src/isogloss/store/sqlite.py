@@ -7,6 +7,7 @@ synced to the disk. Writers of other processes queue at ``BEGIN IMMEDIATE``.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,13 +18,16 @@ from typing import Any
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.store.database import Database, Row, Session
 
-__all__ = ["SQLiteDatabase", "check_owner"]
+__all__ = ["SQLiteDatabase", "check_owner", "copy_to"]
 
 APPLICATION_ID = 0x69736F67
 """What marks a file as a store of isogloss, in its header: "isog"."""
 
 BUSY = 30.0
 """Seconds a writer waits for another."""
+
+MIN_FREE_BYTES = 1 << 16
+"""With less room than this on the disk, an I/O error means that the disk is full."""
 
 _FIXED = (3, 51, 3)
 """Since this version two connections that reset the log at the same moment cannot damage it."""
@@ -88,14 +92,8 @@ class SQLiteDatabase(Database):
 
     def backup(self, path: Path) -> None:
         """Copy the database to a new file with SQLite's own backup."""
-        with self._told():
-            copy = sqlite3.connect(path)
-            try:
-                with self._reading() as connection:
-                    connection.backup(copy)
-                copy.execute("PRAGMA journal_mode=DELETE")
-            finally:
-                copy.close()
+        with self._told(), self._reading() as connection:
+            copy_to(connection, path)
 
     def claim(self) -> None:
         """Mark the file as a store of isogloss, if it is not marked yet."""
@@ -181,6 +179,24 @@ class SQLiteDatabase(Database):
             raise _translated(self.path, error) from error
 
 
+def copy_to(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy a database to a new file, with what is still in the log beside it.
+
+    Raises
+    ------
+    StoreError
+        The copy cannot be written.
+    """
+    copy = sqlite3.connect(path)
+    try:
+        connection.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.Error as error:
+        raise _translated(path, error) from error
+    finally:
+        copy.close()
+
+
 def check_owner(path: Path) -> None:
     """Refuse a database of another program, before anything is written to it.
 
@@ -240,11 +256,34 @@ class _SQLiteSession(Session):
 def _translated(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith("SQLITE_FULL"):
-        return StoreFullError(f"{path}: no room left on the disk; nothing was written. Make room, try again")
+        return _full(path)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreBusyError(f"{path}: another process is writing; nothing was written, try again")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StoreError(f"{path}: is damaged or no database of isogloss ({error}); restore a backup")
+    if name.startswith("SQLITE_READONLY") or (
+        name.startswith("SQLITE_CANTOPEN") and path.parent.is_dir() and not os.access(path.parent, os.W_OK)
+    ):
+        return StoreError(
+            f"{path}: the file, its folder or the disk is read-only, and a store must be writable even to be "
+            "read; nothing was changed. Make it writable, or copy it to another disk"
+        )
+    if name.startswith("SQLITE_IOERR"):
+        if _is_full(path.parent):
+            return _full(path)
+        return StoreError(f"{path}: the disk reports an error ({error}); nothing was written. Check the disk")
     if name.startswith("SQLITE_CANTOPEN"):
         return StoreError(f"{path}: cannot be opened; expected a file in a folder that may be written to")
     return StoreError(f"{path}: {error}")
+
+
+def _full(path: Path) -> StoreFullError:
+    return StoreFullError(f"{path}: no room left on the disk; nothing was written. Make room, try again")
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether a disk has less room than SQLite needs to open a store: 32 KiB beside the log."""
+    try:
+        return shutil.disk_usage(folder).free < MIN_FREE_BYTES
+    except OSError:
+        return False

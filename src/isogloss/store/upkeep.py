@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from isogloss.exceptions import StoreError
+from isogloss.store.sqlite import copy_to
 from isogloss.store.store import Store
 
 __all__ = ["back_up", "look_over", "restore"]
@@ -24,17 +26,8 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> Path:
     place = Path(path)
     if place.exists():
         raise StoreError(f"{place}: is there already; give the copy a name of its own")
-    partial = place.with_name(place.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
+    with _written(place) as partial:
         store.database.backup(partial)
-        _sync(partial)
-        partial.rename(place)
-        _sync(place.parent)
-    except OSError as error:
-        raise StoreError(f"{place}: the copy could not be written ({error.strerror})") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return place
 
 
@@ -48,30 +41,38 @@ def restore(copy: str | os.PathLike[str], place: str | os.PathLike[str]) -> Path
         if (there := target.with_name(target.name + name)).exists():
             raise StoreError(f"{there}: is there already; move it away first, so that nothing is lost")
     _check_copy(source)
-    partial = target.with_name(target.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
-        _copy(source, partial)
-        _sync(partial)
-        partial.rename(target)
-        _sync(target.parent)
-    except (OSError, sqlite3.Error) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise StoreError(f"{target}: could not be written ({said})") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with _written(target) as partial, _reading(source) as connection:
+        copy_to(connection, partial)
     return target
 
 
-def _copy(source: Path, place: Path) -> None:
-    """A copy of a file of SQLite, with what is still in the log beside it."""
-    with _reading(source) as connection, closing(sqlite3.connect(place)) as copy:
-        connection.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")
+@contextmanager
+def _written(place: Path) -> Iterator[Path]:
+    """A file to write that gets its name when it is complete and on the disk; otherwise nothing is left."""
+    partial = place.with_name(place.name + ".partial")
+    try:
+        partial.unlink(missing_ok=True)
+        yield partial
+        _sync(partial)
+        partial.rename(place)
+        _sync(place.parent)
+    except OSError as error:
+        raise StoreError(f"{place}: cannot be written ({error.strerror})") from error
+    finally:
+        with suppress(OSError):  # a read-only disk
+            partial.unlink(missing_ok=True)
 
 
 def _reading(source: Path) -> closing[sqlite3.Connection]:
-    return closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True))
+    """A connection that only reads.
+
+    SQLite makes a file beside a database with a log even to read it; on a read-only disk, where nobody can
+    write to the database either, it does without if there is no log to read.
+    """
+    log = source.with_name(source.name + "-wal")
+    unchanging = not os.access(source.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    options = "mode=ro&immutable=1" if unchanging else "mode=ro"
+    return closing(sqlite3.connect(f"{source.absolute().as_uri()}?{options}", uri=True))
 
 
 def _check_copy(source: Path) -> None:
