@@ -69,7 +69,8 @@ METHODS = (
 
 align_group = typer.Typer(
     cls=DefaultGroup,
-    help="Links between the words of sentence pairs: isogloss align SRC TGT -o LINKS.",
+    help="Align the words of sentence pairs.\n\n"
+    "isogloss align SRC TGT -o LINKS is short for isogloss align run ...",
     no_args_is_help=True,
 )
 

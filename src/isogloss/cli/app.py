@@ -9,8 +9,6 @@ import sys
 from typing import Annotated, ClassVar, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 import isogloss
 from isogloss.cli.lazy import LazyGroup, Place
@@ -28,83 +26,29 @@ class _Commands(LazyGroup):
     """The commands of isogloss."""
 
     places: ClassVar = {
-        "demo": Place(
-            "isogloss.cli.demo", "demo_group", "See what isogloss does, on news and data that come with it."
-        ),
-        "events": Place(
-            "isogloss.cli.events",
-            "events_group",
-            "What happened, in every language that reported it: isogloss events NEWS.",
-        ),
-        "init": Place(
-            "isogloss.cli.storing",
-            "init",
-            "Make a file of settings, with every default and what it means, and an empty store.",
-        ),
-        "ingest": Place(
-            "isogloss.cli.storing",
-            "ingest",
-            "Put articles into the store, each once; what is no article goes to the quarantine.",
-        ),
-        "watch": Place(
-            "isogloss.cli.storing",
-            "watch",
-            "Visit feeds again and again, and put what is new into the store.",
-        ),
-        "serve": Place(
-            "isogloss.cli.serving", "serve", "Serve the API and the pages until Ctrl-C or SIGTERM."
-        ),
-        "work": Place(
-            "isogloss.cli.serving",
-            "work",
-            "Make events of articles, without serving anything, until Ctrl-C or SIGTERM.",
-        ),
-        "token": Place("isogloss.cli.serving", "token_group", "Tokens: who may read, write and administer."),
-        "backup": Place(
-            "isogloss.cli.storing",
-            "backup",
-            "Copy the store to a file, as of one moment, while it is in use.",
-        ),
-        "restore": Place(
-            "isogloss.cli.storing",
-            "restore",
-            "Put a copy in the place of the store, which must not be there.",
-        ),
-        "prune": Place(
-            "isogloss.cli.pruning",
-            "prune",
-            "Show the old stories that retention would delete; delete them with --yes.",
-        ),
-        "doctor": Place(
-            "isogloss.cli.storing",
-            "doctor",
-            "Look the store over: its files, its tables, how far events are behind, what was left out.",
-        ),
-        "concepts": Place(
-            "isogloss.cli.concepts", "concepts_group", "Dictionaries of concepts: build, look at, try."
-        ),
-        "link": Place("isogloss.cli.link", "link_group", "Links between clusters of different languages."),
-        "model": Place("isogloss.cli.models", "model_group", "Look at model files."),
-        "align": Place(
-            "isogloss.cli.align",
-            "align_group",
-            "Links between the words of sentence pairs: isogloss align SRC TGT -o LINKS.",
-        ),
-        "corpus": Place("isogloss.cli.corpus", "corpus_group", "Comparable corpora: build, look at, split."),
+        "demo": Place("isogloss.cli.demo", "demo_group", "See what isogloss does, on built-in sample data."),
+        "events": Place("isogloss.cli.events", "events_group", "Find events in news of many languages."),
+        "init": Place("isogloss.cli.storing", "init", "Create a settings file and an empty store."),
+        "ingest": Place("isogloss.cli.storing", "ingest", "Add articles to the store, and make events."),
+        "watch": Place("isogloss.cli.storing", "watch", "Visit feeds and add what is new to the store."),
+        "serve": Place("isogloss.cli.serving", "serve", "Serve the API and the pages."),
+        "work": Place("isogloss.cli.serving", "work", "Make events of stored articles, without serving."),
+        "token": Place("isogloss.cli.serving", "token_group", "Manage access tokens."),
+        "backup": Place("isogloss.cli.storing", "backup", "Copy the store to a file while it is in use."),
+        "restore": Place("isogloss.cli.storing", "restore", "Restore a backup; the target must not exist."),
+        "prune": Place("isogloss.cli.pruning", "prune", "Show, or with --yes delete, old stories."),
+        "doctor": Place("isogloss.cli.storing", "doctor", "Check the store and report problems."),
+        "concepts": Place("isogloss.cli.concepts", "concepts_group", "Build and try concept dictionaries."),
+        "link": Place("isogloss.cli.link", "link_group", "Train and score links across languages."),
+        "model": Place("isogloss.cli.models", "model_group", "Inspect model files."),
+        "align": Place("isogloss.cli.align", "align_group", "Align the words of sentence pairs."),
+        "corpus": Place("isogloss.cli.corpus", "corpus_group", "Build comparable corpora from documents."),
         "dictionary": Place(
-            "isogloss.cli.dictionary", "dictionary_group", "Bilingual dictionaries from word vectors."
+            "isogloss.cli.dictionary", "dictionary_group", "Build bilingual dictionaries from word vectors."
         ),
-        "evaluate": Place("isogloss.cli.evaluate", "evaluate_group", "How good a fitted model is."),
-        "similar": Place(
-            "isogloss.cli.similar",
-            "similar_group",
-            'Documents of many languages in one space: isogloss similar "text" --lang en -m MODEL -c CORPUS.',
-        ),
-        "network": Place(
-            "isogloss.cli.network",
-            "network_group",
-            "Bayesian networks: show, ask, learn, sample. FILE is BIF, XMLBIF, JSON or a model file.",
-        ),
+        "evaluate": Place("isogloss.cli.evaluate", "evaluate_group", "Measure how good a model is."),
+        "similar": Place("isogloss.cli.similar", "similar_group", "Find similar documents across languages."),
+        "network": Place("isogloss.cli.network", "network_group", "Ask, learn and draw Bayesian networks."),
     }
 
 
@@ -113,6 +57,7 @@ app = typer.Typer(
     cls=_Commands,
     help="One meaning space from many views, and the same story in every language.",
     no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: rich would take longer to import than everything else
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -146,7 +91,7 @@ def main() -> None:
         _fail(f"this does not fit into memory ({error or 'no more to be had'})")
     except SystemExit as end:
         if end.code == INTERRUPTED:  # as typer ends at Ctrl-C, without a word
-            Console(stderr=True).print("stopped")
+            typer.echo("stopped", err=True)
         raise
 
 
@@ -156,5 +101,5 @@ def _fail(said: str) -> NoReturn:
     if logs_json():
         logger.error("%s", said)
     else:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(said)}", highlight=False)
+        typer.echo(f"{typer.style('error:', fg='red', bold=True)} {said}", err=True)
     sys.exit(1)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["concepts_group"]
 
-concepts_group = typer.Typer(help="Dictionaries of concepts: build, look at, try.", no_args_is_help=True)
+concepts_group = typer.Typer(help="Build and try concept dictionaries.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A folder that 'concepts build' made.")]
 

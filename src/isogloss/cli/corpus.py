@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["corpus_group"]
 
-corpus_group = typer.Typer(help="Comparable corpora: build, look at, split.", no_args_is_help=True)
+corpus_group = typer.Typer(help="Build comparable corpora from documents.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")]

@@ -33,7 +33,7 @@ NEXT = {
 }
 """Commands to try after the demo, and what they show."""
 
-demo_group = typer.Typer(cls=DefaultGroup, help="See what isogloss does, on news and data that come with it.")
+demo_group = typer.Typer(cls=DefaultGroup, help="See what isogloss does, on built-in sample data.")
 
 
 @demo_group.command("news")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dictionary_group"]
 
-dictionary_group = typer.Typer(help="Bilingual dictionaries from word vectors.", no_args_is_help=True)
+dictionary_group = typer.Typer(help="Build bilingual dictionaries from word vectors.", no_args_is_help=True)
 
 Vectors = Annotated[
     list[str],

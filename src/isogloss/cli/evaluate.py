@@ -24,7 +24,7 @@ __all__ = ["evaluate_group"]
 Csls = Annotated[int, typer.Option(help="Neighbours of the CSLS correction; 0 for cosines.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
-evaluate_group = typer.Typer(help="How good a fitted model is.", no_args_is_help=True)
+evaluate_group = typer.Typer(help="Measure how good a model is.", no_args_is_help=True)
 
 
 @evaluate_group.callback()

@@ -39,7 +39,8 @@ _OTHERS = 54
 
 events_group = typer.Typer(
     cls=DefaultGroup,
-    help="What happened, in every language that reported it: isogloss events NEWS.",
+    help="Find events in news of many languages.\n\n"
+    "isogloss events NEWS is short for isogloss events find NEWS.",
     no_args_is_help=True,
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

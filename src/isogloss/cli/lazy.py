@@ -28,14 +28,16 @@ class Place(NamedTuple):
         """The command itself."""
         found = getattr(import_module(self.module), self.attribute)
         if isinstance(found, typer.Typer):
+            found.rich_markup_mode = None
             command: Any = typer.main.get_group(found)
             command.name = name
         else:
-            alone = typer.Typer(add_completion=False)
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             alone.command(name)(found)
             command = typer.main.get_command(alone)
         for one in (command, *getattr(command, "commands", {}).values()):
             one.help = _paragraphs(one.help or "")
+            one.short_help = one.help.partition("\n\n")[0]  # whole in lists, not cut off with "..."
         return command
 
 

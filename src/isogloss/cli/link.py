@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["link_group"]
 
-link_group = typer.Typer(help="Links between clusters of different languages.", no_args_is_help=True)
+link_group = typer.Typer(help="Train and score links across languages.", no_args_is_help=True)
 
 News = Annotated[
     Path | None,

@@ -12,7 +12,7 @@ from rich.table import Table
 
 __all__ = ["model_group"]
 
-model_group = typer.Typer(help="Look at model files.", no_args_is_help=True)
+model_group = typer.Typer(help="Inspect model files.", no_args_is_help=True)
 
 
 @model_group.callback()

@@ -48,7 +48,7 @@ class _Commands(LazyGroup):
 
 network_group = typer.Typer(
     cls=_Commands,
-    help="Bayesian networks: show, ask, learn, sample. FILE is BIF, XMLBIF, JSON or a model file.",
+    help="Ask, learn and draw Bayesian networks.\n\nFILE is BIF, XMLBIF, JSON or a model file.",
     no_args_is_help=True,
 )
 

@@ -34,7 +34,7 @@ def prune(
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show the old stories that retention would delete; delete them with --yes.
+    """Show, or with --yes delete, old stories.
 
     A story is old when its last article is more than store.keep_days older than the newest article of
     the store. Once --yes has approved store.keep_days, the service deletes old stories by itself, a

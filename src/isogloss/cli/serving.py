@@ -38,7 +38,7 @@ Port = Annotated[
     int | None, typer.Option(help="Port to listen on; 0 for any that is free.", min=0, max=65535)
 ]
 
-token_group = typer.Typer(help="Tokens: who may read, write and administer.", no_args_is_help=True)
+token_group = typer.Typer(help="Manage access tokens.", no_args_is_help=True)
 
 
 def serve(
@@ -50,7 +50,10 @@ def serve(
     log_json: LogJson = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Serve the API and the pages until Ctrl-C or SIGTERM."""
+    """Serve the API and the pages.
+
+    Stops at Ctrl-C or SIGTERM.
+    """
     from isogloss.service.logs import log_to_stderr
 
     settings = load_settings(config, store)
@@ -159,11 +162,11 @@ def work(
     log_json: LogJson = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Make events of articles, without serving anything, until Ctrl-C or SIGTERM.
+    """Make events of stored articles, without serving.
 
-    One worker follows a store at a time; any other waits, and takes over when that one ends. With
-    --prepare, any number of them on any hosts do about half of its work beforehand, and tell at the end
-    how many articles that were.
+    Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; any other waits, and takes
+    over when that one stops. With --prepare, any number of processes on any hosts do about half of its work
+    in advance, and report at the end how many articles they prepared.
     """
     _check_platform()
     from isogloss.service.logs import log_to_stderr

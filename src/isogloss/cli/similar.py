@@ -37,7 +37,8 @@ CANDIDATES = 5
 
 similar_group = typer.Typer(
     cls=DefaultGroup,
-    help='Documents of many languages in one space: isogloss similar "text" --lang en -m MODEL -c CORPUS.',
+    help="Find similar documents across languages.\n\n"
+    'isogloss similar "text" --lang en -m MODEL -c CORPUS is short for isogloss similar find ...',
     no_args_is_help=True,
 )
 

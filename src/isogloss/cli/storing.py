@@ -49,7 +49,10 @@ def init(
     folder: Annotated[Path, typer.Argument(help="The folder to prepare.", callback=not_stdout)] = Path(),
     as_json: JsonOutput = False,
 ) -> None:
-    """Make a file of settings, with every default and what it means, and an empty store."""
+    """Create a settings file and an empty store.
+
+    The file has every setting with its default and what it means.
+    """
     from isogloss.store import Store
 
     path = folder / DEFAULT
@@ -80,7 +83,10 @@ def ingest(
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Put articles into the store, each once; what is no article goes to the quarantine."""
+    """Add articles to the store, and make events.
+
+    An article that is there already changes nothing. Records that are not articles go to the quarantine.
+    """
     from isogloss.events.reading import ArticleReader
     from isogloss.service.retention import Retention
     from isogloss.store import newest_article
@@ -181,9 +187,9 @@ def watch(
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Visit feeds again and again, put what is new into the store, and make events of it.
+    """Visit feeds and add what is new to the store.
 
-    Where a service or a worker follows the store, it makes the events.
+    Then make events, unless a service or a worker does that. Goes on until Ctrl-C; --once visits each feed once.
     """
     from isogloss.extras import require_extra
     from isogloss.feeds import Watcher
@@ -291,7 +297,10 @@ def backup(
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Copy the store to a file, as of one moment, while it is in use."""
+    """Copy the store to a file while it is in use.
+
+    The copy is the state of the store at one moment.
+    """
     from isogloss.store import back_up
 
     if not output.parent.is_dir():
@@ -308,7 +317,7 @@ def restore(
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Put a copy in the place of the store, which must not be there."""
+    """Restore a backup; the target must not exist."""
     from isogloss.store import restore as restore_copy
 
     settings = load_settings(config, store)
@@ -323,11 +332,18 @@ def doctor(
         bool, typer.Option("--forget", hidden=True, help="Old name of 'isogloss prune --yes'.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Also make all events anew, with the settings of now.")
+        bool,
+        typer.Option(
+            "--rebuild", help="First delete all events and make them again with the current settings."
+        ),
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Look the store over: its files, its tables, how far events are behind, what was left out."""
+    """Check the store and report problems.
+
+    Checks files and tables, shows how far events are behind and what was left out, and what retention would
+    delete next.
+    """
     from isogloss.service.retention import Retention, clock_warning
     from isogloss.store import look_over
 
