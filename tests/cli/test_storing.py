@@ -67,7 +67,10 @@ def test_init_writes_settings_and_a_store(tmp_path):
     assert "port = 8470" in text
     assert "# most articles in one request" in text
     refused(SettingsError, "desk/isogloss.toml: is there already", "init", "desk")
-    assert "next: isogloss ingest" in run("init")
+    assert "next: isogloss ingest NEWS.jsonl, then isogloss serve\n" in run("init")
+    assert "ingest NEWS.jsonl -c two/isogloss.toml, then isogloss serve -c two/isogloss.toml" in run(
+        "init", "two"
+    )
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):
@@ -368,7 +371,7 @@ def test_watch_takes_feeds_of_the_settings(tmp_path, site):
     pytest.importorskip("feedparser")
     (tmp_path / "isogloss.toml").write_text(f'[feeds]\nurls = ["{site}/feed"]\n')
     said = run("watch", "--once", "--private").splitlines()
-    assert said == [f"{site}/feed: 1 new", "the store has 1 articles and 1 events"]
+    assert said == [f"{site}/feed: 1 new", "the store has 1 article and 1 event"]
 
 
 def test_watch_makes_events_as_ingest_does(site):

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.output import check_outputs, counted, is_stdout, not_stdout, tell, written
 from isogloss.cli.progress import progress_bar, reading
 from isogloss.cli.stored import list_events, shown_size
 from isogloss.exceptions import ArticleError
@@ -226,8 +226,8 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
         console.print(event_table(events[:limit], reprints, console.width))
     several = sum(len(event.languages) > 1 for event in events)
     tell(
-        f"{articles:,} articles, {len(history.reprints):,} of them reprints: {len(events):,} events, "
-        f"{several:,} in two or more languages",
+        f"{counted(articles, 'article')}, {len(history.reprints):,} of them reprints: "
+        f"{counted(len(events), 'event')}, {several:,} in two or more languages",
         output,
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import Progress
 
+from isogloss.cli.output import counted
 from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,4 +81,4 @@ def make_events(
 def store_contents(store: Store) -> str:
     """Say how many articles and events a store has."""
     counts = store.counts()
-    return f"the store has {counts['article']:,} articles and {counts['event']:,} events"
+    return f"the store has {counted(counts['article'], 'article')} and {counted(counts['event'], 'event')}"

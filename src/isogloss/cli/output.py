@@ -13,7 +13,7 @@ import typer
 
 from isogloss.exceptions import CorpusError, IsoglossError
 
-__all__ = ["check_outputs", "is_stdout", "not_stdout", "tell", "written"]
+__all__ = ["check_outputs", "counted", "is_stdout", "not_stdout", "tell", "written"]
 
 
 def is_stdout(path: Path | None) -> bool:
@@ -80,3 +80,8 @@ def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
 def tell(said: str, output: Path | None = None) -> None:
     """Print a sentence about an output; to standard error where standard output is the output itself."""
     typer.echo(said, err=is_stdout(output))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun in the singular or the plural, as in ``1 event`` and ``1,200 events``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

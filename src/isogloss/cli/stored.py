@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -98,9 +99,13 @@ def _dated(event: dict[str, Any]) -> dict[str, Any]:
 def _table(events: list[dict[str, Any]]) -> Table:
     from isogloss.store import from_micros
 
-    table = Table()
-    for name in ("event", "title", "languages", "articles\n(reprints)", "from", "to", "places"):
-        table.add_column(name, justify="right" if name.startswith("articles") else "left")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("event", no_wrap=True)
+    table.add_column("title")
+    table.add_column("languages", max_width=12)
+    table.add_column("articles\n(reprints)", justify="right", min_width=10)
+    table.add_column("time", no_wrap=True)
+    table.add_column("places", max_width=14)
     for event in events:
         titles = event.get("title") or {"": ""}
         table.add_row(
@@ -108,8 +113,16 @@ def _table(events: list[dict[str, Any]]) -> Table:
             escape(titles.get("en") or next(iter(titles.values()))),
             " ".join(event.get("languages", {})),
             shown_size(event["size"], event["reprints"]),
-            f"{from_micros(event['first']):%d %b %Y}",
-            f"{from_micros(event['last']):%d %b %Y}",
+            _days(from_micros(event["first"]), from_micros(event["last"])),
             escape(", ".join(place["name"] for place in event.get("places", [])[:3])),
         )
     return table
+
+
+def _days(first: datetime, last: datetime) -> str:
+    """The days from one to another; what they have in common once."""
+    start = "%d-" if first.month == last.month else "%d %b-"
+    if first.year != last.year:
+        start = "%d %b %Y-"
+    same = first.date() == last.date()
+    return ("" if same else first.strftime(start)) + last.strftime("%d %b %Y")

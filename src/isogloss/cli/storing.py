@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from array import array
 from collections import Counter
@@ -67,7 +68,8 @@ def init(
         typer.echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
         return
     typer.echo(f"settings: {path}\nstore: {folder / settings.store.place}")
-    typer.echo(f"next: {program()} ingest NEWS.jsonl, then {program()} serve")
+    here = "" if folder == Path() else f" -c {shlex.quote(str(path))}"
+    typer.echo(f"next: {program()} ingest NEWS.jsonl{here}, then {program()} serve{here}")
 
 
 def ingest(
@@ -189,7 +191,8 @@ def watch(
 ) -> None:
     """Visit feeds and add what is new to the store.
 
-    Then make events, unless a service or a worker does that. Goes on until Ctrl-C; --once visits each feed once.
+    Then make events, unless a service or a worker does that. Stops at Ctrl-C, or with --once after one visit
+    to each feed.
     """
     from isogloss.extras import require_extra
     from isogloss.feeds import Watcher
