@@ -156,8 +156,8 @@ def _restore(limits: list[Any]) -> None:
 def _release_openblas() -> None:
     """Let any thread change the size of OpenBLAS's pool again.
 
-    threadpoolctl 3.8 and later lets only the first thread that set it do so, until that thread releases it; the
-    thread that restores our limit can be another one.
+    threadpoolctl 3.8 and later lets only the first thread that set it do so, until that thread releases it;
+    the thread that restores our limit can be another one.
     """
     from threadpoolctl import OpenBLASController
 
