@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import signal
 import socket
@@ -81,8 +82,11 @@ def listen(settings: Settings) -> socket.socket:
         place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return place
     except (OSError, OverflowError) as error:
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        said = "another program listens there, maybe another isogloss" if taken else error
         raise SettingsError(
-            f"cannot listen on {host}, port {port} ({error}); choose others with server.host and server.port"
+            f"cannot listen on {host}, port {port}: {said}; choose others with server.host and server.port, "
+            "or with --host and --port"
         ) from error
 
 
