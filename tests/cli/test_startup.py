@@ -16,7 +16,10 @@ from isogloss.alignment.symmetrisation import Heuristic
 from isogloss.cli import align, align_options, evaluate_news
 from isogloss.events.state import ClusterSettings
 
-HEAVY = ("numpy", "scipy", "sklearn", "matplotlib", "fastapi", "sqlite3", "asyncio.base_events")
+HEAVY = (
+    *("numpy", "scipy", "sklearn", "matplotlib", "fastapi", "sqlite3", "asyncio.base_events"),
+    *("rich.markdown", "rich.traceback"),
+)
 
 EVERY_HELP = """
 import json, sys
