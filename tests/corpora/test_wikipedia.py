@@ -5,10 +5,13 @@ import sys
 
 import pytest
 
+from isogloss.corpora import markup
 from isogloss.corpora.building import build_corpus
 from isogloss.corpora.markup import WikiMarkup
-from isogloss.corpora.wikipedia import WikipediaDump
+from isogloss.corpora.wikipedia import WikipediaDump, _PageParser
 from isogloss.exceptions import CorpusError
+from isogloss.io.parser_process import ParserProcess
+from tests.waiting import LIMIT_S
 
 SITE = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
   <siteinfo>
@@ -149,14 +152,90 @@ def test_what_is_no_dump(folder):
 
 
 def test_an_endless_page_is_not_read_into_memory(folder, monkeypatch):
-    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_PAGE", 1000)
+    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_ELEMENT", 1000)
+    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_PAGE", 100)
     (folder / "d.xml").write_text(SITE + page("Haus", "lang " * 500) + "</mediawiki>")
     with pytest.raises(CorpusError, match="longer than 1,000 letters"):
         list(WikipediaDump("d.xml", on_bad="skip"))
 
 
+def test_a_page_that_is_too_long_is_left_out_by_name(folder, monkeypatch):
+    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_PAGE", 1000)
+    (folder / "d.xml").write_text(SITE + page("Haus", "lang " * 500) + page("Katze", "kurz") + "</mediawiki>")
+    dump = WikipediaDump("d.xml", on_bad="skip")
+    assert [document.id for document in dump] == ["Katze"]
+    assert dump.report.problems == {"too long": 1}
+    assert dump.report.examples == ["d.xml:12: the page 'Haus' has more than 1,000 letters"]
+    with pytest.raises(CorpusError, match=r"d\.xml:12: the page 'Haus'"):
+        list(WikipediaDump("d.xml"))
+
+
+@pytest.mark.parametrize("piece", ["<a>", "<a ", "<!-- ", '<a b="', "<?a "])
+def test_tags_that_never_end_or_close_are_refused_at_a_bounded_cost(folder, piece, monkeypatch):
+    """Each unpacks to 64 MB from some kilobytes: only the first megabyte may be held."""
+    parsed = []
+    feed = _PageParser.feed
+
+    def counted(self, chunk, *, final=False):
+        parsed.append(len(chunk))
+        feed(self, chunk, final=final)
+
+    monkeypatch.setattr(_PageParser, "feed", counted)
+    content = piece * (20 << 20) if piece == "<a>" else piece + "x" * (64 << 20)
+    (folder / "d.xml.bz2").write_bytes(bz2.compress((SITE + content).encode()))
+    with pytest.raises(CorpusError, match=r"more than 1,048,576 bytes|nested deeper than 64"):
+        list(WikipediaDump("d.xml.bz2", on_bad="skip"))
+    assert sum(parsed) < 4 << 20
+
+
+HOSTILE = ["&lt;ref ", "{{a|", "&lt;b&gt;", "{|\n"]
+"""Markup that takes time that grows with the square of its length."""
+
+
+class SmallDeadline(ParserProcess):
+    """Gives up soon on pages that would take hours, and never on others."""
+
+    def __call__(self, hidden, text):
+        self.seconds = 0.2 if len(text) > 100_000 else LIMIT_S
+        return super().__call__(hidden, text)
+
+
+@pytest.fixture
+def small_deadline(monkeypatch):
+    with SmallDeadline(markup._without_markup, seconds=LIMIT_S) as process:
+        monkeypatch.setattr(markup, "_parser", lambda: process)
+        yield
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.usefixtures("small_deadline")
+def test_markup_that_takes_hours_costs_its_deadline(folder, piece):
+    hostile = page("Falle", piece * (2_000_000 // len(piece)), number=11)
+    (folder / "d.xml.bz2").write_bytes(multistream([hostile, *PAGES]))
+    dump = WikipediaDump("d.xml.bz2", on_bad="skip")
+    assert [document.id for document in dump] == ["Haus", "Katze"]
+    assert (dump.report.documents, dump.report.problems) == (2, {"markup too slow": 1})
+    (said,) = dump.report.examples
+    assert said == "d.xml.bz2:12: 'Falle': the markup was not parsed within 0.2 seconds"
+    with pytest.raises(CorpusError, match="'Falle': the markup was not parsed"):
+        list(WikipediaDump("d.xml.bz2"))
+
+
+@pytest.mark.usefixtures("small_deadline")
+def test_a_build_goes_on_after_a_hostile_page_and_says_which(folder):
+    hostile = page("Falle", HOSTILE[0] * 300_000, number=11)
+    (folder / "d.xml.bz2").write_bytes(multistream([hostile, *PAGES]))
+    dump = WikipediaDump("d.xml.bz2", on_bad="skip")
+    corpus = build_corpus({"de": dump}, "corpus", str.split, min_words=2)
+    assert list(corpus.ids) == ["Haus", "Katze"]
+    assert corpus.header["languages"]["de"]["left_out"]["markup too slow"] == 1
+    assert "d.xml.bz2:12: 'Falle': the markup was not parsed" in str(dump.report)
+    with pytest.raises(CorpusError, match="'Falle': the markup was not parsed"):
+        build_corpus({"de": WikipediaDump("d.xml.bz2")}, "strict", str.split, min_words=2)
+
+
 @pytest.mark.parametrize(
-    ("markup", "text"),
+    ("page", "text"),
     [
         ("a [[b]]c [[d|e]] [http://x.y f] https://g.h", "a bc e f https://g.h"),
         ("a {{b|c}}{{#if:d|e}} f", "a  f"),
@@ -171,8 +250,8 @@ def test_an_endless_page_is_not_read_into_memory(folder, monkeypatch):
         ("", ""),
     ],
 )
-def test_markup(markup, text):
-    assert WikiMarkup()(markup) == text
+def test_markup(page, text):
+    assert WikiMarkup()(page) == text
 
 
 def test_names_of_namespaces_come_from_the_dump(folder):

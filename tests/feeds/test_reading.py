@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from isogloss.exceptions import FeedError
 from isogloss.feeds import FeedReader, FeedState, Page, Watcher, parse_feed, parse_sitemap
 from isogloss.feeds.scan import scan_xml
-from isogloss.feeds.worker import Worker
 from tests.waiting import LIMIT_S, cpu_at_most
 
 from .conftest import http
@@ -173,17 +172,81 @@ def test_scan_never_fails_otherwise(body):
         return
 
 
-def test_a_worker_that_hangs_is_replaced():
-    with Worker(time.sleep, deadline=0.3) as worker:
-        with pytest.raises(FeedError, match=r"within 0\.3 seconds"):
-            worker.call(3600)
-        worker.deadline = LIMIT_S
-        assert worker.call(0) is None
+def hostile_bodies(size):
+    """Bodies that open what they never close, of about a number of bytes."""
+    pieces = (b"<!--", b"<![CDATA[", b"<a ", b"<a b='", b'<a b="', b"<", b"<! ", b"&#1", b"<!DOCTYPE", b"<?a")
+    return {piece.decode(): piece * (size // len(piece)) for piece in pieces}
 
 
-def test_a_worker_that_wants_too_much_memory():
-    with Worker(bytearray, deadline=LIMIT_S) as worker, pytest.raises(FeedError, match=r"MemoryError|memory"):
-        worker.call(4 << 30)
+@pytest.mark.parametrize("piece", hostile_bodies(10))
+def test_scanning_takes_time_in_proportion_to_the_feed(piece):
+    """Noise only ever adds, so one quick scan is enough."""
+    for _ in range(4):
+        short, long = (scan_seconds(hostile_bodies(size)[piece]) for size in (1 << 18, 1 << 20))
+        if long <= 8 * short or long < 0.05:
+            return
+    pytest.fail(f"four times the text took {long / short:.0f} times as long")
+
+
+def scan_seconds(body):
+    began = time.thread_time()
+    scan_xml(body)
+    return time.thread_time() - began
+
+
+def test_nothing_of_a_feed_is_parsed_in_this_process(monkeypatch):
+    """A hostile feed costs the watcher its deadline; the next feed is read."""
+
+    def fail(*_):
+        raise AssertionError("parsed in the process of the watcher")
+
+    for name in ("scan.scan_xml", "syndication.scan_xml", "sitemaps.scan_xml", "reader.parse_feed"):
+        monkeypatch.setattr(f"isogloss.feeds.{name}", fail)
+    monkeypatch.setattr("isogloss.feeds.reader.parse_sitemap", fail)
+    pages = {
+        "https://a.example/f": ATOM,
+        "https://a.example/s": SITEMAP,
+        "https://a.example/1": b"It rains.",
+        "https://bomb.example/f": BOMB,
+    }
+    reader = FeedReader(deadline=LIMIT_S)
+    states = [FeedState(url) for url in pages if not url.endswith("/1")]
+    watch = Watcher(states, fetcher=Web(pages), reader=reader)
+    feed, sitemap, bomb = watch.visit(0)
+    assert [record["title"] for record in (*feed.records, *sitemap.records)] == ["Regen", "Rain"]
+    assert bomb.error == "https://bomb.example/f: the XML declares an entity; a feed has no need of one"
+    watch.stop()
+
+
+def test_a_feed_that_takes_too_long_stops_no_other():
+    slow = b"<rss version='2.0'><channel>" + b"<item><title>a</title></item>" * 300_000
+    pages = {"https://slow.example/f": slow, "https://a.example/f": ATOM}
+    reader = FeedReader(deadline=0.05)
+    watch = Watcher([FeedState(url) for url in pages], fetcher=Web(pages), reader=reader)
+    visits = watch.visit(0)
+    assert "was not parsed within 0.05 seconds" in next(visits).error
+    reader._parse.seconds = LIMIT_S
+    assert next(visits).records
+    watch.stop()
+
+
+def test_a_feed_without_bodies_asks_for_some_pages_only():
+    items = "".join(f"<item><title>t</title><link>https://a.example/{k}</link></item>" for k in range(300))
+    feed = f"<rss version='2.0'><channel>{items}</channel></rss>".encode()
+    watch = watcher({"https://a.example/f": feed}, "https://a.example/f")
+    (visit,) = watch.visit(0)
+    assert len(visit.records) == 300
+    assert len(watch.fetcher.asked) == 51
+
+
+def test_long_ids_are_remembered_by_their_digests():
+    item = f"<item><title>t</title><guid>{'x' * 100_000}</guid><description>d</description></item>"
+    feed = f"<rss version='2.0'><channel>{item}</channel></rss>".encode()
+    watch = watcher({"https://a.example/f": feed}, "https://a.example/f")
+    assert [len(visit.records) for visit in watch.visit(0)] == [1]
+    assert [len(mark) for mark in watch.feeds[0].seen] == [32]
+    watch.feeds[0].etag = ""
+    assert [len(visit.records) for visit in watch.visit(60)] == [0]
 
 
 def test_the_reader_in_its_process():
@@ -234,9 +297,11 @@ class Web:
         return Page(url, 200, {"etag": "same"}, self.pages[url])
 
 
-class InProcess(FeedReader):
-    def call(self, body, url):
-        return parse_feed(body, url)
+class InProcess:
+    """Reads without a child process."""
+
+    read = staticmethod(parse_feed)
+    read_sitemap = staticmethod(parse_sitemap)
 
 
 def watcher(pages, *urls):

@@ -117,7 +117,7 @@ def build(
                 progress=count,
             )
     for reader in readers.values():
-        if reader.report.bad:
+        if reader.report.examples:
             console.print(f"{escape(reader.path)}: {escape(str(reader.report))}", highlight=False)
     _show_build(corpus, as_json)
 

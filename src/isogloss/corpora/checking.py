@@ -38,6 +38,10 @@ class Problems:
     def add(self, problem: str, sentence: str) -> None:
         """Count a bad one, and keep what was wrong with the first few."""
         self.problems[problem] += 1
+        self.note(sentence)
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence about a bad one, if it is among the first few."""
         if len(self.examples) < EXAMPLES:
             self.examples.append(sentence)
 

@@ -6,16 +6,24 @@ point to pictures, categories and other languages, and are not part of a sentenc
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
-import logging
 import re
+from functools import cache
 from typing import Any
 
-from isogloss.extras import import_extra
+from isogloss.corpora.records import BadRecordError
+from isogloss.extras import import_extra, require_extra
+from isogloss.io.parser_process import ParserFailure, ParserProcess
 
-__all__ = ["WikiMarkup"]
+__all__ = ["BoundedWikiMarkup", "WikiMarkup"]
 
-logger = logging.getLogger(__name__)
+PAGE_SECONDS = 20.0
+"""Time limit for one page. Parsing takes time that grows with the square of a page that opens elements and
+never closes them; a page of Wikipedia with 2 MiB of links takes about ten seconds."""
+
+PAGE_MEMORY = 1 << 30
+"""Bytes of memory for one page."""
 
 _SWITCH = re.compile(r"__[A-Z]+__")
 _NO_TEXT = frozenset(
@@ -49,11 +57,7 @@ class WikiMarkup:
     def __call__(self, text: str) -> str:
         """The text without markup."""
         parser = import_extra("mwparserfromhell", "wikipedia", "text of wiki pages")
-        try:
-            code = parser.parse(text)
-        except parser.parser.ParserError as error:
-            logger.warning("a page was left out, its markup cannot be parsed: %s", error)
-            return ""
+        code = parser.parse(text)
         for link in code.ifilter_wikilinks():
             if self._is_hidden(link):
                 link.title, link.text = "", None
@@ -68,3 +72,41 @@ class WikiMarkup:
             return False
         name = prefix.strip().replace("_", " ")
         return name.lower() in self.hidden or (link.text is None and bool(_OTHER_WIKI.fullmatch(name)))
+
+
+@dataclasses.dataclass(frozen=True)
+class BoundedWikiMarkup:
+    """:class:`WikiMarkup` in a child process, with ``PAGE_SECONDS`` and ``PAGE_MEMORY`` for each text.
+
+    Raises
+    ------
+    BadRecordError
+        A text takes too long or too much memory, or cannot be parsed.
+
+    Examples
+    --------
+    >>> BoundedWikiMarkup()("a [[lake]]")
+    'a lake'
+    """
+
+    hidden: frozenset[str] = WikiMarkup.hidden
+
+    def __call__(self, text: str) -> str:
+        """The text without markup."""
+        require_extra("wikipedia", "text of wiki pages")
+        try:
+            return str(_parser()(sorted(self.hidden), text))
+        except ParserFailure as failure:
+            raise BadRecordError(f"markup {failure.reason}", f"the markup {failure}") from failure
+
+
+@cache
+def _parser() -> ParserProcess:
+    """The parser of this process; started when it is first needed."""
+    parser = ParserProcess(_without_markup, seconds=PAGE_SECONDS, memory=PAGE_MEMORY)
+    atexit.register(parser.close)
+    return parser
+
+
+def _without_markup(hidden: list[str], text: str) -> str:
+    return WikiMarkup(frozenset(hidden))(text)

@@ -51,18 +51,25 @@ class ReadReport(Problems):
     def __str__(self) -> str:
         said = [f"{self.documents} documents"]
         said += [f"{count} {kind}" for kind, count in sorted(self.passed.items())]
-        if not self.bad:
-            return ", ".join(said)
-        said.append(f"{self.bad} bad records left out ({self.kinds}); the first:")
-        return "\n  ".join([", ".join(said), *self.examples])
+        if self.bad:
+            said.append(f"{self.bad} bad records left out ({self.kinds})")
+        first = "; the first:" if self.examples else ""
+        return "\n  ".join([", ".join(said) + first, *self.examples])
 
 
 class BadRecordError(Exception):
     """What is wrong with a record, in a word and in a sentence."""
 
     def __init__(self, problem: str, what: str) -> None:
-        super().__init__(what)
+        super().__init__(problem, what)
         self.problem, self.what = problem, what
+
+    def __str__(self) -> str:
+        return self.what
+
+    def of(self, document: Document) -> BadRecordError:
+        """Return the same with the title of a document, or its id, in the sentence."""
+        return BadRecordError(self.problem, f"{document.title or document.id!r:.80}: {self.what}")
 
 
 class DocumentReader(abc.ABC):
@@ -96,14 +103,20 @@ class DocumentReader(abc.ABC):
     def preparer(self) -> Callable[[str], str]:
         """What makes of a text the one that words are read from, without markup say.
 
-        Slow work belongs here: it can be sent to other processes.
+        Slow work belongs here: it can be sent to other processes. BadRecordError says that a text is no good.
         """
         return str
 
     def __iter__(self) -> Iterator[Document]:
         prepare = self.preparer()
         for document in self.raw():
-            yield dataclasses.replace(document, text=prepare(document.text))
+            try:
+                prepared = dataclasses.replace(document, text=prepare(document.text))
+            except BadRecordError as bad:
+                self._leave_out(bad.of(document), document.place)
+                self.report.documents -= 1
+            else:
+                yield prepared
 
     def fingerprint(self) -> dict[str, Any]:
         """What tells this file from another, or from itself after a change."""
@@ -114,11 +127,16 @@ class DocumentReader(abc.ABC):
         return {"reader": type(self).__name__, "file": os.path.basename(self.path), "lang": self.lang,
                 "bytes": status.st_size, "changed": status.st_mtime_ns}  # fmt: skip
 
-    def _leave_out(self, bad: BadRecordError, place: str) -> None:
+    def refuse_or_note(self, bad: BadRecordError, place: str) -> None:
+        """Raise CorpusError about a bad record, or note it in the report, as ``on_bad`` says."""
         sentence = f"{place}: {bad.what}"
         if self.on_bad == "raise":
             raise CorpusError(f"{sentence}; mend the file, or leave such records out with on_bad='skip'")
-        self.report.add(bad.problem, sentence)
+        self.report.note(sentence)
+
+    def _leave_out(self, bad: BadRecordError, place: str) -> None:
+        self.refuse_or_note(bad, place)
+        self.report.problems[bad.problem] += 1
 
 
 class JsonLines(DocumentReader):

@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix
 
 from isogloss.corpora.comparable import Tokenise
 from isogloss.corpora.counting import CountedRows, WordCounter
-from isogloss.corpora.records import Document, DocumentReader
+from isogloss.corpora.records import BadRecordError, Document, DocumentReader
 from isogloss.corpora.strings import StringTable
 from isogloss.exceptions import CorpusError
 from isogloss.io.files import replacing
@@ -115,20 +115,28 @@ class LanguageCounter:
         before = self._read
         passed: Counter[str] = Counter()
         keys, titles = [], []
-        for key, title, counts in workers.map(self._aligned(documents, passed)):
-            if len(counts) < self.min_words:
+        for document, counts in workers.map(self._aligned(documents, passed)):
+            if isinstance(counts, BadRecordError):
+                passed[counts.problem] += 1
+                self._note(document, counts)
+            elif len(counts) < self.min_words:
                 passed["stubs"] += 1
-            elif key in self._seen:
+            elif document.id in self._seen:
                 passed["duplicates"] += 1
             else:
-                self._seen.add(key)
-                keys.append(key)
-                titles.append(title)
+                self._seen.add(document.id)
+                keys.append(document.id)
+                titles.append(document.title)
                 self._counter.add(counts)
         if self._read == before:
             return False
         self._write(keys, titles, passed)
         return True
+
+    def _note(self, document: Document, bad: BadRecordError) -> None:
+        """Have the reader refuse a document that could not be prepared, or say that it is left out."""
+        if isinstance(self.reader, DocumentReader):
+            self.reader.refuse_or_note(bad.of(document), document.place)
 
     def _aligned(self, documents: Iterator[Document], passed: Counter[str]) -> Iterator[Document]:
         """Documents that belong to a row, with the row as their id."""
@@ -178,8 +186,8 @@ def _shard(arrays: Any) -> Shard:
     return Shard(keys, titles, words, rows, int(said["read"]), Counter(said["passed"]))
 
 
-Counted: TypeAlias = tuple[str, str, dict[str, int]]
-"""Row, title and word counts of a document."""
+Counted: TypeAlias = tuple[Document, dict[str, int] | BadRecordError]
+"""A document without its text, and its word counts or why it has none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,10 +198,13 @@ class _Count:
     tokenise: Tokenise
 
     def __call__(self, documents: list[Document]) -> list[Counted]:
-        return [
-            (document.id, document.title, dict(Counter(self.tokenise(self.prepare(document.text)))))
-            for document in documents
-        ]
+        return [(dataclasses.replace(each, text=""), self._counts(each.text)) for each in documents]
+
+    def _counts(self, text: str) -> dict[str, int] | BadRecordError:
+        try:
+            return dict(Counter(self.tokenise(self.prepare(text))))
+        except BadRecordError as bad:
+            return bad
 
 
 class _Workers:

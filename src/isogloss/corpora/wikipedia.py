@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import IO, cast
 
 from isogloss.corpora.checking import OnBad
-from isogloss.corpora.markup import WikiMarkup
+from isogloss.corpora.markup import BoundedWikiMarkup
 from isogloss.corpora.records import BadRecordError, Document, DocumentReader, ReadReport
 from isogloss.io.files import PathLike, opened
 from isogloss.io.xml import XmlReader
@@ -21,8 +21,16 @@ from isogloss.io.xml import XmlReader
 __all__ = ["Page", "WikipediaDump"]
 
 CHUNK = 1 << 18
-MAX_PAGE = 1 << 26
-"""A page with more letters is not read into memory."""
+MAX_PAGE = 1 << 22
+"""Letters of a page; longer ones are left out. MediaWiki takes at most 2 MiB."""
+
+MAX_ELEMENT = 1 << 26
+"""Letters of an element after which the file is taken for no dump."""
+
+MAX_DEPTH = 64
+"""Elements inside each other."""
+
+MAX_NAMESPACES = 1_000
 
 HIDDEN = (6, 14)
 """Numbers of the namespaces of pictures and of categories."""
@@ -39,6 +47,7 @@ class Page:
     redirect: str | None = None
     model: str = "wikitext"
     text: str = ""
+    too_long: bool = False
 
 
 class WikipediaDump(DocumentReader):
@@ -46,7 +55,8 @@ class WikipediaDump(DocumentReader):
 
     Pages of other namespaces, redirects, and pages that are not wikitext are passed over and counted. A
     dump that ends too early is an error; with ``on_bad='skip'`` the pages before its end are given, and the
-    report says so.
+    report says so. So is a page that is longer than ``MAX_PAGE`` letters or whose markup cannot be removed
+    within ``PAGE_SECONDS`` and ``PAGE_MEMORY`` of :mod:`~isogloss.corpora.markup`; ``'skip'`` leaves it out.
 
     Parameters
     ----------
@@ -57,7 +67,7 @@ class WikipediaDump(DocumentReader):
     namespaces : collection of int
         Namespaces to read; 0 is that of articles.
     on_bad : {"raise", "skip"}
-        What to do about pages without title and dumps that are cut short.
+        What to do about pages that are too long or have no title, and about dumps that are cut short.
 
     Examples
     --------
@@ -97,7 +107,7 @@ class WikipediaDump(DocumentReader):
     def preparer(self) -> Callable[[str], str]:
         """What removes the markup, told the names of namespaces in the language of the dump."""
         names = {self.site.get(str(number), "").lower() for number in HIDDEN} - {""}
-        return WikiMarkup(WikiMarkup.hidden | names)
+        return BoundedWikiMarkup(BoundedWikiMarkup.hidden | names)
 
     def raw(self) -> Iterator[Document]:
         """The articles with their markup."""
@@ -110,6 +120,9 @@ class WikipediaDump(DocumentReader):
                 report.passed[reason] += 1
             elif not page.title:
                 self._leave_out(BadRecordError("without title", "the page has no title"), place)
+            elif page.too_long:
+                said = f"the page {page.title!r:.80} has more than {MAX_PAGE:,} letters"
+                self._leave_out(BadRecordError("too long", said), place)
             else:
                 report.documents += 1
                 yield Document(page.title, page.text, lang, page.title, place)
@@ -136,7 +149,7 @@ def _passed_over(page: Page, namespaces: set[str]) -> str | None:
         return "redirects"
     if page.model != "wikitext":
         return "not wikitext"
-    return None if page.text.strip() else "without text"
+    return None if page.too_long or page.text.strip() else "without text"
 
 
 def _read(file: IO[bytes]) -> bytes:
@@ -174,6 +187,8 @@ class _PageParser(XmlReader):
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Begin a page, or something in it."""
         self._open.append(name)
+        if len(self._open) > MAX_DEPTH:
+            raise self.refused(f"is nested deeper than {MAX_DEPTH} elements; expected {self.expected}")
         self._parts, self._length = [], 0
         if name == "page":
             self._page, self.began = Page(self.line), True
@@ -188,7 +203,7 @@ class _PageParser(XmlReader):
         text = "".join(self._parts)
         self._parts = []
         if self._page is None:
-            if name in ("namespace", "dbname"):
+            if name in ("namespace", "dbname") and len(self.site) < MAX_NAMESPACES:
                 self.site[self._key if name == "namespace" else name] = text
         elif name == "page":
             self._pages.append(self._page)
@@ -209,6 +224,9 @@ class _PageParser(XmlReader):
     def text(self, text: str) -> None:
         """Keep the text of the element that is open."""
         self._length += len(text)
-        if self._length > MAX_PAGE:
-            raise self.refused(f"an element is longer than {MAX_PAGE:,} letters; expected pages")
-        self._parts.append(text)
+        if self._length <= MAX_PAGE:
+            self._parts.append(text)
+        elif self._length > MAX_ELEMENT:
+            raise self.refused(f"an element is longer than {MAX_ELEMENT:,} letters; expected pages")
+        elif self._page is not None:
+            self._page.too_long, self._parts = True, []

@@ -6,9 +6,9 @@
 ``unpacking``    packed bodies, up to a size
 ``fetching``     one page, within limits of time, size and place
 ``scan``         XML looked over before a parser sees it
-``worker``       a parser in a process of its own, with a deadline
 ``syndication``  RSS and Atom
 ``sitemaps``     sitemaps and news sitemaps
+``reader``       both in a child process, with a deadline
 ``watching``     what is new since the last visit
 ===============  ==============================================================
 """

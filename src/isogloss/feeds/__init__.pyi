@@ -2,10 +2,10 @@ from .addresses import is_public as is_public
 from .fetching import Fetcher as Fetcher
 from .fetching import FetchLimits as FetchLimits
 from .fetching import Page as Page
+from .reader import FeedReader as FeedReader
 from .sitemaps import Sitemap as Sitemap
 from .sitemaps import SitemapEntry as SitemapEntry
 from .sitemaps import parse_sitemap as parse_sitemap
-from .syndication import FeedReader as FeedReader
 from .syndication import parse_feed as parse_feed
 from .targets import Target as Target
 from .watching import FeedState as FeedState

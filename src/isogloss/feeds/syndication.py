@@ -9,9 +9,8 @@ from typing import Any
 
 from isogloss.exceptions import FeedError
 from isogloss.feeds.scan import scan_xml
-from isogloss.feeds.worker import Worker
 
-__all__ = ["FeedReader", "parse_feed"]
+__all__ = ["Record", "parse_feed"]
 
 Record = dict[str, Any]
 
@@ -95,22 +94,3 @@ def _time(parsed: Any) -> str:
         return ""
     seconds = calendar.timegm(parsed)
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat()
-
-
-class FeedReader(Worker):
-    """:func:`parse_feed` in a process of its own: a feed that would hang it costs its deadline, no more.
-
-    Parameters
-    ----------
-    deadline : float, default=1
-        Seconds for one feed.
-    """
-
-    def __init__(self, deadline: float = 1.0) -> None:
-        super().__init__(parse_feed, deadline)
-
-    def read(self, body: bytes, url: str = "") -> list[Record]:
-        """Records of the entries, or FeedError."""
-        scan_xml(body)
-        records: list[Record] = self.call(body, url)
-        return records

@@ -6,20 +6,25 @@ The state is plain data, so that whoever keeps it can store it wherever he keeps
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from isogloss.exceptions import FeedError
 from isogloss.feeds.fetching import Fetcher, Page
-from isogloss.feeds.sitemaps import SitemapEntry, parse_sitemap
-from isogloss.feeds.syndication import FeedReader, Record
+from isogloss.feeds.reader import FeedReader
+from isogloss.feeds.sitemaps import SitemapEntry
+from isogloss.feeds.syndication import Record
 
 __all__ = ["FeedState", "Visit", "Watcher"]
 
 logger = logging.getLogger(__name__)
 MAX_SEEN = 5_000
 MAX_PAGES = 50
+"""Pages that are fetched in one visit."""
+MAX_MARK = 2_000
+"""Characters of an id that is remembered as it is."""
 LONGEST_WAIT = 24 * 3600.0
 _DOUBLINGS = 20
 
@@ -121,33 +126,41 @@ class Watcher:
             raise FeedError(f"{feed.url}: {error}", wait=error.wait) from error
         feed.etag, feed.modified = page.headers.get("etag", ""), page.headers.get("last-modified", "")
         known = set(feed.seen)
-        new = [record for record in records if (record.get("id") or record.get("url")) not in known]
-        feed.seen = [*feed.seen, *(str(record.get("id") or record.get("url")) for record in new)][-MAX_SEEN:]
-        return [self._whole(record) for record in new]
+        new = [record for record in records if _mark(record) not in known]
+        feed.seen = [*feed.seen, *filter(None, map(_mark, new))][-MAX_SEEN:]
+        return self._with_bodies(new)
 
     def _read(self, page: Page) -> list[Record]:
         """Entries of a feed, or pages of a sitemap."""
         start = page.body[:4096].replace(b"\0", b"")
         if b"<urlset" not in start and b"<sitemapindex" not in start:
             return self.reader.read(page.body, page.url)
-        sitemap = parse_sitemap(page.body)
+        sitemap = self.reader.read_sitemap(page.body)
         pages = sitemap.pages or [
             entry
             for index in sorted(sitemap.sitemaps, key=lambda entry: entry.modified)[-1:]
-            for entry in parse_sitemap(self.fetcher.fetch(index.url).body).pages
+            for entry in self.reader.read_sitemap(self.fetcher.fetch(index.url).body).pages
         ]
         newest = sorted(pages, key=lambda entry: entry.published or entry.modified)[-MAX_PAGES:]
         return [_from_sitemap(entry) for entry in newest if entry.url]
 
-    def _whole(self, record: Record) -> Record:
-        """The record with a body: a page of a sitemap is fetched."""
-        if "body" in record or not record.get("url"):
-            return record
-        try:
-            return record | {"body": self.fetcher.fetch(record["url"]).body.decode("utf-8", "replace")}
-        except FeedError as error:
-            logger.warning("%s", error)
-            return record
+    def _with_bodies(self, records: list[Record]) -> list[Record]:
+        """Fetch the pages of records that have no body; not more than ``MAX_PAGES`` in one visit."""
+        without = [record for record in records if "body" not in record and record.get("url")]
+        for record in without[:MAX_PAGES]:
+            try:
+                record["body"] = self.fetcher.fetch(record["url"]).body.decode("utf-8", "replace")
+            except FeedError as error:
+                logger.warning("%s", error)
+        return records
+
+
+def _mark(record: Record) -> str:
+    """Return the id or URL of an entry, or a digest of a very long one; empty if it has neither."""
+    name = str(record.get("id") or record.get("url") or "")
+    if len(name) <= MAX_MARK:
+        return name
+    return hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _from_sitemap(entry: SitemapEntry) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from isogloss.exceptions import CorpusError, IsoglossError
 
 __all__ = ["XmlReader"]
 
+MAX_TAG_BYTES = 1 << 20
+"""The parser holds a tag or comment in memory until it ends; a longer one is refused."""
+
 
 class XmlReader(ABC):
     """Base of readers of XML: what a reader does with elements and text are its own methods.
@@ -49,6 +52,7 @@ class XmlReader(ABC):
 
     def __init__(self, path: str, expected: str, error: type[IsoglossError] = CorpusError) -> None:
         self.path, self.expected, self.error = path, expected, error
+        self._fed = 0
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.XmlDeclHandler = self._declaration
@@ -80,6 +84,11 @@ class XmlReader(ABC):
             self._parser.Parse(chunk, final)
         except expat.ExpatError as reason:
             raise self.malformed(expat.ErrorString(reason.code)) from reason
+        self._fed += len(chunk)
+        if self._fed - max(self._parser.CurrentByteIndex, 0) > MAX_TAG_BYTES + len(chunk):
+            raise self.refused(
+                f"has a tag or comment of more than {MAX_TAG_BYTES:,} bytes; expected {self.expected}"
+            )
 
     def malformed(self, reason: str) -> Exception:
         """The error for a file that is not XML."""

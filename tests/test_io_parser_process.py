@@ -1,0 +1,97 @@
+"""Parsers of untrusted files in a child process: deadlines, memory, and what a parser may do to its caller."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from isogloss.io.parser_process import MAX_ANSWER_BYTES, ParserFailure, ParserProcess
+from tests.waiting import LIMIT_S
+
+
+def allocate(size):
+    return len(bytearray(size))
+
+
+def letters(count):
+    return "a" * count
+
+
+def die():
+    os._exit(3)
+
+
+def chatter():
+    print("{}")
+    sys.stdout.flush()
+    os.write(1, b"noise\n")
+    return "answer"
+
+
+def test_a_parser_that_hangs_is_replaced():
+    with ParserProcess(time.sleep, seconds=0.3) as process:
+        with pytest.raises(ParserFailure, match=r"within 0\.3 seconds") as failure:
+            process(3600)
+        assert failure.value.reason == "too slow"
+        process.seconds = LIMIT_S
+        assert process(0) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no limit of memory")
+def test_a_parser_that_wants_too_much_memory():
+    with ParserProcess(allocate, seconds=LIMIT_S, memory=64 << 20) as process:
+        with pytest.raises(ParserFailure, match="MemoryError"):
+            process(1 << 30)
+        assert process(1 << 20) == 1 << 20
+
+
+def test_a_parser_that_dies_is_replaced():
+    with ParserProcess(die, seconds=LIMIT_S) as process:
+        for _ in range(2):
+            with pytest.raises(ParserFailure, match="made the parser die"):
+                process()
+
+
+def test_an_answer_that_is_too_long_is_refused():
+    with ParserProcess(letters, seconds=LIMIT_S) as process:
+        with pytest.raises(ParserFailure, match="more than"):
+            process(MAX_ANSWER_BYTES)
+        assert process(3) == "aaa"
+
+
+def test_every_string_comes_back_as_it_was():
+    text = "\ud800 \udfff \0 \n \r \u2028 \U0010ffff é"
+    with ParserProcess(json.loads, seconds=LIMIT_S) as process:
+        assert process(json.dumps(text)) == text
+
+
+def test_what_a_parser_prints_is_no_answer():
+    with ParserProcess(chatter, seconds=LIMIT_S) as process:
+        assert process() == process() == "answer"
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import textwrap\n"
+        "from isogloss.io.parser_process import ParserProcess\n"
+        f"print(ParserProcess(textwrap.dedent, seconds={LIMIT_S})('  a'))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout == "a\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_copy_starts_a_process_of_its_own():
+    with ParserProcess(os.getppid, seconds=LIMIT_S) as process:
+        assert process() == os.getpid()
+        child = os.fork()
+        if child == 0:
+            right = process() == os.getpid()
+            process.close()
+            os._exit(0 if right else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert process() == os.getpid()
