@@ -1,4 +1,4 @@
-"""Parsers of untrusted files in a child process: deadlines, memory, and what a parser may do to its caller."""
+"""Parsers of untrusted files in a child process: deadlines, memory, and deaths."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def die():
 
 
 def chatter():
-    print("{}")
+    sys.stdout.write("{}\n")
     sys.stdout.flush()
     os.write(1, b"noise\n")
     return "answer"

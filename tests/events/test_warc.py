@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from isogloss.events.reading import ArticleReader
-from isogloss.events.warc import _depth
-from tests.waiting import cpu_at_most
+from isogloss.events.warc import PageParser, WebPage, _depth
+from isogloss.exceptions import ArticleError
+from tests.waiting import LIMIT_S, cpu_at_most
 
 pytest.importorskip("fastwarc", reason="the extra isogloss[warc] is not installed")
 pytest.importorskip("resiliparse", reason="the extra isogloss[warc] is not installed")
@@ -99,3 +100,19 @@ def test_depth_is_that_of_the_deepest_place():
     assert _depth(b"<div><b>x</b></div>" * 1000) == 2
     assert _depth(b"</div>" * 1000 + b"<div>") == 1
     assert _depth(b"<br><p><li><DIV>") == 1
+
+
+@pytest.mark.parametrize(
+    "page",
+    [b"<div></a>" * 20_000, b"<a " + b" ".join(b"a%d=1" % n for n in range(200_000)) + b">"],
+    ids=["end tags that close nothing", "attributes"],
+)
+def test_pages_that_take_minutes_to_parse_cost_their_deadline(page):
+    """The parser takes time that grows with the square of both."""
+    good = b"<html><title>Storm</title><body><p>The storm took two roofs at night.</p></body></html>"
+    with PageParser() as parse, cpu_at_most(4):
+        parse._parse.seconds = 0.2
+        with pytest.raises(ArticleError, match=r"was not parsed within 0\.2 seconds|elements inside each"):
+            parse(WebPage("1", "https://bote.example/1", "", "utf-8", page))
+        parse._parse.seconds = LIMIT_S
+        assert parse(WebPage("2", "https://bote.example/2", "", "utf-8", good))["title"] == "Storm"

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+from isogloss.corpora.records import numbered_lines
 from isogloss.corpora.sqldump import read_table
 from isogloss.corpora.wikipedia import WikipediaDump
 from isogloss.exceptions import CorpusError
@@ -38,6 +39,8 @@ Article: TypeAlias = tuple[str, str]
 """Language and title."""
 
 MAX_REDIRECTS = 5
+MAX_ITEM = 1 << 26
+"""Bytes of the longest item of Wikidata."""
 
 
 def normal_title(title: str) -> str:
@@ -74,8 +77,9 @@ class PageIndex:
         """From the pages themselves."""
         titles, redirects = {}, {}
         for page in dump.pages():
-            if page.namespace == "0" and page.id.isdigit() and page.title:
-                titles[int(page.id)] = page.title
+            number = _number(page.id)
+            if page.namespace == "0" and number is not None and page.title:
+                titles[number] = page.title
                 if page.redirect is not None:
                     redirects[page.title] = normal_title(page.redirect)
         return cls(titles, redirects)
@@ -85,7 +89,7 @@ class PageIndex:
         """From the tables ``page`` and ``redirect``, which are small and quick to read."""
         columns = ["page_id", "page_namespace", "page_title"]
         titles = {
-            int(number): normal_title(title)
+            _need_number(number, pages): normal_title(title)
             for number, namespace, title in read_table(pages, "page", columns)
             if namespace == "0"
         }
@@ -93,9 +97,9 @@ class PageIndex:
             return cls(titles)
         rows = read_table(redirects, "redirect", ["rd_from", "rd_namespace", "rd_title"])
         leads = {
-            titles[int(number)]: normal_title(title)
+            titles[_need_number(number, redirects)]: normal_title(title)
             for number, namespace, title in rows
-            if namespace == "0" and int(number) in titles
+            if namespace == "0" and _need_number(number, redirects) in titles
         }
         return cls(titles, leads)
 
@@ -112,7 +116,21 @@ class PageIndex:
 def read_langlinks(path: PathLike) -> Iterator[tuple[int, str, str]]:
     """Number of the article, language and title it links to, from the table ``langlinks``."""
     for number, language, title in read_table(path, "langlinks", ["ll_from", "ll_lang", "ll_title"]):
-        yield int(number), language, title
+        yield _need_number(number, path), language, title
+
+
+def _number(text: str) -> int | None:
+    """The number of a page; None if the text is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+
+
+def _need_number(text: str, path: PathLike) -> int:
+    number = _number(text)
+    if number is None:
+        raise CorpusError(
+            f"{path}: the number of a page is {text!r:.60}; expected digits: get the file again"
+        )
+    return number
 
 
 class LanguageLinks:
@@ -263,8 +281,12 @@ def _sql_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, st
 def _json_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Items of a dump that has one on each line, with brackets around all and commas between them."""
     with opened(path) as file:
-        for number, line in enumerate(file, 1):
-            text = line.strip().rstrip(b",")
+        for number, line in numbered_lines(file, MAX_ITEM):
+            if line is None:
+                raise CorpusError(
+                    f"{path}:{number}: the line is longer than {MAX_ITEM:,} bytes; expected items"
+                )
+            text = line.rstrip(b",")
             if text in (b"", b"[", b"]"):
                 continue
             item, titles = _item(text, sites, f"{path}:{number}")
@@ -278,7 +300,7 @@ def _item(text: bytes, sites: Collection[str], place: str) -> tuple[str, dict[st
         item = json.loads(text)
         links = dict(item.get("sitelinks") or {})
         return str(item["id"]), {site: str(links[site]["title"]) for site in links if site in sites}
-    except (ValueError, KeyError, TypeError, AttributeError) as reason:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as reason:
         raise CorpusError(
             f"{place}: is not an item of Wikidata ({str(reason)[:80]}); expected a JSON dump with an item on "
             "each line"

@@ -74,7 +74,7 @@ def _columns(lines: Iterator[tuple[int, bytes]]) -> list[str]:
     """Names of the columns of the table whose statement has just begun."""
     body = takewhile(lambda line: not line.startswith(b")"), (line for _, line in lines))
     named = (re.match(rb"\A\s*+`([^`]+)`", line) for line in body)
-    return [found[1].decode() for found in named if found]
+    return [found[1].decode("utf-8", "replace") for found in named if found]
 
 
 def _places(order: list[str], wanted: Sequence[str], place: str, table: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,15 +13,20 @@ from typing import Any
 
 from isogloss.events.html import has_markup, text_of_html
 from isogloss.events.tags import settle_language
-from isogloss.exceptions import ArticleError
+from isogloss.exceptions import ArticleError, IsoglossError
 
 __all__ = ["MAX_TEXT", "Article", "article_from"]
+
+logger = logging.getLogger(__name__)
 
 MAX_TEXT = 1_000_000
 """Characters of a text that are used."""
 
 _MAX_NAME = 2_000
 """Characters of an id, a source or a URL."""
+
+_MAX_ID_BITS = 1_000
+"""Bits of an id that is a number."""
 
 FUTURE_SLACK = timedelta(days=1)
 """How far in the future a time may be to be taken for now: clocks and zones of sources are often wrong."""
@@ -156,13 +162,31 @@ def article_from(
     if not isinstance(record, Mapping):
         raise ArticleError("not an object", f"got a {type(record).__name__}; expected an object with fields")
     notes = Counter() if notes is None else notes
+    try:
+        return _checked(record, now or datetime.now(UTC), newest, max_text, check_language, notes)
+    except (IsoglossError, MemoryError):
+        raise
+    except Exception as error:  # a bug, and no reason to refuse the records before and after this one
+        logger.exception("a record could not be read")
+        said = f"the record cannot be read ({type(error).__name__}); please report this as a bug"
+        raise ArticleError("cannot be read", said) from error
+
+
+def _checked(
+    record: Mapping[str, Any],
+    now: datetime,
+    newest: Callable[[], datetime | None] | None,
+    max_text: int,
+    check_language: bool,
+    notes: Counter[str],
+) -> Article:
     title, body = (_text(record, name, max_text, notes) for name in ("title", "body"))
     if not (title or body):
         raise ArticleError(
             "without text", 'fields "title" and "body" are empty; expected text in one of them'
         )
     claimed = _time(_field(record, "time"), notes)
-    time = _not_in_the_future(claimed, now or datetime.now(UTC), newest, notes)
+    time = _not_in_the_future(claimed, now, newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
     lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
@@ -197,6 +221,8 @@ def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise _wrong(name, value, "text")
+    if isinstance(value, int) and value.bit_length() > _MAX_ID_BITS:
+        raise ArticleError("field too long", f'field "{name}" is a number of hundreds of digits')
     value = str(value)
     if len(value) > _MAX_NAME:
         raise ArticleError(
@@ -264,7 +290,15 @@ def _moment(value: Any) -> datetime:
 
 def _wrong(name: str, value: Any, expected: str) -> ArticleError:
     reason = "bad time" if name == "time" else "field of the wrong kind"
-    return ArticleError(reason, f'field "{name}" is {value!r:.60}; expected {expected}')
+    return ArticleError(reason, f'field "{name}" is {_shown(value)}; expected {expected}')
+
+
+def _shown(value: Any) -> str:
+    """The beginning of a value; of one that cannot be printed, what kind it is."""
+    try:
+        return f"{value[:60] if isinstance(value, str) else value!r:.60}"
+    except (ValueError, RecursionError):  # thousands of digits, or of lists inside each other
+        return f"a {type(value).__name__} that is too long or nested too deeply to show"
 
 
 def _digest(*parts: object) -> str:

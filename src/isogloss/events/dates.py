@@ -165,9 +165,9 @@ def _in_words(words: Words, calendar: _Calendar, day: date) -> Iterator[date]:
             if is_capital or not calendar.has_capitals:
                 yield from _beside(lower, place, calendar.months[word], day)
         elif word in calendar.offsets:
-            yield day + timedelta(calendar.offsets[word])
+            yield from _shifted(day, calendar.offsets[word])
         elif words.begins(place) or is_capital == calendar.has_capitals:
-            yield _last(calendar.weekdays[word], day)
+            yield from _last(calendar.weekdays[word], day)
 
 
 def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
@@ -218,9 +218,9 @@ def _in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
             if number:
                 yield from _dated(int(number), calendar.months[word], int(year) if year else None, day)
         elif word in calendar.offsets:
-            yield day + timedelta(calendar.offsets[word])
+            yield from _shifted(day, calendar.offsets[word])
         else:
-            yield _last(calendar.weekdays[word], day)
+            yield from _last(calendar.weekdays[word], day)
 
 
 def _east_asian(text: str, day: date) -> Iterator[date]:
@@ -272,8 +272,14 @@ def _exists(year: int, month: int, number: int) -> bool:
     return True
 
 
-def _last(weekday: int, day: date) -> date:
-    return day - timedelta((day.weekday() - weekday) % 7)
+def _last(weekday: int, day: date) -> Iterator[date]:
+    return _shifted(day, -((day.weekday() - weekday) % 7))
+
+
+def _shifted(day: date, days: int) -> Iterator[date]:
+    """The day so many days later, unless the calendar ends before."""
+    if date.min.toordinal() <= day.toordinal() + days <= date.max.toordinal():
+        yield day + timedelta(days)
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeVar
 from isogloss.corpora.records import BadRecordError, numbered_lines, parsed_object
 from isogloss.events.article import MAX_TEXT, Article, article_from
 from isogloss.events.quarantine import Quarantine
-from isogloss.events.warc import is_warc, record_of_page, web_pages
+from isogloss.events.warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
 from isogloss.io.files import PathLike, open_binary, opened, total_size
@@ -157,7 +157,8 @@ class ArticleReader:
         name = str(path)
         try:
             if is_warc(name):
-                yield from self._articles(name, web_pages(path, self.max_bytes), record_of_page)
+                with PageParser() as parse:
+                    yield from self._articles(name, web_pages(path, self.max_bytes), parse)
             else:
                 with opened(path) as file:
                     lines = numbered_lines(file, self.max_bytes)

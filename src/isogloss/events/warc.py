@@ -3,22 +3,25 @@
 Records are read by ``fastwarc`` and pages by ``resiliparse``, both in compiled code, from one project, and
 without a network. A page is parsed as browsers do it, never as XML. What is kept of a page is its main
 text, which leaves out menus, footers and comments. The time of parsing grows with the square of the depth of
-nesting, so pages that are nested deeper than any that people read are refused before they are parsed.
+nesting or of the number of attributes, so pages that are nested deeper than any that people read are refused
+before they are parsed, and the others are parsed in a child process with a deadline.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import import_extra
 from isogloss.io.files import PathLike, open_binary
+from isogloss.io.parser_process import ParserFailure, ParserProcess
 
-__all__ = ["WebPage", "is_warc", "record_of_page", "web_pages"]
+__all__ = ["PageParser", "WebPage", "is_warc", "record_of_page", "web_pages"]
 
 _TITLES = ("meta[property='og:title'][content]", "meta[name='twitter:title'][content]")
 _TIMES = (
@@ -31,6 +34,9 @@ _TIMES = (
 
 MAX_DEPTH = 500
 """Elements inside each other."""
+
+PAGE_SECONDS = 10.0
+"""Time limit for one page."""
 
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _NOT_NESTED = frozenset(
@@ -97,17 +103,52 @@ def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
         raise CorpusError(f"{path}: is cut short or damaged ({reason}); get the file again") from reason
 
 
+class PageParser:
+    """:func:`record_of_page` in a child process, with ``PAGE_SECONDS`` for each page."""
+
+    def __init__(self) -> None:
+        self._parse = ParserProcess(_parse, seconds=PAGE_SECONDS)
+
+    def __call__(self, page: WebPage) -> dict[str, Any]:
+        """Return the fields of an article; ArticleError if the page cannot be parsed within the limits."""
+        content = _checked(page)
+        try:
+            record: dict[str, Any] = self._parse(
+                page.id, page.url, page.fetched, page.encoding, content.decode("latin-1")
+            )
+        except ParserFailure as failure:
+            raise ArticleError(f"page {failure.reason}", f"{page.url:.200}: {failure}") from failure
+        return record
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parse.close()
+
+
+def _parse(key: str, url: str, fetched: str, encoding: str, letters: str) -> dict[str, Any]:
+    """Parse a page whose content is given as text with a letter for each byte."""
+    return record_of_page(WebPage(key, url, fetched, encoding, letters.encode("latin-1")))
+
+
+def _checked(page: WebPage) -> bytes:
+    """The content of a page, unless it is longer or nested deeper than any that people read."""
+    if page.content is None:
+        raise ArticleError("too long", f"{page.url:.200}: the page is too long; raise max_bytes")
+    if _depth(page.content) > MAX_DEPTH:
+        said = f"{page.url:.200}: has more than {MAX_DEPTH} elements inside each other; expected a page"
+        raise ArticleError("nested too deep", said)
+    return page.content
+
+
 def record_of_page(page: WebPage) -> dict[str, Any]:
     """The fields of an article: main text, title, language and time as the page says them.
 
     A page that does not say when it was published has the time of its fetching.
     """
-    if page.content is None:
-        raise ArticleError("too long", f"{page.url}: the page is too long; raise max_bytes")
-    if _depth(page.content) > MAX_DEPTH:
-        said = f"{page.url}: has more than {MAX_DEPTH} elements inside each other; expected a page"
-        raise ArticleError("nested too deep", said)
-    tree = _need("resiliparse.parse.html").HTMLTree.parse_from_bytes(page.content, page.encoding or "utf-8")
+    content = _checked(page)
+    tree = _need("resiliparse.parse.html").HTMLTree.parse_from_bytes(content, page.encoding or "utf-8")
     text = _need("resiliparse.extract.html2text").extract_plain_text(
         tree, main_content=True, preserve_formatting=True, links=False, list_bullets=False, alt_texts=False
     )
@@ -124,12 +165,20 @@ def record_of_page(page: WebPage) -> dict[str, Any]:
 
 
 def _depth(content: bytes) -> int:
-    """How many elements are inside each other, at the deepest place; without parsing."""
+    """How many elements are open at the same time, at most; without parsing.
+
+    An end tag closes an element of its own name only: browsers ignore others.
+    """
+    still_open: Counter[bytes] = Counter()
     depth = deepest = 0
-    for closing, name in _TAG.findall(content):
-        if name.lower() not in _NOT_NESTED:
-            depth = max(0, depth - 1) if closing else depth + 1
-            deepest = max(deepest, depth)
+    for closing, tag in _TAG.findall(content):
+        name = tag.lower()
+        if name in _NOT_NESTED or (closing and not still_open[name]):
+            continue
+        step = -1 if closing else 1
+        still_open[name] += step
+        depth += step
+        deepest = max(deepest, depth)
     return deepest
 
 

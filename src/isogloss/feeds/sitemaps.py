@@ -68,6 +68,8 @@ def parse_sitemap(body: bytes) -> Sitemap:
             f"line {error.lineno}: is not well-formed XML ({expat.ErrorString(error.code)}); expected a "
             "sitemap"
         ) from error
+    except (LookupError, ValueError) as error:
+        raise FeedError(f"is in an encoding that cannot be read ({error!s:.80}); expected UTF-8") from error
     if reader.root not in ("urlset", "sitemapindex"):
         raise FeedError(f"the root is <{reader.root}>; expected <urlset> or <sitemapindex>")
     return Sitemap(reader.pages, reader.sitemaps)

@@ -142,8 +142,8 @@ class ParserProcess:
 def serve() -> None:
     """Answer requests until standard input ends; this is what the child process runs."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    nowhere = open(os.devnull, "wb")
-    os.dup2(nowhere.fileno(), 1)  # whatever a parser prints is no answer
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # whatever a parser prints is no answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     module, name, memory = json.loads(requests.readline())
     function = importlib.import_module(module)

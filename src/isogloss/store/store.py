@@ -311,7 +311,7 @@ def take_in(
     receipts = add_articles(session, articles, received)
     session.many(
         "INSERT INTO quarantine (reason, said, record, received) VALUES (?, ?, ?, ?)",
-        [(reason, said, _json(record)[:10_000], received) for reason, said, record in refused],
+        [(_plain(reason), _plain(said), _shown(record), received) for reason, said, record in refused],
     )
     if key:
         _remember(session, key, digest, receipts, received)
@@ -332,6 +332,19 @@ def _remember(session: Session, key: str, digest: str, receipts: Sequence[Receip
     answer = _json([{"key": each.key, "seq": each.seq, "status": each.status} for each in receipts])
     session.run("DELETE FROM request WHERE received < ?", [received - KEPT_REQUESTS])
     session.run("INSERT INTO request VALUES (?, ?, ?, ?)", [key, digest, answer, received])
+
+
+def _plain(text: str) -> str:
+    """A text without lone surrogates and zeros, which databases refuse."""
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")
+
+
+def _shown(record: Any) -> str:
+    """The beginning of a refused record as JSON; of one that JSON cannot hold, what kind it is."""
+    try:
+        return _json(record)[:10_000]
+    except (ValueError, TypeError, RecursionError):
+        return _json(f"a {type(record).__name__} that cannot be written as JSON")
 
 
 def _json(value: Mapping[str, Any] | Sequence[Any] | Any) -> str:

@@ -1,0 +1,173 @@
+"""RELIABILITY 28: generated hostile inputs, and the ones that were over their budget once.
+
+The long run is ``python -m tests.security.fuzz --inputs 100000 --seed 1``.
+"""
+
+import json
+import random
+
+import pytest
+
+from isogloss.events.article import article_from
+from isogloss.exceptions import ArticleError
+from isogloss.store import Store
+from tests.security.fuzz.budget import MAX_GROWTH, Cost, checked, cost_of
+from tests.security.fuzz.targets import GOOD, TARGETS, Api, Lines, Target
+
+INPUTS = {"api": 12, "pipeline": 8, "watch": 4}
+"""Inputs of targets that take longer than others."""
+NEEDS = {
+    "api": "fastapi",
+    "feed": "feedparser",
+    "markup": "mwparserfromhell",
+    "model": "fastapi",
+    "text": "py3langid",
+    "warc": "fastwarc",
+    "watch": "feedparser",
+}
+
+
+@pytest.fixture(params=sorted(TARGETS))
+def target(request):
+    if request.param in NEEDS:
+        pytest.importorskip(NEEDS[request.param])
+    made = TARGETS[request.param]()
+    yield made
+    made.close()
+
+
+def test_generated_inputs_stay_within_their_budget(target):
+    for index in range(INPUTS.get(target.name, 20)):
+        given = target.generate(random.Random(f"{target.name}:suite:{index}"))
+        cost = checked(target, given)
+        assert not cost.kind, f"{cost}: {given!r:.500}"
+
+
+def test_inputs_depend_on_the_seed_alone(target):
+    one, other, third = (target.generate(random.Random(seed)) for seed in ("a", "a", "b"))
+    assert repr(one) == repr(other) != repr(third)
+
+
+class Wasteful(Target):
+    """Does what an input says."""
+
+    name = "wasteful"
+    allowed = (KeyError,)
+
+    def run(self, given):
+        if given == "raise":
+            raise ValueError("oops")
+        if given == "refuse":
+            raise KeyError
+        if given == "grow":
+            bytearray(b"x") * (2 * MAX_GROWTH)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"), [("raise", "exception"), ("refuse", ""), ("grow", "memory"), ("", "")]
+)
+def test_what_is_over_the_budget_is_found(given, kind):
+    assert cost_of(Wasteful(), given).kind == kind
+    assert Cost(1.1, 0).kind == "time"
+
+
+FINDS = {
+    "a weekday in the first week of the calendar": ("text", ("en", "She came on Saturday. 5 Yesterday.")),
+    "a day after the last of the calendar": ("text", ("ru", "завтра, послезавтра")),
+    "an id of thousands of digits": ("pipeline", {"title": "a", "time": 1, "id": 10**5000}),
+    "a time of thousands of digits": ("pipeline", {"title": "a", "time": 10**5000}),
+    "a title of a thousand lists": ("pipeline", {"title": json.loads("[" * 900 + "]" * 900), "time": 1}),
+    "a character reference of thousands of digits": (
+        "pipeline",
+        {"title": f"&#{'9' * 5000};", "time": "2024-03-05", "lang": "en"},
+    ),
+    "a sitemap in an encoding that nobody knows": (
+        "feed",
+        b"<?xml version='1.0' encoding='ut99999-01-01f-8'?><urlset></urlset>",
+    ),
+    "a page with a superscript for a number": (
+        "corpus",
+        ("dump", b"<mediawiki><page><title>A</title><ns>0</ns><id>\xc2\xb2</id></page></mediawiki>"),
+    ),
+    "a page whose number has thousands of digits": (
+        "corpus",
+        (
+            "dump",
+            b"<mediawiki><page><title>A</title><ns>0</ns><id>" + b"9" * 5000 + b"</id></page></mediawiki>",
+        ),
+    ),
+    "a table of links without numbers": (
+        "corpus",
+        (
+            "sql",
+            b"CREATE TABLE `langlinks` (\n `ll_from` int,\n `ll_lang` int,\n `ll_title` int\n);\n"
+            b"INSERT INTO `langlinks` VALUES (x,'de','Bled');\n",
+        ),
+    ),
+    "a column that is not UTF-8": ("corpus", ("sql", b"CREATE TABLE `langlinks` (\n `\xff` int,\n);\n")),
+    "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
+}
+"""Inputs that were over their budget once, by name."""
+
+
+@pytest.mark.parametrize("name", FINDS)
+def test_what_was_found_stays_mended(name):
+    kind, given = FINDS[name]
+    if kind in NEEDS:
+        pytest.importorskip(NEEDS[kind])
+    target = TARGETS[kind]()
+    cost = checked(target, given)
+    target.close()
+    assert not cost.kind, cost
+
+
+BAD_RECORDS = [
+    {"title": "x"},
+    {"title": f"&#{'9' * 5000};", "time": "2024-03-05"},
+    {"title": "x", "time": 1e308},
+    {"title": "\ud800\0", "time": "\ud800"},
+    {"title": ["\udfff"] * 40, "time": "2024-03-05"},
+    {"title": "x", "time": "2024-03-05", "id": 10**400},
+    [],
+    "text",
+    None,
+]
+
+
+def test_a_batch_with_bad_records_keeps_the_good_ones():
+    pytest.importorskip("fastapi")
+    target = Api()
+    target.run(
+        ("POST", "/api/v1/articles", json.dumps([GOOD, *BAD_RECORDS, GOOD | {"id": "last"}]).encode(), True)
+    )
+    target.close()
+
+
+def test_a_file_with_bad_records_keeps_the_good_ones():
+    lines = [GOOD, *BAD_RECORDS, GOOD | {"id": "last"}]
+    target = Lines()
+    target.run(("\n".join(map(json.dumps, lines)).encode(), True))
+    target.close()
+
+
+UNWRITABLE = {
+    "digits": 10**5000,
+    "depth": json.loads("[" * 900 + "]" * 900),
+    "keys of two kinds": {1: "a", "b": 2},
+    "surrogates": {"\ud800": float("nan")},
+}
+
+
+@pytest.mark.parametrize("name", UNWRITABLE)
+def test_refused_records_never_fail_the_batch_that_they_came_with(tmp_path, name):
+    with Store(tmp_path / "news.db") as store:
+        store.add([article_from(GOOD)], refused=[("not \0 an article", "is \ud800", UNWRITABLE[name])])
+        assert store.counts()["article"] == 1
+        assert len(store.quarantined(5)) == 1
+
+
+def test_a_bug_in_reading_one_record_refuses_that_record(monkeypatch, caplog):
+    monkeypatch.setattr("isogloss.events.article.settle_language", lambda *_, **__: 1 // 0)
+    with pytest.raises(ArticleError, match=r"cannot be read \(ZeroDivisionError\)"):
+        article_from(GOOD)
+    assert "ZeroDivisionError" in caplog.text
