@@ -71,6 +71,7 @@ def test_what_is_over_the_budget_is_found(given, kind):
     assert Cost(1.1, 0).kind == "time"
 
 
+LANGLINKS = b"CREATE TABLE `langlinks` (\n `ll_from` int,\n `ll_lang` int,\n `ll_title` int\n);\n"
 FINDS = {
     "a weekday in the first week of the calendar": ("text", ("en", "She came on Saturday. 5 Yesterday.")),
     "a day after the last of the calendar": ("text", ("ru", "завтра, послезавтра")),
@@ -85,6 +86,18 @@ FINDS = {
         "feed",
         b"<?xml version='1.0' encoding='ut99999-01-01f-8'?><urlset></urlset>",
     ),
+    "an entry of a year before the calendar": (
+        "feed",
+        b"<rss version='2.0'><channel><item><pubDate>0000-03-03T09:00:00Z</pubDate></item></channel></rss>",
+    ),
+    "a row of twenty megabytes": (
+        "corpus",
+        ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (7,'de','" + b"{{a|" * (5 << 20) + b"');\n"),
+    ),
+    "a row with values for half of the columns": (
+        "corpus",
+        ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (7,'de');\n"),
+    ),
     "a page with a superscript for a number": (
         "corpus",
         ("dump", b"<mediawiki><page><title>A</title><ns>0</ns><id>\xc2\xb2</id></page></mediawiki>"),
@@ -98,11 +111,7 @@ FINDS = {
     ),
     "a table of links without numbers": (
         "corpus",
-        (
-            "sql",
-            b"CREATE TABLE `langlinks` (\n `ll_from` int,\n `ll_lang` int,\n `ll_title` int\n);\n"
-            b"INSERT INTO `langlinks` VALUES (x,'de','Bled');\n",
-        ),
+        ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (x,'de','Bled');\n"),
     ),
     "a column that is not UTF-8": ("corpus", ("sql", b"CREATE TABLE `langlinks` (\n `\xff` int,\n);\n")),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),

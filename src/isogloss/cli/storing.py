@@ -195,7 +195,7 @@ def watch(
     to each feed.
     """
     from isogloss.extras import require_extra
-    from isogloss.feeds import Watcher
+    from isogloss.feeds import FeedReader, Watcher
     from isogloss.service.lookups import last_line
     from isogloss.service.retention import Retention
 
@@ -205,7 +205,12 @@ def watch(
         _warn_of_clock(opened)
         feeds = _feeds(opened, urls or settings.feeds.urls)
         retention = Retention(opened, settings)
-        watcher = Watcher(feeds, fetcher=_fetcher(private), interval=settings.feeds.minutes * 60)
+        watcher = Watcher(
+            feeds,
+            fetcher=_fetcher(private),
+            interval=settings.feeds.minutes * 60,
+            reader=FeedReader(settings.feeds.parse_seconds),
+        )
         try:
             while True:
                 errors = []

@@ -19,7 +19,7 @@ from isogloss.io.parser_process import ParserFailure, ParserProcess
 __all__ = ["BoundedWikiMarkup", "WikiMarkup"]
 
 PAGE_SECONDS = 20.0
-"""Time limit for one page. Parsing takes time that grows with the square of a page that opens elements and
+"""CPU time for one page. Parsing takes time that grows with the square of a page that opens elements and
 never closes them; a page of Wikipedia with 2 MiB of links takes about ten seconds."""
 
 PAGE_MEMORY = 1 << 30

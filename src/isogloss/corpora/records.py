@@ -53,6 +53,8 @@ class ReadReport(Problems):
         said += [f"{count} {kind}" for kind, count in sorted(self.passed.items())]
         if self.bad:
             said.append(f"{self.bad} bad records left out ({self.kinds})")
+        elif self.examples:
+            said.append("others left out")
         first = "; the first:" if self.examples else ""
         return "\n  ".join([", ".join(said) + first, *self.examples])
 

@@ -137,6 +137,7 @@ class LanguageCounter:
         """Have the reader refuse a document that could not be prepared, or say that it is left out."""
         if isinstance(self.reader, DocumentReader):
             self.reader.refuse_or_note(bad.of(document), document.place)
+            self.reader.report.documents -= 1
 
     def _aligned(self, documents: Iterator[Document], passed: Counter[str]) -> Iterator[Document]:
         """Documents that belong to a row, with the row as their id."""

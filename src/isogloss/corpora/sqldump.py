@@ -13,7 +13,9 @@ from isogloss.io.files import PathLike, opened
 
 __all__ = ["read_table"]
 
-MAX_LINE = 1 << 28
+MAX_LINE = 1 << 23
+"""Bytes of a line; mysqldump begins another INSERT statement after about one megabyte."""
+
 _VALUE = rb"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'|[^',()]++"
 _ROW = re.compile(rb"(?<!\s)\s*+\(((?:" + _VALUE + rb")(?:,(?:" + _VALUE + rb"))*+)\)\s*+([,;]|$)", re.DOTALL)
 _VALUES = re.compile(_VALUE, re.DOTALL)
@@ -56,6 +58,11 @@ def read_table(path: PathLike, table: str, columns: Sequence[str]) -> Iterator[t
                 found = True
                 places = _places(order, columns, f"{name}:{number}", table)
                 for row in _rows(line, f"{name}:{number}"):
+                    if len(row) != len(order):
+                        raise CorpusError(
+                            f"{name}:{number}: a row has {len(row)} values and the table {len(order)} columns; "
+                            "get the file again"
+                        )
                     yield tuple(_text(row[place]) for place in places)
     if not found and not order:
         raise CorpusError(f"{name}: has no table {table!r}; expected a dump of that table by mysqldump")

@@ -36,7 +36,7 @@ MAX_DEPTH = 500
 """Elements inside each other."""
 
 PAGE_SECONDS = 10.0
-"""Time limit for one page."""
+"""CPU time for one page."""
 
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _NOT_NESTED = frozenset(

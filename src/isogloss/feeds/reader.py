@@ -19,7 +19,7 @@ class FeedReader:
     Parameters
     ----------
     deadline : float, default=10
-        Seconds for one feed, scanning included.
+        Seconds of CPU time for one feed, scanning included.
 
     Examples
     --------

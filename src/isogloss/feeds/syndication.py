@@ -90,7 +90,10 @@ def _record(entry: Any, source: str, lang: str) -> Record:
 
 
 def _time(parsed: Any) -> str:
+    """A time in ISO 8601; empty for one that no calendar has."""
     if parsed is None:
         return ""
-    seconds = calendar.timegm(parsed)
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat()
+    try:
+        return datetime.datetime.fromtimestamp(calendar.timegm(parsed), datetime.UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""

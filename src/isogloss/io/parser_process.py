@@ -26,6 +26,12 @@ __all__ = ["ParserFailure", "ParserProcess"]
 MAX_ANSWER_BYTES = 64 << 20
 """A longer result is refused."""
 
+PATIENCE = 20
+"""Seconds that a call may take for every second of CPU time that it has; on Windows one."""
+
+_TIMER_SIGNAL = getattr(signal, "SIGPROF", 0)
+"""What ends a process when its CPU time is up; nothing handles it."""
+
 _CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from isogloss.io.parser_process import serve; serve()"
@@ -48,7 +54,8 @@ class ParserProcess:
     function : callable
         A function of a module; its arguments and its result must be JSON values.
     seconds : float
-        Time limit of one call. Starting the process does not count.
+        CPU time of one call, so that a busy machine changes nothing. A call that waits ends after
+        ``PATIENCE`` times as long. Starting the process does not count.
     memory : int
         Bytes by which the address space of the child may grow; only Linux enforces it.
 
@@ -85,14 +92,11 @@ class ParserProcess:
         """
         request, began = _encode([self.seconds, arguments]), time.monotonic()
         try:
-            process = self._started()
-            began = time.monotonic()
-            reply = _exchange(process, request)
+            reply = _exchange(self._started(), request)
         except OSError as error:
             self.close()
             raise ParserFailure("died", f"cannot be read: no parser could be started ({error})") from error
         if not reply.endswith(b"\n"):
-            self.close()
             raise self._broken(reply, time.monotonic() - began)
         answer, failure = json.loads(reply)
         if failure is not None:
@@ -132,10 +136,14 @@ class ParserProcess:
         return self._process
 
     def _broken(self, reply: bytes, elapsed: float) -> ParserFailure:
+        """Say what became of a child that did not answer, and end it."""
+        process = self._process
+        code = process.wait() if process is not None and not reply else None
+        self.close()
         if reply:
             return ParserFailure("too large", f"has content of more than {MAX_ANSWER_BYTES:,} bytes")
-        if elapsed >= self.seconds:
-            return ParserFailure("too slow", f"was not parsed within {self.seconds:g} seconds")
+        if code == -_TIMER_SIGNAL or elapsed >= _patience(self.seconds):
+            return ParserFailure("too slow", f"was not parsed within {self.seconds:g} seconds of CPU time")
         return ParserFailure("died", "made the parser die, most often for lack of memory")
 
 
@@ -152,10 +160,25 @@ def serve() -> None:
     _limit_memory(memory)
     while line := requests.readline():
         seconds, arguments = json.loads(line)
-        faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
-        answers.write(_answer(function, arguments))  # type: ignore[arg-type]
-        faulthandler.cancel_dump_traceback_later()
+        _set_timers(seconds, nowhere)
+        answer = _answer(function, arguments)  # type: ignore[arg-type]
+        _set_timers(0, nowhere)
+        answers.write(answer)
         answers.flush()
+
+
+def _set_timers(seconds: float, nowhere: int) -> None:
+    """Have the system end this process after some CPU time, even inside of compiled code; 0 for never."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+    if seconds:
+        faulthandler.dump_traceback_later(_patience(seconds), exit=True, file=nowhere)
+    else:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _patience(seconds: float) -> float:
+    return seconds * PATIENCE if hasattr(signal, "setitimer") else seconds
 
 
 def _answer(function: Callable[..., Any], arguments: list[Any]) -> bytes:

@@ -144,6 +144,7 @@ class FeedSettings:
 
     urls: list[str] = field(default_factory=list, metadata={"said": "RSS and Atom feeds, and sitemaps"})
     minutes: float = _setting(10.0, "time between two visits of one feed")
+    parse_seconds: float = _setting(10.0, "CPU time that parsing one feed may take; it is skipped after that")
 
 
 @dataclass(frozen=True)

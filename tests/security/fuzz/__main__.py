@@ -1,6 +1,6 @@
 """Fuzz all readers: ``python -m tests.security.fuzz --inputs 100000 --seed 1``.
 
-Inputs go to the targets by turns, some hundred at a time, each of these in a process of its own: one that
+Inputs go to the targets by turns, some thousand at a time, each of these in a process of its own: one that
 hangs or dies is a find, and the next goes on behind it. Finds are printed as they come and written as JSON
 lines with ``--output``; ``--target NAME --index N --seed S`` runs one input again and shows what it is.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.security.fuzz.budget import Find, checked, cost_of
 from tests.security.fuzz.targets import TARGETS
 
-CHUNK = 500
+CHUNK = 2_000
 HANG_SECONDS = 120.0
 
 
