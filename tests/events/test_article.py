@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.article import MAX_TEXT, Article, article_from
+from isogloss.events.article import MAX_MARKUP, MAX_TEXT, Article, article_from
 from isogloss.events.html import has_markup, text_of_html
 from isogloss.exceptions import ArticleError, IsoglossError
 from tests.waiting import cpu_at_most
@@ -245,3 +245,15 @@ def test_without_identification_known_tags_are_believed(monkeypatch):
     with pytest.raises(ArticleError, match=r"isogloss\[text\]") as refused:
         article_from(long)
     assert refused.value.reason == "without language"
+
+
+@pytest.mark.parametrize("piece", ["<b>", "<p>", "&amp;", "<script>"])
+def test_text_after_very_many_tags_or_entities_is_cut_off(piece):
+    """Removing a tag takes microseconds, and eight megabytes hold millions of them."""
+    with cpu_at_most(8):
+        article, notes = made(body=piece * MAX_MARKUP * 3 + "behind")
+    assert "behind" not in article.body
+    assert notes["text cut"] >= 1
+    article, notes = made(body=piece.replace("script", "i") * 1000 + "behind")
+    assert article.body.endswith("behind")
+    assert notes["text cut"] == 0

@@ -94,6 +94,14 @@ FINDS = {
         "corpus",
         ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (7,'de','" + b"{{a|" * (5 << 20) + b"');\n"),
     ),
+    "a value of a million quotes": (
+        "corpus",
+        ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES ('" + b"''" * (1 << 20) + b"','de','Bled');\n"),
+    ),
+    "a table of a million lines": (
+        "corpus",
+        ("sql", LANGLINKS.replace(b"int,", b"int" + b"\n:" * (1 << 20), 1)),
+    ),
     "a row with values for half of the columns": (
         "corpus",
         ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (7,'de');\n"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import IO
 
 from isogloss.exceptions import CorpusError
@@ -16,9 +15,16 @@ __all__ = ["read_table"]
 MAX_LINE = 1 << 23
 """Bytes of a line; mysqldump begins another INSERT statement after about one megabyte."""
 
+MAX_COLUMNS = 4_096
+"""Columns and keys of a table, as in MySQL."""
+
+MAX_VALUE = 1 << 16
+"""Bytes of a value; titles have at most 255."""
+
 _VALUE = rb"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'|[^',()]++"
 _ROW = re.compile(rb"(?<!\s)\s*+\(((?:" + _VALUE + rb")(?:,(?:" + _VALUE + rb"))*+)\)\s*+([,;]|$)", re.DOTALL)
 _VALUES = re.compile(_VALUE, re.DOTALL)
+_COLUMN = re.compile(rb"\A\s*+`([^`]++)`")
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"b": b"\b", b"Z": b"\x1a"}
 
@@ -53,16 +59,12 @@ def read_table(path: PathLike, table: str, columns: Sequence[str]) -> Iterator[t
         lines = _lines(file, name)
         for number, line in lines:
             if line.startswith(f"CREATE TABLE `{table}`".encode()):
-                order = _columns(lines)
+                order = _columns(lines, name)
             elif line.startswith(f"INSERT INTO `{table}`".encode()):
                 found = True
                 places = _places(order, columns, f"{name}:{number}", table)
                 for row in _rows(line, f"{name}:{number}"):
-                    if len(row) != len(order):
-                        raise CorpusError(
-                            f"{name}:{number}: a row has {len(row)} values and the table {len(order)} columns; "
-                            "get the file again"
-                        )
+                    _check_row(row, order, f"{name}:{number}")
                     yield tuple(_text(row[place]) for place in places)
     if not found and not order:
         raise CorpusError(f"{name}: has no table {table!r}; expected a dump of that table by mysqldump")
@@ -77,11 +79,19 @@ def _lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
         yield number, line
 
 
-def _columns(lines: Iterator[tuple[int, bytes]]) -> list[str]:
+def _columns(lines: Iterator[tuple[int, bytes]], name: str) -> list[str]:
     """Names of the columns of the table whose statement has just begun."""
-    body = takewhile(lambda line: not line.startswith(b")"), (line for _, line in lines))
-    named = (re.match(rb"\A\s*+`([^`]+)`", line) for line in body)
-    return [found[1].decode("utf-8", "replace") for found in named if found]
+    order: list[str] = []
+    for number, (_, line) in enumerate(lines):
+        if line.startswith(b")"):
+            break
+        if number > MAX_COLUMNS:
+            raise CorpusError(
+                f"{name}: a table has more than {MAX_COLUMNS:,} columns; expected a dump of MySQL"
+            )
+        if found := _COLUMN.match(line):
+            order.append(found[1].decode("utf-8", "replace"))
+    return order
 
 
 def _places(order: list[str], wanted: Sequence[str], place: str, table: str) -> list[int]:
@@ -103,6 +113,16 @@ def _rows(line: bytes, place: str) -> Iterator[list[bytes]]:
         if row[2] == b";":
             return
     raise CorpusError(f"{place}: the statement is cut short at byte {at}; get the file again")
+
+
+def _check_row(row: list[bytes], order: list[str], place: str) -> None:
+    """Refuse a row that does not fit its table, or has a value that no table of pages or links has."""
+    if len(row) != len(order):
+        said = f"a row has {len(row)} values and the table {len(order)} columns; get the file again"
+        raise CorpusError(f"{place}: {said}")
+    if max(map(len, row)) > MAX_VALUE:
+        said = f"a value is longer than {MAX_VALUE:,} bytes; expected a table of pages or links"
+        raise CorpusError(f"{place}: {said}")
 
 
 def _text(value: bytes) -> str:

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 MAX_TEXT = 1_000_000
 """Characters of a text that are used."""
 
+MAX_MARKUP = 200_000
+"""Tags and entities of a text that are removed; what follows them is cut off. Long pages have some 20,000."""
+
 _MAX_NAME = 2_000
 """Characters of an id, a source or a URL."""
 
@@ -205,6 +208,10 @@ def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str])
         return ""
     if not isinstance(value, str):
         raise _wrong(name, value, "text")
+    for sign in "<&":
+        if value.count(sign) > MAX_MARKUP:
+            value = sign.join(value.split(sign, MAX_MARKUP)[:MAX_MARKUP])
+            notes["text cut"] += 1
     if has_markup(value):
         value = text_of_html(value)
         notes["markup removed"] += 1
