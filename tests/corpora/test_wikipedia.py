@@ -183,7 +183,7 @@ def test_tags_that_never_end_or_close_are_refused_at_a_bounded_cost(folder, piec
     monkeypatch.setattr(_PageParser, "feed", counted)
     content = piece * (20 << 20) if piece == "<a>" else piece + "x" * (64 << 20)
     (folder / "d.xml.bz2").write_bytes(bz2.compress((SITE + content).encode()))
-    with pytest.raises(CorpusError, match=r"more than 1,048,576 bytes|nested deeper than 64"):
+    with pytest.raises(CorpusError, match=r"more than 1,048,576 bytes|nested deeper than 100"):
         list(WikipediaDump("d.xml.bz2", on_bad="skip"))
     assert sum(parsed) < 4 << 20
 

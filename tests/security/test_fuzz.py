@@ -102,6 +102,10 @@ FINDS = {
         "corpus",
         ("sql", LANGLINKS.replace(b"int,", b"int" + b"\n:" * (1 << 20), 1)),
     ),
+    "a segment of a million elements inside each other": (
+        "corpus",
+        ("tmx", b"<tmx><body><tu><tuv xml:lang='en'><seg>" + b"<b>" * (1 << 20)),
+    ),
     "a row with values for half of the columns": (
         "corpus",
         ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (7,'de');\n"),

@@ -27,9 +27,6 @@ MAX_PAGE = 1 << 22
 MAX_ELEMENT = 1 << 26
 """Letters of an element after which the file is taken for no dump."""
 
-MAX_DEPTH = 64
-"""Elements inside each other."""
-
 MAX_NAMESPACES = 1_000
 
 HIDDEN = (6, 14)
@@ -187,8 +184,6 @@ class _PageParser(XmlReader):
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Begin a page, or something in it."""
         self._open.append(name)
-        if len(self._open) > MAX_DEPTH:
-            raise self.refused(f"is nested deeper than {MAX_DEPTH} elements; expected {self.expected}")
         self._parts, self._length = [], 0
         if name == "page":
             self._page, self.began = Page(self.line), True

@@ -14,6 +14,9 @@ from isogloss.exceptions import CorpusError, IsoglossError
 
 __all__ = ["XmlReader"]
 
+MAX_DEPTH = 100
+"""Elements inside each other."""
+
 MAX_TAG_BYTES = 1 << 20
 """The parser holds a tag or comment in memory until it ends; a longer one is refused."""
 
@@ -52,13 +55,13 @@ class XmlReader(ABC):
 
     def __init__(self, path: str, expected: str, error: type[IsoglossError] = CorpusError) -> None:
         self.path, self.expected, self.error = path, expected, error
-        self._fed = 0
+        self._fed = self._depth = 0
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.XmlDeclHandler = self._declaration
         self._parser.EntityDeclHandler = self._entity
-        self._parser.StartElementHandler = self.start
-        self._parser.EndElementHandler = self.end
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self.text
 
     @abstractmethod
@@ -97,6 +100,16 @@ class XmlReader(ABC):
     def refused(self, what: str) -> IsoglossError:
         """An error that names the file and the line."""
         return self.error(f"{self.path}:{self.line}: {what}")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self.refused(f"is nested deeper than {MAX_DEPTH} elements; expected {self.expected}")
+        self.start(name, attributes)
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+        self.end(name)
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         """Refuse an encoding that the parser cannot read; it would say so in an error like any other's."""
