@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from isogloss.io import parser_process
 from isogloss.io.parser_process import MAX_ANSWER_BYTES, ParserFailure, ParserProcess
 from tests.waiting import LIMIT_S
 
@@ -102,3 +104,25 @@ def test_a_forked_copy_starts_a_process_of_its_own():
             os._exit(0 if right else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert process() == os.getpid()
+
+
+def test_an_interrupted_call_leaves_no_answer_behind(monkeypatch):
+    """After Ctrl-C the next call has its own answer."""
+    with ParserProcess(letters, seconds=LIMIT_S) as process:
+        assert process(1) == "a"
+
+        def interrupted(started, request):
+            parser_process._send(started, request)
+            raise KeyboardInterrupt
+
+        exchange = parser_process._exchange
+        monkeypatch.setattr(parser_process, "_exchange", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            process(2)
+        monkeypatch.setattr(parser_process, "_exchange", exchange)
+        assert process(3) == "aaa"
+
+
+def test_threads_get_their_own_answers():
+    with ParserProcess(letters, seconds=LIMIT_S) as process, ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(process, range(40))) == ["a" * n for n in range(40)]

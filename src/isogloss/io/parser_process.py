@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,7 +63,8 @@ class ParserProcess:
     Notes
     -----
     The child starts with the first call and ends with :meth:`close` or with this process. It does not import
-    the main script, so a script needs no ``if __name__ == "__main__":``. One thread at a time may call it.
+    the main script, so a script needs no ``if __name__ == "__main__":``. Calls from several threads wait for
+    each other.
 
     Examples
     --------
@@ -80,7 +82,7 @@ class ParserProcess:
     def __init__(self, function: Callable[..., Any], *, seconds: float, memory: int = 512 << 20) -> None:
         self.function, self.seconds, self.memory = function, seconds, memory
         self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
+        self._lock, self._owner = threading.Lock(), os.getpid()
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the function returns.
@@ -90,14 +92,10 @@ class ParserProcess:
         ParserFailure
             The function raised an exception, took too long, or its process died.
         """
-        request, began = _encode([self.seconds, arguments]), time.monotonic()
-        try:
-            reply = _exchange(self._started(), request)
-        except OSError as error:
-            self.close()
-            raise ParserFailure("died", f"cannot be read: no parser could be started ({error})") from error
-        if not reply.endswith(b"\n"):
-            raise self._broken(reply, time.monotonic() - began)
+        if self._owner != os.getpid():  # a forked copy leaves the process of its parent alone
+            self._process, self._lock, self._owner = None, threading.Lock(), os.getpid()
+        with self._lock:
+            reply = self._reply(_encode([self.seconds, arguments]))
         answer, failure = json.loads(reply)
         if failure is not None:
             raise ParserFailure("failed", failure)
@@ -107,7 +105,7 @@ class ParserProcess:
         """End the process; the next call starts another."""
         process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
-            return  # a forked copy leaves the process to its owner
+            return
         process.kill()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
@@ -121,9 +119,22 @@ class ParserProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _reply(self, request: bytes) -> bytes:
+        began = time.monotonic()
+        try:
+            reply = _exchange(self._started(), request)
+        except OSError as error:
+            self.close()
+            raise ParserFailure("died", f"cannot be read: no parser could be started ({error})") from error
+        except BaseException:  # Ctrl-C: the answer that is to come must not be taken for the next one
+            self.close()
+            raise
+        if not reply.endswith(b"\n"):
+            raise self._broken(reply, time.monotonic() - began)
+        return reply
+
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._owner != os.getpid():
-            self._owner = os.getpid()
+        if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _CHILD],
                 stdin=subprocess.PIPE,
