@@ -126,6 +126,14 @@ FINDS = {
         ("sql", LANGLINKS + b"INSERT INTO `langlinks` VALUES (x,'de','Bled');\n"),
     ),
     "a column that is not UTF-8": ("corpus", ("sql", b"CREATE TABLE `langlinks` (\n `\xff` int,\n);\n")),
+    "an item of sixteen megabytes": (
+        "corpus",
+        (
+            "items",
+            b'[\n{"id":"Q1","sitelinks":{"enwiki":{"title":"' + b"a" * (1 << 24) + b'"}}},\n'
+            b'{"id":"Q2","sitelinks":{"enwiki":{"title":"Bled"},"slwiki":{"title":"Bled"}}}\n]\n',
+        ),
+    ),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
 }
 """Inputs that were over their budget once, by name."""

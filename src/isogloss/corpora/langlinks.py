@@ -23,6 +23,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
@@ -35,12 +36,14 @@ from isogloss.io.files import PathLike, opened
 
 __all__ = ["Concepts", "LanguageLinks", "PageIndex", "normal_title", "read_langlinks"]
 
+logger = logging.getLogger(__name__)
+
 Article: TypeAlias = tuple[str, str]
 """Language and title."""
 
 MAX_REDIRECTS = 5
-MAX_ITEM = 1 << 26
-"""Bytes of the longest item of Wikidata."""
+MAX_ITEM = 1 << 23
+"""Bytes of an item of Wikidata; longer ones are left out."""
 
 
 def normal_title(title: str) -> str:
@@ -283,9 +286,10 @@ def _json_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, s
     with opened(path) as file:
         for number, line in numbered_lines(file, MAX_ITEM):
             if line is None:
-                raise CorpusError(
-                    f"{path}:{number}: the line is longer than {MAX_ITEM:,} bytes; expected items"
+                logger.warning(
+                    "%s:%d: the item is left out; it has more than %d bytes", path, number, MAX_ITEM
                 )
+                continue
             text = line.rstrip(b",")
             if text in (b"", b"[", b"]"):
                 continue
