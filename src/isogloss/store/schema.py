@@ -77,6 +77,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE metadata (name TEXT PRIMARY KEY, data TEXT NOT NULL)",
         "CREATE INDEX journal_article ON journal (article)",
     ),
+    (
+        """CREATE TABLE attempt (
+            seq {integer} PRIMARY KEY REFERENCES journal (seq) ON DELETE CASCADE,
+            failures {integer} NOT NULL, reason TEXT NOT NULL, said TEXT NOT NULL,
+            noted {integer} NOT NULL, quarantined {integer} NOT NULL, retried {integer} NOT NULL)""",
+    ),
 )
 """Statements of every step; the version of a database is the number of steps it has taken."""
 
