@@ -26,7 +26,7 @@ SENT = [
 ]
 TABLES = ("article", "revision", "journal", "request", "quarantine", "cluster", "member", "link", "event")
 MORE_TABLES = ("event_term", "alias", "progress", "snapshot", "model", "feed", "verdict", "token")
-LATER_TABLES = {2: ("prepared", "tally"), 3: ("metadata",), 4: ("attempt",)}
+LATER_TABLES = {2: ("prepared", "tally"), 3: ("metadata",), 4: ("attempt",), 5: ("deletion", "renamed")}
 
 
 def fill(store):
@@ -42,7 +42,12 @@ def fill(store):
     store.keep_feed("https://gull.example/feed", {"etag": 'W/"1"'})
     with store.database.write() as session:
         session.run("INSERT INTO model VALUES ('small', 7, '{}', ?)", [b"\x00\xff"])
-        session.run("INSERT INTO verdict (a, b, same, note, received) VALUES (1, 2, 0, 'no; ''1''', 9)")
+        session.run(
+            "INSERT INTO verdict (a, b, same, note, received, article_a, article_b) "
+            "VALUES (1, 2, 0, 'no; ''1''', 9, 1, 3)"
+        )
+        session.run("INSERT INTO deletion VALUES (99, 'digest', 8, 'desk')")
+        session.run("INSERT INTO renamed VALUES ('cluster', 70, 3)")
         session.run("INSERT INTO token VALUES ('t1', 'digest', 'read write', 'desk', 1, 2, 0)")
         session.run("INSERT INTO prepared VALUES (7, 5, 'host', 11, ?)", [b"prepared"])
         session.run("INSERT INTO attempt VALUES (7, 2, 'too slow', 'took 30 s', 12, 13, 0)")

@@ -57,7 +57,7 @@ def make_events(
     similarity : Similarity, optional
         The model, where it is loaded already.
     anew : bool
-        Forget the events there are, and make all of them again.
+        Make all events again, see :mod:`isogloss.store.rebuilding`.
 
     Returns
     -------
@@ -66,16 +66,18 @@ def make_events(
     """
     from isogloss.service.leases import Lease
     from isogloss.service.similarity import Similarity
-    from isogloss.service.worker import Follower
+    from isogloss.service.worker import Follower, rebuild
 
     with Lease(store) as mine:
         if not mine:
             return False
         if anew:
-            store.clear()
+            store.want_rebuild()
         maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
-        follower = Follower(store, maker)
         task = progress.add_task("events", total=None)
+        if store.rebuild_wanted():
+            rebuild(store, maker, progress=lambda done: progress.advance(task, done))
+        follower = Follower(store, maker)
         with follower.stream:
             while done := follower.follow(PART):
                 progress.advance(task, done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -14,7 +14,7 @@ from isogloss.events.html import has_markup, text_of_html
 from isogloss.events.tags import settle_language
 from isogloss.exceptions import ArticleError
 
-__all__ = ["MAX_TEXT", "Article", "article_from"]
+__all__ = ["MAX_TEXT", "Article", "article_from", "article_key"]
 
 MAX_TEXT = 1_000_000
 """Characters of a text that are used."""
@@ -54,6 +54,9 @@ class Article:
         When it was published, in UTC.
     source, url : str
         Who published it, and where.
+    claimed : str or None
+        The time that the source states, where ``time`` is another one: a time in the future, or an empty text
+        if the source states none. It does not count when articles are compared with ``==``.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Article:
     time: datetime
     source: str = ""
     url: str = ""
+    claimed: str | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
@@ -78,8 +82,8 @@ class Article:
 
     @property
     def key(self) -> str:
-        """What tells it from all others: its source, and its URL or else its id."""
-        return f"{self.source} {self.url or self.id}"
+        """What tells it from all others, see :func:`article_key`."""
+        return article_key(self.source, self.url or self.id)
 
     def as_record(self) -> dict[str, str]:
         """Its fields as JSON can hold them; :func:`article_from` makes the same article of them."""
@@ -92,6 +96,19 @@ class Article:
             "source": self.source,
             "url": self.url,
         }
+
+
+def article_key(source: str, name: str) -> str:
+    r"""Join a source and a URL or id, so that no two pairs have the same key.
+
+    The separator is a blank, or a tab if the URL or id itself has blanks. Neither names nor sources have tabs.
+
+    Examples
+    --------
+    >>> article_key("Daily News", "7"), article_key("Daily", "News 7")
+    ('Daily News 7', 'Daily\tNews 7')
+    """
+    return f"{source}\t{name}" if " " in name else f"{source} {name}"
 
 
 def article_from(
@@ -111,7 +128,8 @@ def article_from(
         ``time`` and one of ``title`` and ``body`` must be there. The time is an ISO 8601 or RFC 2822 text, a
         ``datetime``, or a number of seconds or milliseconds since 1970. ``id``, ``lang``, ``source`` and
         ``url`` may be there; other fields are not looked at. Also understood are ``text`` for the body,
-        ``language``, ``published`` or ``date`` for the time, and ``link``.
+        ``language``, ``published`` or ``date`` for the time, and ``link``. ``fetched`` is the time of an
+        article that states none.
     now : datetime, optional
         Later times become this one; by default the time of the machine.
     newest : callable, optional
@@ -161,13 +179,15 @@ def article_from(
         raise ArticleError(
             "without text", 'fields "title" and "body" are empty; expected text in one of them'
         )
-    claimed = _time(_field(record, "time"), notes)
+    stated = _field(record, "time")
+    claimed = _time(record.get("fetched") if stated is None else stated, notes)
     time = _not_in_the_future(claimed, now or datetime.now(UTC), newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
     lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
     key = _name(record, "id", notes) or url or _digest(title, body, claimed, source)
-    return Article(key, lang, title, body, time, source, url)
+    other = "" if stated is None else None if time == claimed else claimed.isoformat()
+    return Article(key, lang, title, body, time, source, url, other)
 
 
 def _field(record: Mapping[str, Any], name: str) -> Any:

@@ -26,6 +26,8 @@ from .pruning import plan_prune as plan_prune
 from .pruning import prune_before as prune_before
 from .queries import EventPage as EventPage
 from .queries import EventQuery as EventQuery
+from .rebuilding import PublicIds as PublicIds
+from .rebuilding import Rebuilt as Rebuilt
 from .schema import migrate as migrate
 from .sqlite import SQLiteDatabase as SQLiteDatabase
 from .store import Store as Store
