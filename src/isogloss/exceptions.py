@@ -139,7 +139,7 @@ class StoreFullError(StoreError):
 
 
 class ReplayError(StoreError):
-    """Events cannot go on from what is left of saved states and journal; the message says how to rebuild them.
+    """Events cannot go on from what is left of saved states and journal; the message says what to do.
 
     To go on all the same would give numbers of clusters and events to other stories.
     """

@@ -1,10 +1,11 @@
-"""RELIABILITY 34: damaged states and missing journal lines never give the numbers of clusters to other stories."""
+"""RELIABILITY 34: damaged states and missing journal lines never give ids to other stories."""
 
 import pytest
 
 from isogloss.events.samples import sample_news
 from isogloss.events.saving import save_stream
 from isogloss.exceptions import ReplayError
+from isogloss.service.lookups import add_verdict
 from isogloss.service.making import StreamMaker
 from isogloss.service.settings import StreamSettings
 from isogloss.service.worker import Follower, keep_up
@@ -175,6 +176,30 @@ def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(store):
     assert look_over(store) == []
 
 
+def test_verdicts_are_about_the_same_stories_after_a_rebuild(store):
+    store.add(ARTICLES[:200])
+    follow(store, save_at=[200])
+    with store.database.read() as session:
+        pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 8")
+    titles = {}
+    for a, b in pairs:
+        _, *articles = add_verdict(store, a, b, same=True, note="")
+        titles[a, b] = [store.articles([number])[number].title for number in articles]
+    prune_before(store, ARTICLES[60].time)
+    store.want_rebuild()
+    follow(store)
+    now, left = assignment(store), 0
+    with store.database.read() as session:
+        verdicts = session.run("SELECT a, b, article_a, article_b FROM verdict")
+    for a, b, one, other in verdicts:
+        known = store.articles([one, other])
+        if len(known) == 2:  # the story was not pruned
+            left += 1
+            assert [known[one].title, known[other].title] == titles[a, b]
+            assert (now[one][0], now[other][0]) == (a, b)
+    assert left > 3
+
+
 def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(store):
     store.add(ARTICLES[:200])
     follow(store, save_at=[200])
@@ -193,9 +218,14 @@ def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(store)
     follow(store)
     with store.database.write() as session:  # two events of before are one now
         (one,), (other,) = session.run("SELECT id FROM event ORDER BY size DESC, id LIMIT 2")
-        ((most,),) = session.run("SELECT id FROM cluster WHERE event = ? ORDER BY size DESC, id LIMIT 1", [other])
+        ((most,),) = session.run(
+            "SELECT id FROM cluster WHERE event = ? ORDER BY size DESC, id LIMIT 1", [other]
+        )
         session.run("UPDATE cluster SET event = 'e9999' WHERE event = ? AND id <> ?", [other, most])
-        session.run("INSERT INTO event SELECT 'e9999', first, last, size, 1, changed, data FROM event WHERE id = ?", [other])
+        session.run(
+            "INSERT INTO event SELECT 'e9999', first, last, size, 1, changed, data FROM event WHERE id = ?",
+            [other],
+        )
         session.run("INSERT INTO alias VALUES ('e8888', 'e9999')")
     store.want_rebuild()
     follow(store)

@@ -90,7 +90,11 @@ def test_articles_of_older_versions_are_recognised_whatever_blanks_their_ids_hav
     long = ("very long " * 250).strip()
     said = f"Daily {long}".encode()
     shortened = f"{said[:1967].decode()} {hashlib.blake2b(said, digest_size=16).hexdigest()}"
-    old = {("Daily", "News 7"): "Daily News 7", ("Daily News", "8"): "Daily News 8", ("Daily", long): shortened}
+    old = {
+        ("Daily", "News 7"): "Daily News 7",
+        ("Daily News", "8"): "Daily News 8",
+        ("Daily", long): shortened,
+    }
     releases.put(database, version)
     with database.write() as session:
         for number, ((source, name), key) in enumerate(old.items(), 60):

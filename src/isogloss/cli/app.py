@@ -75,6 +75,11 @@ class _Commands(LazyGroup):
             "prune",
             "Show the old stories that retention would delete; delete them with --yes.",
         ),
+        "delete": Place(
+            "isogloss.cli.deleting",
+            "delete",
+            "Delete articles with all their traces, and make events anew without them.",
+        ),
         "doctor": Place(
             "isogloss.cli.storing",
             "doctor",

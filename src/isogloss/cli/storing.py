@@ -110,7 +110,8 @@ def ingest(
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
-    said = ", ".join(f"{statuses[kind]} {kind}" for kind in ("new", "revised", "same"))
+    kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
+    said = ", ".join(f"{statuses[kind]} {kind}" for kind in kinds)
     typer.echo(f"{said}; the store has {counts['article']} articles and {counts['event']} events")
     if events and not made:
         typer.echo("another worker follows this store and makes the events")
@@ -310,7 +311,16 @@ def doctor(
         bool, typer.Option("--forget", hidden=True, help="Old name of 'isogloss prune --yes'.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Also make all events anew, with the settings of now.")
+        bool,
+        typer.Option(
+            "--rebuild", help="Also make all events anew, with the settings of now; stories keep their ids."
+        ),
+    ] = False,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact", help="Also write the database files anew, without the bytes of deleted rows."
+        ),
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
@@ -322,6 +332,8 @@ def doctor(
     with open_store(settings) as opened:
         if rebuild:
             _rebuild(opened, settings)
+        if compact:
+            opened.database.compact()
         retention = Retention(opened, settings)
         pruned = _forget(retention) if forget else 0
         preview = retention.preview()

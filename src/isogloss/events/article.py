@@ -101,7 +101,7 @@ class Article:
 def article_key(source: str, name: str) -> str:
     r"""Join a source and a URL or id, so that no two pairs have the same key.
 
-    The separator is a blank, or a tab if the URL or id itself has blanks. Neither names nor sources have tabs.
+    The separator is a blank, or a tab if the URL or id has blanks. Records have no tabs in either of them.
 
     Examples
     --------

@@ -139,13 +139,9 @@ def _unpacked(saved: bytes) -> tuple[dict[str, Any], Arrays]:
         }
         header = json.loads(arrays.pop(_HEADER).tobytes())
     except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise ModelFileError(
-            f"the saved state of the stream cannot be read ({error})"
-        ) from error
+        raise ModelFileError(f"the saved state of the stream cannot be read ({error})") from error
     if header.get("format") != _FORMAT:
-        raise ModelFileError(
-            f"the saved state has format {header.get('format')!r}, expected {_FORMAT}"
-        )
+        raise ModelFileError(f"the saved state has format {header.get('format')!r}, expected {_FORMAT}")
     if header.pop("sum") != _sum(arrays):
         raise ModelFileError(
             "the saved state of the stream is damaged: its arrays are not those that were saved"

@@ -1,8 +1,8 @@
 """The worker: reads the journal, follows the stream, and writes what changed to the tables.
 
 The stream depends on the lines of the journal and on nothing else. A worker that starts again takes the last
-saved state, goes through the lines since then, and is where it was. If that cannot be, because no state can be
-read and lines are missing, it stops and says so: a stream that began elsewhere would give the numbers of
+saved state, goes through the lines since then, and is where it was. If that cannot be, because no state can
+be read and lines are missing, it stops and says so: a stream that began elsewhere would give the numbers of
 clusters to other stories.
 """
 
@@ -40,7 +40,9 @@ TIDY = 1 << 14
 LONGEST = 4.0
 """Seconds that saving the state at a stop may take."""
 
-REBUILD = "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
+REBUILD = (
+    "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
+)
 
 
 class Follower:
@@ -91,7 +93,9 @@ class Follower:
             rebuild(store, make)
         self.store, self.snapshot_every = store, snapshot_every
         self.position, self.generation = store.position(), store.position(GENERATION)
-        self.read = store.position(LINES) or self.position  # versions that counted none had lines without gaps
+        self.read = (
+            store.position(LINES) or self.position
+        )  # versions that counted none had lines without gaps
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.ids = store.public_ids()
         self.stream = self._restored(make)
@@ -147,7 +151,7 @@ class Follower:
             self.stream.close()
 
     def _restored(self, make: Callable[[bytes | None], EventStream]) -> EventStream:
-        """Return the stream as it was at a line before the one where the tables stand: the latest possible."""
+        """Return the stream as it was at the latest possible line up to the one where the tables stand."""
         damaged = []
         for line in self.store.state_lines():
             if line > self.position:
@@ -219,8 +223,8 @@ class Follower:
         update = self._rows.take(self.position, after)
         tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
-        told = {"marks": self._marks(), "generation": self.generation}
-        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **told, **step))
+        update = replace(update, marks=self._marks(), generation=self.generation)
+        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
         self.keeping.done(step)
         self.lines.counts.clear()
         if after // TIDY > self.position // TIDY:
@@ -355,9 +359,9 @@ def keep_up(
                 tell(0, refused[0])
                 wait(1.0)
                 continue
-            if store.rebuild_wanted() and follower is None:
-                if not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
-                    continue
+            wanted = follower is None and store.rebuild_wanted()
+            if wanted and not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
+                continue
             if follower is None:
                 follower = Follower(store, make, snapshot_every=snapshot_every)
             done = follower.follow(BATCH)

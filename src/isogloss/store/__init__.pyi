@@ -4,6 +4,8 @@ from .articles import from_micros as from_micros
 from .articles import micros as micros
 from .database import Database as Database
 from .database import Session as Session
+from .deletion import delete_articles as delete_articles
+from .deletion import deletions as deletions
 from .postgres import PostgresDatabase as PostgresDatabase
 from .projection import (
     Changeset as Changeset,

@@ -64,7 +64,7 @@ class Receipt:
     """What became of an article: its number, and a status.
 
     ``new``, ``same`` as it was, ``revised`` if its text or the time that its source states changed, or
-    ``deleted`` if it was deleted on request before, see :mod:`~isogloss.store.deletion`; it is not stored then.
+    ``deleted`` if it was deleted on request before, see :mod:`~isogloss.store.deletion`, and is not stored.
     """
 
     key: str

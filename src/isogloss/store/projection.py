@@ -20,9 +20,9 @@ __all__ = [
     "ClusterRow",
     "EventRow",
     "LinkRow",
+    "SavedState",
     "Update",
     "apply_update",
-    "SavedState",
     "delete_prepared",
     "position",
     "read_state",
@@ -142,7 +142,7 @@ class Update:
     generation: int | None = None
 
 
-Statement = tuple[str, list[Sequence[Any]]]
+Statement = tuple[str, Sequence[Sequence[Any]]]
 """A statement, and the values of each time that it is run."""
 
 
@@ -235,10 +235,10 @@ def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
 
 def _remove(update: Update, prefix: str) -> Iterable[Statement]:
     unlinked = [(number,) for number in sorted({*update.gone_clusters, *update.relinked})]
-    yield f"DELETE FROM {prefix}link WHERE a = ?", list[Sequence[Any]](unlinked)
-    yield f"DELETE FROM {prefix}link WHERE b = ?", list[Sequence[Any]](unlinked)
-    clusters: list[Sequence[Any]] = [(number,) for number in update.gone_clusters]
-    events: list[Sequence[Any]] = [(each,) for each in update.gone_events]
+    yield f"DELETE FROM {prefix}link WHERE a = ?", unlinked
+    yield f"DELETE FROM {prefix}link WHERE b = ?", unlinked
+    clusters = [(number,) for number in update.gone_clusters]
+    events = [(each,) for each in update.gone_events]
     if prefix:  # the tables of a rebuild have no references, which would do this
         yield f"DELETE FROM {prefix}member WHERE cluster = ?", clusters
         yield f"DELETE FROM {prefix}event_term WHERE event = ?", events
@@ -332,7 +332,7 @@ def read_state(session: Session, line: int) -> SavedState:
     ModelFileError
         It is damaged, or of another version of isogloss.
     """
-    parts = dict(session.run("SELECT name, data FROM snapshot WHERE seq = ?", [line]))
+    parts: dict[str, bytes] = dict(session.run("SELECT name, data FROM snapshot WHERE seq = ?", [line]))
     last = bytes(parts.pop(LAST_PART))
     data = b"".join(bytes(parts[name]) for name in sorted(parts))
     if not parts and not last.startswith(b'{"'):  # states of the first versions have neither header nor parts
@@ -349,7 +349,9 @@ def read_state(session: Session, line: int) -> SavedState:
     found = {"line": line, "bytes": len(data), "blake2b": hashlib.blake2b(data).hexdigest()}
     wrong = [name for name, value in found.items() if said[name] != value]
     if wrong:
-        raise ModelFileError(f"the state of line {line} is damaged: {', '.join(wrong)} differ from its header")
+        raise ModelFileError(
+            f"the state of line {line} is damaged: {', '.join(wrong)} differ from its header"
+        )
     return SavedState(line, data, said["lines"])
 
 

@@ -9,6 +9,7 @@ become aliases of it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,7 @@ from isogloss.store.projection import (
 )
 
 __all__ = [
+    "TABLES",
     "PublicIds",
     "Rebuilt",
     "begin_rebuild",
@@ -41,7 +43,8 @@ REBUILT = "rebuilt"
 CLUSTER_BASE, EVENT_BASE = "cluster_base", "event_base"
 """Names of progress: whether a rebuild was asked for, how far it is, and the ids before its first ones."""
 
-_TABLES = ("cluster", "member", "link", "event", "event_term")
+TABLES = ("cluster", "member", "link", "event", "event_term")
+"""Those that a rebuild replaces; its own have the same names after ``rebuilt_``."""
 
 
 @dataclass
@@ -150,7 +153,7 @@ def public_ids(session: Session) -> PublicIds:
 def begin_rebuild(session: Session) -> tuple[PublicIds, Changeset]:
     """Return the ids that a rebuild gives, and what empties its tables."""
     ids = PublicIds(position(session, LAST_CLUSTER), position(session, LAST_EVENT))
-    empty: list[Statement] = [(f"DELETE FROM rebuilt_{table}", [()]) for table in _TABLES]
+    empty: list[Statement] = [(f"DELETE FROM rebuilt_{table}", [()]) for table in TABLES]
     return ids, Changeset(
         position(session, REBUILT), 0, [*empty, (PUT_PROGRESS, [(REBUILT, 0)])], progress=REBUILT
     )
@@ -160,11 +163,7 @@ def finish_rebuild(session: Session, ids: PublicIds, rebuilt: Rebuilt) -> Change
     """Return what puts the rebuilt tables in the place of the others, with ids where stories are the same."""
     clusters = _take_over(session.run(_SHARED_CLUSTERS))
     aliases: dict[str, str] = dict(session.run("SELECT id, event FROM alias"))
-    shared = [
-        (int(aliases.get(old, old)[1:]), int(new[1:]), n)
-        for old, new, n in session.run(_SHARED_EVENTS)
-        if old and new
-    ]
+    shared = _shared_events(session, aliases)
     events = _take_over(shared)
     renamed = [
         *(("cluster", number, known) for number, known in sorted(clusters.items())),
@@ -197,7 +196,7 @@ def finish_rebuild(session: Session, ids: PublicIds, rebuilt: Rebuilt) -> Change
         ("INSERT INTO alias VALUES (?, ?)", _aliases(aliases, shared, events)),
         ("DELETE FROM renamed", [()]),
         (put_renamed, [row for row in renamed if row[1] in alive[row[0]]]),
-        *((f"DELETE FROM rebuilt_{table}", [()]) for table in _TABLES),
+        *((f"DELETE FROM rebuilt_{table}", [()]) for table in TABLES),
         ("DELETE FROM snapshot WHERE seq <> ?", [(rebuilt.line,)]),
         ("INSERT INTO snapshot VALUES (?, ?, ?)", [rebuilt.state]),
         (PUT_PROGRESS, sorted(marks.items())),
@@ -254,6 +253,16 @@ _TIDY = (
 """Articles that were pruned while the rebuild ran are in no cluster."""
 
 
+def _shared_events(session: Session, aliases: Mapping[str, str]) -> list[tuple[int, int, int]]:
+    """Return old events, new ones, and how many articles they have in common; old ones by their last ids."""
+    found: Counter[tuple[int, int]] = Counter()
+    for row in session.run(_SHARED_EVENTS):
+        old, new = str(row[0]), str(row[1])
+        if old and new:
+            found[int(aliases.get(old, old)[1:]), int(new[1:])] += int(row[2])
+    return [(old, new, n) for (old, new), n in found.items()]
+
+
 def _take_over(shared: Iterable[Row]) -> dict[int, int]:
     """For new numbers the old ids that they take over: those that share most articles come first."""
     taken: dict[int, int] = {}
@@ -267,7 +276,7 @@ def _take_over(shared: Iterable[Row]) -> dict[int, int]:
 
 def _aliases(
     aliases: Mapping[str, str], shared: Sequence[tuple[int, int, int]], events: Mapping[int, int]
-) -> list[Sequence[Any]]:
+) -> list[tuple[str, str]]:
     """Old ids of events that no event has taken over, and the events with most of their articles."""
     survivors = {f"e{old}": f"e{old}" for old in events.values()}
     for old, new, _ in sorted(shared, key=lambda row: (-row[2], row[1])):

@@ -111,16 +111,18 @@ STEPS: tuple[Step, ...] = (
         """UPDATE verdict SET
             article_a = (SELECT min(article) FROM member WHERE cluster = verdict.a),
             article_b = (SELECT min(article) FROM member WHERE cluster = verdict.b)""",
-        """INSERT INTO progress SELECT 'last_cluster', coalesce(max(id), 0) FROM (
-            SELECT id FROM cluster UNION ALL SELECT a FROM verdict UNION ALL SELECT b FROM verdict) AS known""",
-        """INSERT INTO progress SELECT 'last_event', coalesce(max(CAST(substr(id, 2) AS {integer})), 0) FROM (
-            SELECT id FROM event UNION ALL SELECT id FROM alias) AS known""",
+        """INSERT INTO progress SELECT 'last_cluster', coalesce(max(id), 0)
+            FROM (SELECT id FROM cluster UNION ALL SELECT a FROM verdict UNION ALL SELECT b FROM verdict)
+            AS known""",
+        """INSERT INTO progress SELECT 'last_event', coalesce(max(CAST(substr(id, 2) AS {integer})), 0)
+            FROM (SELECT id FROM event UNION ALL SELECT id FROM alias) AS known""",
         """CREATE TABLE deletion (
             article {integer} PRIMARY KEY, digest TEXT NOT NULL, deleted {integer} NOT NULL,
             who TEXT NOT NULL)""",
         "CREATE INDEX deletion_digest ON deletion (digest)",
         """CREATE TABLE renamed (
-            kind TEXT NOT NULL, number {integer} NOT NULL, id {integer} NOT NULL, PRIMARY KEY (kind, number))""",
+            kind TEXT NOT NULL, number {integer} NOT NULL, id {integer} NOT NULL,
+            PRIMARY KEY (kind, number))""",
         """CREATE TABLE rebuilt_cluster (
             id {integer} PRIMARY KEY, lang TEXT NOT NULL, event TEXT NOT NULL, first {integer} NOT NULL,
             last {integer} NOT NULL, size {integer} NOT NULL, data TEXT NOT NULL)""",

@@ -371,9 +371,7 @@ def take_in(
     return receipts
 
 
-def _answered(
-    session: Session, key: str, digest: str, articles: Sequence[Article]
-) -> list[Receipt] | None:
+def _answered(session: Session, key: str, digest: str, articles: Sequence[Article]) -> list[Receipt] | None:
     """Return the answer that a request with this key has had; digests of older versions have no times."""
     row = session.one("SELECT digest, answer FROM request WHERE key = ?", [key])
     if row is None:

@@ -114,11 +114,13 @@ _QUESTIONS = {
         "LEFT JOIN cluster c ON c.id = m.cluster WHERE a.seq IS NULL OR c.id IS NULL"
     ),
     "articles in a cluster of another language": (
-        "SELECT count(*) FROM member m JOIN article a ON a.seq = m.article JOIN cluster c ON c.id = m.cluster "
+        "SELECT count(*) FROM member m JOIN article a ON a.seq = m.article "
+        "JOIN cluster c ON c.id = m.cluster "
         "LEFT JOIN revision r ON r.article = a.seq AND r.number = 0 WHERE coalesce(r.lang, a.lang) <> c.lang"
     ),
     "clusters whose size is not the number of their articles": (
-        "SELECT count(*) FROM cluster c WHERE c.size <> (SELECT count(*) FROM member m WHERE m.cluster = c.id)"
+        "SELECT count(*) FROM cluster c "
+        "WHERE c.size <> (SELECT count(*) FROM member m WHERE m.cluster = c.id)"
     ),
     "clusters or events with an id above the highest that was given": (
         "SELECT (SELECT count(*) FROM cluster WHERE id > (SELECT p.seq FROM progress p JOIN progress l "
