@@ -19,7 +19,7 @@ def statuses(store, *articles, **how):
 
 
 def test_a_blank_in_a_source_and_one_in_an_id_are_not_mixed_up(store):
-    base = article(1)
+    base = article(1, url="")
     two = [replace(base, source="Daily News", id="7"), replace(base, source="Daily", id="News 7")]
     assert statuses(store, *two) == ["new", "new"]
     assert statuses(store, *two) == ["same", "same"]

@@ -98,7 +98,8 @@ CREATE TABLE rebuilt_link (
 CREATE TABLE rebuilt_member (
             article INTEGER PRIMARY KEY, cluster INTEGER NOT NULL);
 CREATE TABLE renamed (
-            kind TEXT NOT NULL, number INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (kind, number));
+            kind TEXT NOT NULL, number INTEGER NOT NULL, id INTEGER NOT NULL,
+            PRIMARY KEY (kind, number));
 INSERT INTO "renamed" VALUES('cluster',70,3);
 CREATE TABLE request (
             key TEXT PRIMARY KEY, digest TEXT NOT NULL, answer TEXT NOT NULL, received INTEGER NOT NULL);
