@@ -6,9 +6,11 @@ import pytest
 
 from isogloss.events.samples import sample_news
 from isogloss.events.saving import restore_stream
+from isogloss.service.apart import ApartWorker
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import Follower, keep_up
 from isogloss.store import Store, delete_articles, look_over
+from tests.waiting import LIMIT_S, wait_until
 
 from .test_restoring import assignment, follow
 from .test_worker import tables, without_lines
@@ -89,6 +91,22 @@ def test_a_worker_that_runs_notices_and_makes_events_anew(store):
     follower = Follower(store, StreamMaker())
     assert "71" not in follower.stream.links.signatures
     follower.stream.close()
+
+
+def test_a_worker_in_its_own_process_makes_events_anew_once(store):
+    worker = ApartWorker(store, pause=0.01, stop_seconds=LIMIT_S)
+    worker.start()
+    try:
+        wait_until(lambda: worker.status()["position"] >= 150)
+        delete_articles(store, [71], who="desk")
+        wait_until(lambda: not store.rebuild_wanted())
+        base = store.position("cluster_base")
+        store.add(ARTICLES[150:])
+        wait_until(lambda: len(assignment(store)) == len(ARTICLES) - 1)
+    finally:
+        worker.stop()
+    assert store.position("cluster_base") == base
+    assert look_over(store) == []
 
 
 def groups(store):

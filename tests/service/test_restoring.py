@@ -80,6 +80,7 @@ def test_an_older_state_is_tried_when_the_newest_is_damaged(store, whole, byte, 
     assert again.saved == 80
     again.stream.close()
     assert "the state of line 160 is damaged" in caplog.text
+    assert "the state of line 160 is damaged" in look_over(store)[0]
     follow(store)
     assert without_lines(tables(store)) == without_lines(whole)
 

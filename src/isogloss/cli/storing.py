@@ -341,6 +341,7 @@ def doctor(
             "database": opened.database.describe(),
             "counts": opened.counts(),
             "events_stand_at_line": opened.position(),
+            "rebuild_wanted": opened.rebuild_wanted(),
             "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
             "troubles": look_over(opened),
             "clock": clock_warning(opened),
@@ -377,6 +378,8 @@ def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
         yield f"warning: {database['warning']}"
     yield ", ".join(f"{count:,} {name}" for name, count in told["counts"].items())
     yield f"events stand at line {told['events_stand_at_line']:,} of the journal"
+    if told["rebuild_wanted"]:
+        yield "the next worker makes all events anew; doctor --rebuild does it now"
     if told["left_out"]:
         yield "left out last:"
         yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])

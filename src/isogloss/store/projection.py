@@ -43,6 +43,9 @@ LAST_CLUSTER, LAST_EVENT, LINES = "last_cluster", "last_event", "lines"
 """Progress of the worker: the highest ids that were ever given to clusters and events, and how many lines of
 the journal it has read."""
 
+REBUILT = "rebuilt"
+"""Progress of a rebuild: the line that its tables stand at."""
+
 GENERATION = "generation"
 """Progress that counts how often articles were deleted on request: a worker that read one starts again."""
 
@@ -201,7 +204,7 @@ def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
         Whether to write to the tables of a rebuild, see :mod:`~isogloss.store.rebuilding`, which have neither
         aliases nor progress of their own but for the line.
     """
-    prefix, name = ("rebuilt_", "rebuilt") if rebuilt else ("", "events")
+    prefix, name = ("rebuilt_", REBUILT) if rebuilt else ("", "events")
     begun = [("begun", update.begun)] if update.begun and not rebuilt else []
     found: list[Statement] = [
         *_remove(update, prefix),

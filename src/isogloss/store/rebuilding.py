@@ -20,6 +20,7 @@ from isogloss.store.projection import (
     LAST_EVENT,
     LINES,
     PUT_PROGRESS,
+    REBUILT,
     Changeset,
     LinkRow,
     Statement,
@@ -39,9 +40,8 @@ __all__ = [
 ]
 
 WANTED = "rebuild_wanted"
-REBUILT = "rebuilt"
 CLUSTER_BASE, EVENT_BASE = "cluster_base", "event_base"
-"""Names of progress: whether a rebuild was asked for, how far it is, and the ids before its first ones."""
+"""Names of progress: whether a rebuild was asked for, and the ids before the first ones that it gave."""
 
 TABLES = ("cluster", "member", "link", "event", "event_term")
 """Those that a rebuild replaces; its own have the same names after ``rebuilt_``."""

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from isogloss.exceptions import StoreError
+from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.store import Store
 
 __all__ = ["back_up", "look_over", "restore"]
@@ -88,6 +88,11 @@ def _check_copy(source: Path) -> None:
 def look_over(store: Store) -> list[str]:
     """Check a store: its files, and whether its tables agree with each other; return what is wrong."""
     troubles = store.database.check()
+    for line in store.state_lines():
+        try:
+            store.state(line)
+        except ModelFileError as error:
+            troubles.append(str(error))
     with store.database.read() as session:
         counted = {what: int(session.run(sql)[0][0]) for what, sql in _QUESTIONS.items()}
     return troubles + [f"{count:,} {what}" for what, count in counted.items() if count]
