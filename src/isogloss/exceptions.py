@@ -17,6 +17,7 @@ that touches the world derives from one root::
     └── StoreError         a database cannot be opened, read or written
         ├── StoreBusyError     somebody else is writing, or the server went away; try again
         ├── StoreFullError     there is no room left on the disk
+        ├── ReplayError        events cannot go on from what is left of saved states and journal
         └── StoreVersionError  the database was made by a newer isogloss
 
     DecreaseError (ArithmeticError)    an EM step made the bound fall and on_decrease='raise'
@@ -32,6 +33,7 @@ __all__ = [
     "IsoglossError",
     "ModelFileError",
     "NetworkFileError",
+    "ReplayError",
     "ServiceClientError",
     "SettingsError",
     "StoreBusyError",
@@ -134,6 +136,13 @@ class StoreBusyError(StoreError):
 
 class StoreFullError(StoreError):
     """There is no room left for the database; nothing was written, reading goes on."""
+
+
+class ReplayError(StoreError):
+    """Events cannot go on from what is left of saved states and journal; the message says what to do.
+
+    To go on all the same would give numbers of clusters and events to other stories.
+    """
 
 
 class StoreVersionError(StoreError):

@@ -1,5 +1,6 @@
 """Every route with every kind of token: one table, and a route that is not in it fails."""
 
+import secrets
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,6 +24,7 @@ TABLE = [
     ("POST", "/articles", "/articles", "write", ARTICLE),
     ("GET", "/articles", "/articles?event=e1", "read", None),
     ("GET", "/articles/{seq}", "/articles/1", "read", None),
+    ("DELETE", "/articles/{seq}", "/articles/{fresh}", "admin", None),
     ("GET", "/articles/{seq}/similar", "/articles/1/similar", "read", None),
     ("GET", "/events", "/events?q=Ottilie", "read", None),
     ("GET", "/events/{id}", "/events/e1", "read", None),
@@ -94,6 +96,9 @@ def test_every_route_with_every_token(served, row, kind):
     method, _, path, scope, body = row
     if "{spare}" in path:
         path = path.replace("{spare}", make_token(store, ["read"]).split("_")[1])
+    if "{fresh}" in path:
+        number = secrets.token_hex(8)
+        path = path.replace("{fresh}", str(store.add([data.article(number, "en", "Rain")])[0].seq))
     answer = client.request(method, f"/api/v1{path}", json=body, headers=headers[kind])
     wanted = expected(scope, kind, public)
     if wanted == "ok":

@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from isogloss.exceptions import StoreError, StoreFullError
 from isogloss.service.app import create_app
 from isogloss.service.writing import GroupWriter
+from isogloss.store import deletions
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
 
@@ -273,3 +274,13 @@ def test_articles_of_an_event_or_a_cluster_page_by_page(client, asked, found):
 @pytest.mark.parametrize("asked", [{"cursor": "x"}, {"cursor": "9" * 19}, {"limit": 0}, {"cluster": -1}])
 def test_pages_of_articles_that_cannot_be(client, asked):
     assert client.get("articles", params=asked).status_code == 422
+
+
+def test_an_article_is_deleted_once_and_not_taken_again(client, filled):
+    record = filled.articles([1])[1].as_record()
+    assert client.delete("articles/1").status_code == 204
+    assert client.get("articles/1").status_code == 404
+    assert client.delete("articles/1").status_code == 404
+    assert [each["who"] for each in deletions(filled)] == ["token local"]
+    answer = client.post("articles", json=record)
+    assert (answer.status_code, answer.json()["receipts"][0]["status"]) == (202, "deleted")

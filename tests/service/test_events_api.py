@@ -158,7 +158,10 @@ def test_clusters_and_links(client):
 
 def test_a_verdict_is_kept(client, filled):
     answer = client.post("links/2/1/verdict", json={"same": False, "note": "two storms\x00"})
-    assert (answer.status_code, answer.json()) == (201, {"seq": 1, "a": 1, "b": 2, "same": False})
+    assert (answer.status_code, answer.json()) == (
+        201,
+        {"seq": 1, "a": 1, "b": 2, "articles": [1, 3], "same": False},
+    )
     with filled.database.read() as session:
         assert session.run("SELECT a, b, same, note FROM verdict") == [(1, 2, 0, "two storms ")]
     assert client.post("links/1/9/verdict", json={"same": True}).status_code == 404

@@ -26,7 +26,7 @@ SENT = [
 ]
 TABLES = ("article", "revision", "journal", "request", "quarantine", "cluster", "member", "link", "event")
 MORE_TABLES = ("event_term", "alias", "progress", "snapshot", "model", "feed", "verdict", "token")
-LATER_TABLES = {2: ("prepared", "tally"), 3: ("metadata",)}
+LATER_TABLES = {2: ("prepared", "tally"), 3: ("metadata",), 4: ("attempt",), 5: ("deletion", "renamed")}
 
 
 def fill(store):
@@ -42,9 +42,15 @@ def fill(store):
     store.keep_feed("https://gull.example/feed", {"etag": 'W/"1"'})
     with store.database.write() as session:
         session.run("INSERT INTO model VALUES ('small', 7, '{}', ?)", [b"\x00\xff"])
-        session.run("INSERT INTO verdict (a, b, same, note, received) VALUES (1, 2, 0, 'no; ''1''', 9)")
+        session.run(
+            "INSERT INTO verdict (a, b, same, note, received, article_a, article_b) "
+            "VALUES (1, 2, 0, 'no; ''1''', 9, 1, 3)"
+        )
+        session.run("INSERT INTO deletion VALUES (99, 'digest', 8, 'desk')")
+        session.run("INSERT INTO renamed VALUES ('cluster', 70, 3)")
         session.run("INSERT INTO token VALUES ('t1', 'digest', 'read write', 'desk', 1, 2, 0)")
         session.run("INSERT INTO prepared VALUES (7, 5, 'host', 11, ?)", [b"prepared"])
+        session.run("INSERT INTO attempt VALUES (7, 2, 'too slow', 'took 30 s', 12, 13, 0)")
 
 
 def file_of(version, product):
@@ -55,7 +61,9 @@ def file_of(version, product):
 def put(database, version):
     """Have an empty database hold what a version has left."""
     if isinstance(database, SQLiteDatabase):
-        database._writer.executescript(file_of(version, "sqlite").read_text("utf-8"))
+        # Tables come in the order of their names, which is not that of their references.
+        script = file_of(version, "sqlite").read_text("utf-8")
+        database._writer.executescript(f"PRAGMA foreign_keys=OFF;\n{script}PRAGMA foreign_keys=ON;")
         return
     script = file_of(version, "postgres").read_text("utf-8").replace(f"{SCHEMA}.", f"{database.schema}.")
     with database._pool.connection() as connection:

@@ -12,7 +12,6 @@ from isogloss.store.projection import (
     LinkRow,
     Update,
     apply_update,
-    clear_projection,
     old_parts,
     position,
 )
@@ -158,14 +157,5 @@ def test_the_store_answers_the_same(filled):
     assert ask(filled, old_parts) == [("events", 6)]
     filled.apply(Update(8, 8, dropped=[("events", 6)]))
     assert ask(filled, old_parts) == []
-    filled.clear()
+    filled.apply(Update(8, 8, dropped=[("events", 7), ("events", 8)]))
     assert filled.snapshot() is None
-
-
-def test_clearing_leaves_the_articles(filled):
-    with filled.database.write() as session:
-        clear_projection(session)
-    assert (
-        filled.counts() | {"article": 6, "journal": 6, "event": 0, "cluster": 0, "link": 0} == filled.counts()
-    )
-    assert ask(filled, position) == 0

@@ -20,11 +20,11 @@ def test_old_articles_go_with_their_clusters_and_events(store):
                 4,
                 clusters=[
                     ClusterRow(1, "en", "e1", stamps[0], stamps[1], [1, 2]),
-                    ClusterRow(2, "de", "e2", stamps[2], stamps[2], [3]),
+                    ClusterRow(2, "en", "e2", stamps[2], stamps[2], [3]),
                 ],
                 events=[
                     EventRow("e1", stamps[0], stamps[1], 2, ["en"], [("concept", "rain")]),
-                    EventRow("e2", stamps[2], stamps[2], 1, ["de"]),
+                    EventRow("e2", stamps[2], stamps[2], 1, ["en"]),
                 ],
                 links=[LinkRow(1, 2, 0.2)],
                 aliases=[("e0", "e1")],

@@ -37,6 +37,7 @@ class _Commands(LazyGroup):
         "backup": Place("isogloss.cli.storing", "backup", "Copy the store to a file while it is in use."),
         "restore": Place("isogloss.cli.storing", "restore", "Restore a backup; the target must not exist."),
         "prune": Place("isogloss.cli.pruning", "prune", "Show, or with --yes delete, old stories."),
+        "delete": Place("isogloss.cli.deleting", "delete", "Delete articles with all their traces."),
         "doctor": Place("isogloss.cli.storing", "doctor", "Check the store and report problems."),
         "concepts": Place("isogloss.cli.concepts", "concepts_group", "Build and try concept dictionaries."),
         "link": Place("isogloss.cli.link", "link_group", "Train and score links across languages."),

@@ -50,7 +50,7 @@ def make_events(
     similarity : Similarity, optional
         The model, where it is loaded already.
     anew : bool
-        Forget the events there are, and make all of them again.
+        Make all events again, see :mod:`isogloss.store.rebuilding`.
 
     Returns
     -------
@@ -60,14 +60,17 @@ def make_events(
     from isogloss.service.leases import Lease
     from isogloss.service.lookups import last_line
     from isogloss.service.similarity import Similarity
-    from isogloss.service.worker import Follower
+    from isogloss.service.worker import Follower, rebuild
 
     with Lease(store) as mine:
         if not mine:
             return False
         if anew:
-            store.clear()
+            store.want_rebuild()
         maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
+        if store.rebuild_wanted():
+            task = progress.add_task("rebuilding events", total=last_line(store))
+            rebuild(store, maker, progress=lambda done: progress.advance(task, done))
         follower = Follower(store, maker)
         task = progress.add_task("making events", total=max(0, last_line(store) - follower.position))
         with follower.stream:

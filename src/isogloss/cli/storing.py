@@ -121,7 +121,8 @@ def ingest(
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
-    said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in ("new", "revised", "same"))
+    kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
+    said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
     typer.echo(f"{said}; {contents}")
     if events and not made:
         typer.echo("another worker follows this store and makes the events")
@@ -342,7 +343,13 @@ def doctor(
     rebuild: Annotated[
         bool,
         typer.Option(
-            "--rebuild", help="First delete all events and make them again with the current settings."
+            "--rebuild", help="First make all events again with the current settings; stories keep their ids."
+        ),
+    ] = False,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact", help="Rewrite the database files, without the bytes of deleted rows."
         ),
     ] = False,
     as_json: JsonOutput = False,
@@ -359,6 +366,8 @@ def doctor(
     with open_store(settings) as opened:
         if rebuild:
             _rebuild(opened, settings)
+        if compact:
+            opened.database.compact()
         retention = Retention(opened, settings)
         pruned = _forget(retention) if forget else 0
         preview = retention.preview()
@@ -366,6 +375,7 @@ def doctor(
             "database": opened.database.describe(),
             "counts": opened.counts(),
             "events_stand_at_line": opened.position(),
+            "rebuild_wanted": opened.rebuild_wanted(),
             "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
             "troubles": look_over(opened),
             "clock": clock_warning(opened),
@@ -402,6 +412,8 @@ def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
         yield f"warning: {database['warning']}"
     yield ", ".join(f"{count:,} {name}" for name, count in told["counts"].items())
     yield f"events stand at line {told['events_stand_at_line']:,} of the journal"
+    if told["rebuild_wanted"]:
+        yield "the next worker makes all events anew; doctor --rebuild does it now"
     if told["left_out"]:
         yield "left out last:"
         yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])

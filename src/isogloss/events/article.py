@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -15,7 +15,7 @@ from isogloss.events.html import has_markup, text_of_html
 from isogloss.events.tags import settle_language
 from isogloss.exceptions import ArticleError, IsoglossError
 
-__all__ = ["MAX_TEXT", "Article", "article_from"]
+__all__ = ["MAX_TEXT", "Article", "article_from", "article_key"]
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +63,9 @@ class Article:
         When it was published, in UTC.
     source, url : str
         Who published it, and where.
+    claimed : str or None
+        The time that the source states, where ``time`` is another one: a time in the future, or an empty text
+        if the source states none. It does not count when articles are compared with ``==``.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Article:
     time: datetime
     source: str = ""
     url: str = ""
+    claimed: str | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
@@ -87,8 +91,8 @@ class Article:
 
     @property
     def key(self) -> str:
-        """What tells it from all others: its source, and its URL or else its id."""
-        return f"{self.source} {self.url or self.id}"
+        """What tells it from all others, see :func:`article_key`."""
+        return article_key(self.source, self.url or self.id)
 
     def as_record(self) -> dict[str, str]:
         """Its fields as JSON can hold them; :func:`article_from` makes the same article of them."""
@@ -101,6 +105,19 @@ class Article:
             "source": self.source,
             "url": self.url,
         }
+
+
+def article_key(source: str, name: str) -> str:
+    r"""Join a source and a URL or id, so that no two pairs have the same key.
+
+    The separator is a blank, or a tab if the URL or id has blanks. Records have no tabs in either of them.
+
+    Examples
+    --------
+    >>> article_key("Daily News", "7"), article_key("Daily", "News 7")
+    ('Daily News 7', 'Daily\tNews 7')
+    """
+    return f"{source}\t{name}" if " " in name else f"{source} {name}"
 
 
 def article_from(
@@ -120,7 +137,8 @@ def article_from(
         ``time`` and one of ``title`` and ``body`` must be there. The time is an ISO 8601 or RFC 2822 text, a
         ``datetime``, or a number of seconds or milliseconds since 1970. ``id``, ``lang``, ``source`` and
         ``url`` may be there; other fields are not looked at. Also understood are ``text`` for the body,
-        ``language``, ``published`` or ``date`` for the time, and ``link``.
+        ``language``, ``published`` or ``date`` for the time, and ``link``. ``fetched`` is the time of an
+        article that states none.
     now : datetime, optional
         Later times become this one; by default the time of the machine.
     newest : callable, optional
@@ -188,13 +206,15 @@ def _checked(
         raise ArticleError(
             "without text", 'fields "title" and "body" are empty; expected text in one of them'
         )
-    claimed = _time(_field(record, "time"), notes)
+    stated = _field(record, "time")
+    claimed = _time(record.get("fetched") if stated is None else stated, notes)
     time = _not_in_the_future(claimed, now, newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
     lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
     key = _name(record, "id", notes) or url or _digest(title, body, claimed, source)
-    return Article(key, lang, title, body, time, source, url)
+    other = "" if stated is None else None if time == claimed else claimed.isoformat()
+    return Article(key, lang, title, body, time, source, url, other)
 
 
 def _field(record: Mapping[str, Any], name: str) -> Any:

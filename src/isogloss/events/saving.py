@@ -89,9 +89,19 @@ def restore_stream(
         The bytes are damaged, or of another version.
     """
     header, arrays = _unpacked(saved)
-    stream = EventStream(
-        _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
-    )
+    try:
+        stream = EventStream(
+            _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
+        )
+        _load(stream, header, arrays)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"the saved state of the stream cannot be restored ({said})") from error
+    return stream
+
+
+def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Bring an empty stream to a saved state."""
     stream.clusters = from_state(header["clusters"], part(arrays, "clusters"))
     stream.duplicates = _load_duplicates(header["duplicates"], part(arrays, "duplicates"))
     _load_windows(stream.signatures, header["windows"], part(arrays, "windows"))
@@ -105,7 +115,6 @@ def restore_stream(
     stream.changes = Changes(
         merged=dict(header["merged"]), reprints=[(copy, first) for copy, first in header["reprints"]]
     )
-    return stream
 
 
 def _packed(header: Mapping[str, Any], arrays: Arrays) -> bytes:
@@ -130,17 +139,12 @@ def _unpacked(saved: bytes) -> tuple[dict[str, Any], Arrays]:
         }
         header = json.loads(arrays.pop(_HEADER).tobytes())
     except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise ModelFileError(
-            f"the saved state of the stream cannot be read ({error}); replay the journal"
-        ) from error
+        raise ModelFileError(f"the saved state of the stream cannot be read ({error})") from error
     if header.get("format") != _FORMAT:
-        raise ModelFileError(
-            f"the saved state has format {header.get('format')!r}, expected {_FORMAT}; replay the journal"
-        )
+        raise ModelFileError(f"the saved state has format {header.get('format')!r}, expected {_FORMAT}")
     if header.pop("sum") != _sum(arrays):
         raise ModelFileError(
-            "the saved state of the stream is damaged: its arrays are not those that were saved; "
-            "replay the journal"
+            "the saved state of the stream is damaged: its arrays are not those that were saved"
         )
     return header, arrays
 

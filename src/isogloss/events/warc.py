@@ -159,7 +159,8 @@ def record_of_page(page: WebPage) -> dict[str, Any]:
         "source": urlsplit(page.url).hostname or "",
         "title": _title(tree),
         "body": text,
-        "time": _time(tree) or page.fetched,
+        "time": _time(tree),
+        "fetched": page.fetched,
         "lang": root.getattr("lang") if root is not None else None,
     }
 

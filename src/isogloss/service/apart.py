@@ -22,12 +22,11 @@ from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.service.background import SIGNALS, Background
-from isogloss.service.keeping import LAST
 from isogloss.service.logs import log_to_stderr, logs_json
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
-from isogloss.store.projection import statements
+from isogloss.store.projection import LAST_PART, REBUILT, statements
 from isogloss.threads import bound_process
 
 __all__ = ["ApartWorker"]
@@ -209,10 +208,14 @@ class _Elsewhere(Store):
         self._unanswered = 0
 
     def apply(self, update: Update | Changeset) -> None:
-        """Have an update written; one that makes a state whole is waited for, which is looked up next."""
+        """Have an update written; one that makes a state whole is waited for, which is looked up next.
+
+        So are those of a rebuild, which reads what it has written.
+        """
         self.settle()
         self._ask("apply", statements(update) if isinstance(update, Update) else update)
-        if isinstance(update, Update) and any(name == LAST for name, _, _ in update.kept):
+        whole = isinstance(update, Update) and any(name == LAST_PART for name, _, _ in update.kept)
+        if whole or (isinstance(update, Changeset) and update.progress == REBUILT):
             self.settle()
 
     def note_update(self, now: datetime | None = None) -> None:

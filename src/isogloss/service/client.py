@@ -90,6 +90,10 @@ class Client:
         """Articles of all pages."""
         return _pages(self.articles, "articles", filters)
 
+    def delete_article(self, seq: int) -> None:
+        """Delete an article with all its traces; events are made anew without it."""
+        self._transport.ask("DELETE", f"/articles/{int(seq)}")
+
     def events(self, q: str | None = None, **filters: Any) -> Answer:
         """One page of events: ``events`` and the ``cursor`` of the next page.
 

@@ -110,15 +110,23 @@ def read_link(store: Store, a: int, b: int) -> dict[str, Any] | None:
     return {**json.loads(row[3]), "a": row[0], "b": row[1], "probability": row[2]} if row else None
 
 
-def add_verdict(store: Store, a: int, b: int, *, same: bool, note: str, now: datetime | None = None) -> int:
-    """Keep what somebody says about two clusters; its number."""
+def add_verdict(
+    store: Store, a: int, b: int, *, same: bool, note: str, now: datetime | None = None
+) -> tuple[int, int, int]:
+    """Keep what somebody says about two clusters; return its number and an article of each.
+
+    A verdict is about the stories of these articles: the numbers of clusters may mean others after a rebuild.
+    """
     received = micros(now or datetime.now(UTC))
+    one, other = min(a, b), max(a, b)
+    article = "(SELECT min(article) FROM member WHERE cluster = ?)"
     with store.database.write() as session:
-        ((number,),) = session.run(
-            "INSERT INTO verdict (a, b, same, note, received) VALUES (?, ?, ?, ?, ?) RETURNING seq",
-            [min(a, b), max(a, b), int(same), note.replace("\0", " "), received],
+        ((number, first, second),) = session.run(
+            "INSERT INTO verdict (a, b, same, note, received, article_a, article_b) "
+            f"VALUES (?, ?, ?, ?, ?, {article}, {article}) RETURNING seq, article_a, article_b",
+            [one, other, int(same), note.replace("\0", " "), received, one, other],
         )
-    return int(number)
+    return int(number), int(first), int(second)
 
 
 def last_line(store: Store) -> int:

@@ -22,6 +22,7 @@ from isogloss.service.background import Background
 from isogloss.service.lookups import articles_from, last_line
 from isogloss.similarity import DocumentModel, Index, search_each
 from isogloss.store import Store, micros
+from isogloss.store.deletion import DELETED
 from isogloss.store.pruning import PRUNED
 
 __all__ = ["Located", "Near", "Neighbours", "located"]
@@ -34,7 +35,7 @@ SEGMENT = 1 << 15
 """Articles that a search looks at in one go: between two, it may wait for other threads."""
 
 AGAIN = 10.0
-"""Seconds between two looks at what was pruned from the store."""
+"""Seconds between two looks at what was deleted from the store."""
 
 SLACK = 1.05
 """How far the index grows beyond its bound before the oldest articles go, many at a time."""
@@ -150,7 +151,7 @@ class Neighbours(Background):
             self._stop.wait(PAUSE)
 
     def trim(self) -> None:
-        """Drop articles that were pruned from the store, and the oldest when there are too many."""
+        """Drop articles that are no longer in the store, and the oldest when there are too many."""
         if time.monotonic() >= self._looked + AGAIN:
             self._looked = time.monotonic()
             self._drop_pruned()
@@ -159,7 +160,8 @@ class Neighbours(Background):
             self._remove(numbers[: len(numbers) - self.most])
 
     def _drop_pruned(self) -> None:
-        pruned = self.store.tallies().get(PRUNED, 0)
+        tallies = self.store.tallies()
+        pruned = tallies.get(PRUNED, 0) + tallies.get(DELETED, 0)
         if pruned == self._pruned:
             return
         numbers = self._numbers()

@@ -137,12 +137,18 @@ class Problem(BaseModel):
 
 
 class ReceiptAnswer(BaseModel):
-    """An article that is on the disk."""
+    """What became of an article that was sent."""
 
     at: int = Field(description="Its place among those that were sent, from 0.")
     seq: int = Field(description="Its number, for GET /articles/{seq}.")
-    key: str = Field(description="What tells it from others: source and URL, or else id.")
-    status: Literal["new", "revised", "same"]
+    key: str = Field(
+        description="What tells it from others: its source, a blank, and its URL or else its id; a tab in "
+        "place of the blank if the URL or id has blanks."
+    )
+    status: Literal["new", "revised", "same", "deleted"] = Field(
+        description="`revised` if its text or its time is another than before; `deleted` if it was deleted "
+        "on request, and is therefore not stored."
+    )
 
 
 class Accepted(BaseModel):
@@ -326,4 +332,5 @@ class VerdictAnswer(BaseModel):
     seq: int
     a: int
     b: int
+    articles: list[int] = Field(description="Numbers of an article of each, which the verdict is about.")
     same: bool

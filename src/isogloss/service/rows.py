@@ -15,7 +15,7 @@ from isogloss.events.event import Event
 from isogloss.events.labels import concept_label, find_place
 from isogloss.events.stream import Changes, EventStream
 from isogloss.service.explained import explained
-from isogloss.store import ClusterRow, EventRow, LinkRow, Update, micros
+from isogloss.store import ClusterRow, EventRow, LinkRow, PublicIds, Update, micros
 
 __all__ = ["Rows"]
 
@@ -32,6 +32,8 @@ class Rows:
     ----------
     stream : EventStream
         Whose changes are noted.
+    ids : PublicIds, optional
+        Ids in the tables for the numbers of the stream; the same by default.
 
     Examples
     --------
@@ -48,8 +50,8 @@ class Rows:
     []
     """
 
-    def __init__(self, stream: EventStream) -> None:
-        self.stream = stream
+    def __init__(self, stream: EventStream, ids: PublicIds | None = None) -> None:
+        self.stream, self.ids = stream, ids or PublicIds()
         self._members: dict[int, frozenset[int]] = {}
         self._titles: dict[int, Mapping[str, str]] = {}
         self._terms: dict[int, int] = {}
@@ -94,7 +96,7 @@ class Rows:
             aliases=self.aliases,
         )
         self._clear()
-        return update
+        return self.ids.apply(update)
 
     def _joined(self, old: int, new: int) -> None:
         self.aliases.append((_name(old), _name(new)))

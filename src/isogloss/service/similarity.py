@@ -20,6 +20,7 @@ from isogloss.service.lookups import kept_model
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
 from isogloss.store import Store
+from isogloss.store.rebuilding import rebuild_wanted
 
 __all__ = ["IN_STORE", "Similarity", "agreed_model"]
 
@@ -128,10 +129,13 @@ def agreed_model(store: Store, wanted: Similarity) -> DocumentModel | None:
 
 
 def _begun_with(store: Store, number: int) -> int:
-    """The number of the model that events were begun with; with none made yet, this one from now on."""
+    """Return the number of the model that events were begun with.
+
+    It is this one from now on if there are no events yet, or if all are to be made anew.
+    """
     with store.database.write() as session:
         known: dict[str, int] = dict(session.run("SELECT name, seq FROM progress"))
-        if known.get("events", 0) > 0:
+        if known.get("events", 0) > 0 and not rebuild_wanted(session):
             return int(known.get(_NAME, 0))
         session.run("DELETE FROM progress WHERE name = ?", [_NAME])
         session.run("INSERT INTO progress VALUES (?, ?)", [_NAME, number])

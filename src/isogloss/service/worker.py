@@ -1,7 +1,9 @@
 """The worker: reads the journal, follows the stream, and writes what changed to the tables.
 
 The stream depends on the lines of the journal and on nothing else. A worker that starts again takes the last
-saved state, goes through the lines since then, and is where it was.
+saved state, goes through the lines since then, and is where it was. If that cannot be, because no state can
+be read and lines are missing, it stops and says so: a stream that began elsewhere would give the numbers of
+clusters to other stories.
 """
 
 from __future__ import annotations
@@ -14,14 +16,15 @@ from itertools import groupby
 
 from isogloss.events.garbage import give_back
 from isogloss.events.stream import EventStream
-from isogloss.exceptions import IsoglossError, ModelFileError
+from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError
 from isogloss.service.keeping import Keeping
 from isogloss.service.lines import Lines, article_of
 from isogloss.service.rows import Rows
-from isogloss.store import Entry, Store
+from isogloss.store import Entry, Rebuilt, Store, Update
 from isogloss.store.preparation import announcement
+from isogloss.store.projection import GENERATION, LAST_CLUSTER, LAST_EVENT, LAST_PART, LINES, statements
 
-__all__ = ["Follower", "keep_up"]
+__all__ = ["Follower", "keep_up", "rebuild"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +40,15 @@ TIDY = 1 << 14
 LONGEST = 4.0
 """Seconds that saving the state at a stop may take."""
 
+REBUILD = (
+    "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
+)
+
 
 class Follower:
     """Brings the tables of a store up to date with its journal.
+
+    If a rebuild of the tables was asked for, that comes first.
 
     Parameters
     ----------
@@ -54,6 +63,8 @@ class Follower:
     ----------
     position, saved : int
         The lines of the journal that the tables stand at, and that the saved state is of.
+    read : int
+        How many lines of the journal were read, from the first to that of the tables.
     save_seconds : float
         How long it took to save the state the last time.
 
@@ -68,22 +79,33 @@ class Follower:
     >>> max(event["languages_count"] for event in store.events().events) > 1
     True
     >>> store.close()
+
+    Raises
+    ------
+    ReplayError
+        The stream cannot be brought to where the tables stand.
     """
 
     def __init__(
         self, store: Store, make: Callable[[bytes | None], EventStream], *, snapshot_every: int = 20_000
     ) -> None:
+        if store.rebuild_wanted():
+            rebuild(store, make)
         self.store, self.snapshot_every = store, snapshot_every
-        self.position = store.position()
+        self.position, self.generation = store.position(), store.position(GENERATION)
+        self.read = (
+            store.position(LINES) or self.position
+        )  # versions that counted none had lines without gaps
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
+        self.ids = store.public_ids()
         self.stream = self._restored(make)
-        self.keeping = Keeping(store, self.saved)
+        self.keeping = Keeping(store, self.saved, generation=self.generation)
         try:
             self.lines = self._replayed()
         except BaseException:
             self.stream.close()
             raise
-        self._rows = Rows(self.stream)
+        self._rows = Rows(self.stream, self.ids)
         self.stream.observer = self._rows.note
 
     def catch_up(self, most: int | None = None) -> int:
@@ -101,6 +123,7 @@ class Follower:
                 break
             _feed(self.stream, entries)
             done += len(entries)
+            self.read += len(entries)
             self._write(entries[-1].seq)
         return done
 
@@ -114,7 +137,7 @@ class Follower:
     def save(self) -> None:
         """Save the state, to start again from here."""
         if self.position > self.saved:
-            self.keeping.keep_now(self.stream, self.position)
+            self.keeping.keep_now(self.stream, self.position, self.read)
             self.saved, self.save_seconds = self.position, self.keeping.seconds
             self._saved_at = time.monotonic()
 
@@ -128,15 +151,41 @@ class Follower:
             self.stream.close()
 
     def _restored(self, make: Callable[[bytes | None], EventStream]) -> EventStream:
-        """The stream as it was at a line before the one where the tables stand."""
-        kept = self.store.snapshot()
-        try:
-            stream = make(kept[1] if kept else None)
-            self.saved = kept[0] if kept else 0
-        except ModelFileError as error:
-            logger.warning("%s", error)
-            stream, self.saved = make(None), 0
-        return stream
+        """Return the stream as it was at the latest possible line up to the one where the tables stand."""
+        damaged = []
+        for line in self.store.state_lines():
+            if line > self.position:
+                continue
+            try:
+                state = self.store.state(line)
+                stream = make(state.data)
+            except ModelFileError as error:
+                logger.warning("%s; trying an older state, or the journal from its beginning", error)
+                damaged.append(str(error))
+                continue
+            try:
+                self._check_journal(line, state.lines, damaged)
+            except ReplayError:
+                stream.close()
+                raise
+            self.saved = line
+            return stream
+        self._check_journal(0, 0, damaged)
+        return make(None)
+
+    def _check_journal(self, line: int, lines: int | None, damaged: list[str]) -> None:
+        """Raise ReplayError unless all lines are there that lead from a line to where the tables stand."""
+        if lines is None:
+            return
+        wanted, found = self.read - lines, self.store.count_lines(line, self.position)
+        if wanted == found:
+            return
+        start = f"the state of line {line}" if line else "the beginning"
+        why = "; ".join(damaged) or ("no later state is saved" if line else "no state is saved")
+        raise ReplayError(
+            f"events cannot go on: from {start} to line {self.position} the journal should have {wanted:,} "
+            f"lines and has {found:,}, some were pruned or lost ({why}); {REBUILD}"
+        )
 
     def _replayed(self) -> Lines:
         """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
@@ -145,13 +194,36 @@ class Follower:
             self.store.apply(announcement(self.position, lines.way))
         while entries := lines.take(BATCH, until=self.position):
             _feed(self.stream, entries)
+        self._check_marks()
         lines.counts.clear()
         return lines
+
+    def _check_marks(self) -> None:
+        """Raise ReplayError unless the stream has given as many numbers as the tables know of."""
+        if not self.store.position(LINES):
+            return
+        for name, found in self._marks().items():
+            wanted = self.store.position(name)
+            if wanted != found:
+                raise ReplayError(
+                    f"events cannot go on: reading the journal again led to {name} {found:,}, and the tables "
+                    f"have {wanted:,}; the settings, the model or the version of isogloss changed, or the "
+                    f"journal did; {REBUILD}"
+                )
+
+    def _marks(self) -> dict[str, int]:
+        """Return the highest ids that were given, and how many lines that took."""
+        return {
+            LAST_CLUSTER: self.ids.cluster_base + self.stream.clusters.last_id,
+            LAST_EVENT: self.ids.event_base + self.stream.tracker.ids.last,
+            LINES: self.read,
+        }
 
     def _write(self, after: int) -> None:
         update = self._rows.take(self.position, after)
         tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
+        update = replace(update, marks=self._marks(), generation=self.generation)
         self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
         self.keeping.done(step)
         self.lines.counts.clear()
@@ -161,12 +233,90 @@ class Follower:
         self.saved = max(self.saved, self.keeping.saved)
         if self._is_due(after):
             self._saved_at = time.monotonic()
-            self.keeping.begin(self.stream, after)
+            self.keeping.begin(self.stream, after, self.read)
 
     def _is_due(self, after: int) -> bool:
         """Whether to save the state: after enough lines, and in a small part of the time."""
         rested = time.monotonic() - self._saved_at >= self.keeping.seconds / SHARE
         return rested and not self.keeping.busy and after - self.saved >= self.snapshot_every
+
+
+class _Rebuild(Follower):
+    """Reads the whole journal, and writes to the tables of a rebuild."""
+
+    def __init__(self, store: Store, make: Callable[[bytes | None], EventStream]) -> None:
+        self.store, self.position, self.read = store, 0, 0
+        self.generation = store.position(GENERATION)
+        self.ids = store.begin_rebuild()
+        self.keeping = Keeping(store, generation=self.generation)
+        self.stream = make(None)
+        self.lines = Lines(store, self.stream.preparer)
+        self._rows = Rows(self.stream, self.ids)
+        self.stream.observer = self._rows.note
+
+    def finish(self) -> None:
+        """Save the state, and put the rebuilt tables in the place of the others."""
+        self.store.note_update()  # the state is of a line that no older one is of
+        self.follow()
+        self.keeping.begin_here(self.stream, self.position, self.read)
+        while (part := self.keeping.step()["kept"][0])[0] != LAST_PART:
+            self._apply(Update(self.position, self.position, kept=[part], generation=self.generation))
+        rebuilt = Rebuilt(
+            self.position,
+            self.read,
+            self.stream.clusters.last_id,
+            self.stream.tracker.ids.last,
+            self.stream.links.profiles.keys(),
+            self.stream.tracker.ids.members.keys(),
+            part,
+            self.generation,
+        )
+        self.store.finish_rebuild(self.ids, rebuilt)
+
+    def _write(self, after: int) -> None:
+        self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
+        self.lines.counts.clear()
+        self.position = after
+
+    def _apply(self, update: Update) -> None:
+        self.store.apply(statements(update, rebuilt=True))
+
+
+def rebuild(
+    store: Store,
+    make: Callable[[bytes | None], EventStream],
+    *,
+    go_on: Callable[[], bool] = lambda: True,
+    progress: Callable[[int], None] = lambda _: None,
+) -> bool:
+    """Make clusters, links and events anew from the journal, and save the state.
+
+    What is there stays as it is until all of it is replaced at once; see :mod:`isogloss.store.rebuilding`.
+
+    Parameters
+    ----------
+    store, make
+        See :class:`Follower`.
+    go_on : callable
+        Asked every few hundred lines; False gives the rebuild up, and the next one begins again.
+    progress : callable
+        Told the number of lines that were read.
+
+    Returns
+    -------
+    bool
+        Whether it was done.
+    """
+    logger.info("events are made anew from the journal; those that there are stay until that is done")
+    work = _Rebuild(store, make)
+    with work.stream:
+        while done := work.follow(BATCH):
+            progress(done)
+            if not go_on():
+                return False
+        work.finish()
+    logger.info("events were made anew from %s lines of the journal", f"{work.read:,}")
+    return True
 
 
 def _feed(stream: EventStream, entries: list[Entry]) -> None:
@@ -202,8 +352,16 @@ def keep_up(
         Is told the line that the tables stand at, and what went wrong, if anything did.
     """
     follower: Follower | None = None
+    refused: tuple[str, object] | None = None
     while not wait(0.0):
         try:
+            if refused is not None and refused[1] == _start(store):
+                tell(0, refused[0])
+                wait(1.0)
+                continue
+            wanted = follower is None and store.rebuild_wanted()
+            if wanted and not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
+                continue
             if follower is None:
                 follower = Follower(store, make, snapshot_every=snapshot_every)
             done = follower.follow(BATCH)
@@ -212,6 +370,8 @@ def keep_up(
             if done < FEW:
                 wait(pause / 2 if busy else pause)
         except IsoglossError as error:
+            if isinstance(error, ReplayError):  # trying again is in vain until the store is another
+                refused = str(error), _start(store)
             tell(follower.position if follower else 0, str(error))
             if follower is not None:
                 follower.stream.close()
@@ -221,3 +381,14 @@ def keep_up(
         began = time.perf_counter()
         follower.close()
         logger.info("state saved in %.1f s", time.perf_counter() - began)
+
+
+def _start(store: Store) -> object:
+    """Return what decides whether and where a worker can begin."""
+    return store.position(), store.state_lines(), store.rebuild_wanted()
+
+
+def _goes_on(store: Store, tell: Callable[[int, str], None], wait: Callable[[float], bool]) -> bool:
+    """Say that a rebuild makes progress, and ask whether it is time to stop."""
+    tell(store.position(), "")
+    return not wait(0.0)

@@ -13,6 +13,8 @@
 ``queries``      questions about events, page by page
 ``store``        all of it
 ``pruning``      delete old stories
+``rebuilding``   make clusters and events anew, with the ids they had
+``deletion``     delete articles on request, with their traces
 ``upkeep``       backups, restoring them, consistency checks
 ===============  ====================================================================
 """

@@ -4,6 +4,8 @@ from .articles import from_micros as from_micros
 from .articles import micros as micros
 from .database import Database as Database
 from .database import Session as Session
+from .deletion import delete_articles as delete_articles
+from .deletion import deletions as deletions
 from .postgres import PostgresDatabase as PostgresDatabase
 from .projection import (
     Changeset as Changeset,
@@ -26,6 +28,8 @@ from .pruning import plan_prune as plan_prune
 from .pruning import prune_before as prune_before
 from .queries import EventPage as EventPage
 from .queries import EventQuery as EventQuery
+from .rebuilding import PublicIds as PublicIds
+from .rebuilding import Rebuilt as Rebuilt
 from .schema import migrate as migrate
 from .sqlite import SQLiteDatabase as SQLiteDatabase
 from .store import Store as Store

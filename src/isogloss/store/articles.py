@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from isogloss.events.article import Article
 from isogloss.store.database import Row, Session
@@ -16,13 +16,16 @@ __all__ = [
     "Entry",
     "Receipt",
     "add_articles",
+    "deleted_numbers",
     "digest_of",
     "from_micros",
     "journal_after",
     "journal_lines",
+    "key_digest",
     "micros",
     "note_update",
     "read_articles",
+    "stored_key",
 ]
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,13 +44,28 @@ _KEY_BYTES, _DIGEST_BYTES = 2_000, 16
 
 _WRITE = json.JSONEncoder(sort_keys=True, ensure_ascii=True)
 
-Known = dict[str, tuple[int, str, int]]
-"""By key: number, digest and revision."""
+
+class _Known(NamedTuple):
+    """What the table has of an article: number, digest of the text, revision, time and claimed time."""
+
+    seq: int
+    digest: str
+    revision: int
+    time: int
+    claimed: str | None
+
+
+Known = dict[str, _Known]
+"""By key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of an article: its number, and whether it is ``new``, ``revised`` or the ``same``."""
+    """What became of an article: its number, and a status.
+
+    ``new``, ``same`` as it was, ``revised`` if its text or the time that its source states changed, or
+    ``deleted`` if it was deleted on request before, see :mod:`~isogloss.store.deletion`, and is not stored.
+    """
 
     key: str
     seq: int
@@ -58,7 +76,8 @@ class Receipt:
 class Entry:
     """A line of the journal: an article or a revision of one, with the text it had then.
 
-    A line of kind ``update`` has no article: events were brought up to date then, while nothing came.
+    A line of kind ``update`` has no article: events were brought up to date then, while nothing came. Nor has
+    one of kind ``deleted``: its article was deleted on request.
     """
 
     seq: int
@@ -91,31 +110,49 @@ def add_articles(session: Session, articles: Iterable[Article], received: int) -
     received : int
         Microseconds since 1970.
     """
-    came = [(_key_of(article), article, digest_of([article])) for article in articles]
+    came = [(stored_key(article.key), article, digest_of([article])) for article in articles]
     known = _known(session, [key for key, _, _ in came])
-    new = {one[0]: one for one in reversed(came) if one[0] not in known}
+    deleted = deleted_numbers(session, [key for key, _, _ in came if key not in known])
+    new = {one[0]: one for one in reversed(came) if one[0] not in known and one[0] not in deleted}
     known |= _insert(session, list(new.values())[::-1], received)
     lines: list[tuple[str, int, int, int]] = []
     receipts = []
     for key, article, digest in came:
+        if key in deleted:
+            receipts.append(Receipt(key, deleted[key], "deleted"))
+            continue
         first = new.pop(key, None) is not None
         status = "new" if first else _compare(session, key, article, digest, known, received)
-        seq, _, revision = known[key]
-        receipts.append(Receipt(key, seq, status))
+        receipts.append(Receipt(key, known[key].seq, status))
         if status != "same":
-            lines.append(("article" if first else "revision", seq, revision, received))
+            kind = "article" if first else "revision"
+            lines.append((kind, known[key].seq, known[key].revision, received))
     session.many("INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, ?, ?)", lines)
     return receipts
 
 
 def _known(session: Session, keys: Sequence[str]) -> Known:
-    """Of keys that are there: the number, the digest and the revision of their article."""
+    """What the table has of the articles with these keys."""
     found: Known = {}
     for start in range(0, len(keys), _PART):
         part = keys[start : start + _PART]
         marks = ", ".join("?" * len(part))
-        rows = session.run(f"SELECT key, seq, digest, revision FROM article WHERE key IN ({marks})", part)
-        found.update((key, (seq, digest, revision)) for key, seq, digest, revision in rows)
+        rows = session.run(
+            f"SELECT key, seq, digest, revision, time, claimed FROM article WHERE key IN ({marks})", part
+        )
+        found.update((row[0], _Known(*row[1:])) for row in rows)
+    return found
+
+
+def deleted_numbers(session: Session, keys: Sequence[str]) -> dict[str, int]:
+    """Of keys whose articles were deleted on request: the numbers that they had."""
+    digests = {key_digest(key): key for key in keys}
+    found: dict[str, int] = {}
+    for start in range(0, len(digests), _PART):
+        part = list(digests)[start : start + _PART]
+        marks = ", ".join("?" * len(part))
+        rows = session.run(f"SELECT digest, article FROM deletion WHERE digest IN ({marks})", part)
+        found.update((digests[digest], int(number)) for digest, number in rows)
     return found
 
 
@@ -124,33 +161,54 @@ def _insert(session: Session, articles: Sequence[tuple[str, Article, str]], rece
     found: Known = {}
     for start in range(0, len(articles), _PART):
         part = articles[start : start + _PART]
-        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"] * len(part))
+        marks = ", ".join([f"({', '.join('?' * 11)}, 0)"] * len(part))
         rows = session.run(
-            f"INSERT INTO article (key, {_FIELDS}, digest, received, revision) VALUES {marks} "
-            "RETURNING key, seq, digest",
-            [v for key, article, digest in part for v in (key, *_values(article), digest, received)],
+            f"INSERT INTO article (key, {_FIELDS}, claimed, digest, received, revision) VALUES {marks} "
+            "RETURNING key, seq, digest, revision, time, claimed",
+            [
+                value
+                for key, article, digest in part
+                for value in (key, *_values(article), article.claimed, digest, received)
+            ],
         )
-        found.update((key, (seq, digest, 0)) for key, seq, digest in rows)
+        found.update((row[0], _Known(*row[1:])) for row in rows)
     return found
 
 
-def _key_of(article: Article) -> str:
-    """What tells an article from all others, at a length that every index takes."""
-    said = article.key.encode()
+def stored_key(key: str) -> str:
+    """Shorten a key to a length that every index takes."""
+    said = key.encode()
     if len(said) <= _KEY_BYTES:
-        return article.key
+        return key
     start = said[: _KEY_BYTES - 2 * _DIGEST_BYTES - 1].decode(errors="ignore")
-    return f"{start} {hashlib.blake2b(said, digest_size=_DIGEST_BYTES).hexdigest()}"
+    return f"{start} {key_digest(key)}"
+
+
+def key_digest(key: str) -> str:
+    """Digest a key."""
+    return hashlib.blake2b(key.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _compare(session: Session, key: str, article: Article, digest: str, known: Known, received: int) -> str:
-    """What an article is whose key is there; another text is written."""
-    seq, old, revision = known[key]
-    if old == digest:
+    """Tell what an article is whose key is known; write it if it is a revision."""
+    old = known[key]
+    if old.digest == digest and _same_time(article, old):
         return "same"
-    _revise(session, article, digest, seq, revision, received)
-    known[key] = seq, digest, revision + 1
+    _revise(session, article, digest, old.seq, old.revision, received)
+    known[key] = _Known(old.seq, digest, old.revision + 1, micros(article.time), article.claimed)
     return "revised"
+
+
+def _same_time(article: Article, old: _Known) -> bool:
+    """Whether a source states the time that it stated before.
+
+    A source that states no time corrects none. Nor does a time in the future that replaces one of the past:
+    rows of older versions of the store do not say what their sources had stated.
+    """
+    if article.claimed == "" or (article.claimed is not None and old.claimed is None):
+        return True
+    stated = from_micros(old.time).isoformat() if old.claimed is None else old.claimed
+    return stated == (article.time.isoformat() if article.claimed is None else article.claimed)
 
 
 def _revise(session: Session, article: Article, digest: str, seq: int, revision: int, received: int) -> None:
@@ -162,8 +220,8 @@ def _revise(session: Session, article: Article, digest: str, seq: int, revision:
     )
     session.run(
         "UPDATE article SET id = ?, lang = ?, title = ?, body = ?, time = ?, source = ?, url = ?, "
-        "digest = ?, received = ?, revision = ? WHERE seq = ?",
-        [*_values(article), digest, received, revision + 1, seq],
+        "claimed = ?, digest = ?, received = ?, revision = ? WHERE seq = ?",
+        [*_values(article), article.claimed, digest, received, revision + 1, seq],
     )
 
 
@@ -220,19 +278,20 @@ def _article(row: Row) -> Article:
     return Article(key, lang, title, body, from_micros(time), source, url)
 
 
-def digest_of(articles: Sequence[Article]) -> str:
-    """A digest of what articles say; not of their time, which for one from the future is its arrival's."""
-    content = _WRITE.encode([_said(article) for article in articles])
+def digest_of(articles: Sequence[Article], *, times: bool = False) -> str:
+    """Digest what articles say, with the times that their sources state or without."""
+    content = _WRITE.encode([_said(article, times) for article in articles])
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def _said(article: Article) -> dict[str, str]:
+def _said(article: Article, times: bool) -> dict[str, str]:
+    stated = article.time.isoformat() if article.claimed is None else article.claimed
     return {
         "id": article.id,
         "lang": article.lang,
         "title": article.title,
         "body": article.body,
-        "time": "",
+        "time": stated if times else "",
         "source": article.source,
         "url": article.url,
     }

@@ -78,6 +78,10 @@ class Database(ABC):
         """What is wrong with the files of the database; nothing, as a rule."""
 
     @abstractmethod
+    def compact(self) -> None:
+        """Write the files anew, without the bytes of rows that were deleted."""
+
+    @abstractmethod
     def describe(self) -> dict[str, str]:
         """What it is, for people: product, version, place, warnings."""
 

@@ -160,6 +160,20 @@ class PostgresDatabase(Database):
         with self.read() as session:
             return [f"index {row[0]} is invalid; REINDEX it" for row in session.run(query, [self.schema])]
 
+    def compact(self) -> None:
+        """Write all tables anew with ``VACUUM FULL``, which nobody can use meanwhile.
+
+        The server's own log and its archives keep what was deleted until they are recycled.
+        """
+        with self._told(), self._psycopg.connect(**patience(self.url), autocommit=True) as connection:
+            tables = connection.execute(
+                "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables "
+                "WHERE schemaname = %s ORDER BY tablename",
+                [self.schema],
+            ).fetchall()
+            for (table,) in tables:
+                connection.execute(f"VACUUM (FULL, ANALYZE) {table}")
+
     def describe(self) -> dict[str, str]:
         """Product, version, schema, and a warning where the server does not wait for the disk."""
         with self.read() as session:

@@ -6,12 +6,13 @@ tables stand, and the tables can be made anew from the journal at any time.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from isogloss.exceptions import StoreError
+from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.database import Session
 
 __all__ = [
@@ -19,15 +20,34 @@ __all__ = [
     "ClusterRow",
     "EventRow",
     "LinkRow",
+    "SavedState",
     "Update",
     "apply_update",
-    "clear_projection",
     "delete_prepared",
     "position",
+    "read_state",
+    "state_header",
+    "state_lines",
     "statements",
 ]
 
 KEPT_SNAPSHOTS = 2
+
+LAST_PART = "events"
+"""The name of the part of a saved state that is written last: its header."""
+
+STATE_FORMAT = 1
+"""The version of that header."""
+
+LAST_CLUSTER, LAST_EVENT, LINES = "last_cluster", "last_event", "lines"
+"""Progress of the worker: the highest ids that were ever given to clusters and events, and how many lines of
+the journal it has read."""
+
+REBUILT = "rebuilt"
+"""Progress of a rebuild: the line that its tables stand at."""
+
+GENERATION = "generation"
+"""Progress that counts how often articles were deleted on request: a worker that read one starts again."""
 
 PUT_PROGRESS = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq"
 """Writes down how far something has come."""
@@ -102,6 +122,10 @@ class Update:
         The last line whose article the worker prepares itself; 0 if that is not known.
     tallies : mapping of str to int
         What is added to counts that are kept.
+    marks : mapping of str to int
+        Further progress: how far something has come.
+    generation : int or None
+        What :data:`GENERATION` must be, if given.
     """
 
     before: int
@@ -117,9 +141,11 @@ class Update:
     dropped: Sequence[tuple[str, int]] = ()
     begun: int = 0
     tallies: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    generation: int | None = None
 
 
-Statement = tuple[str, list[Sequence[Any]]]
+Statement = tuple[str, Sequence[Sequence[Any]]]
 """A statement, and the values of each time that it is run."""
 
 
@@ -130,6 +156,8 @@ class Changeset:
     before: int
     after: int
     statements: Sequence[Statement]
+    generation: int | None = None
+    progress: str = "events"
 
 
 def position(session: Session, name: str = "events") -> int:
@@ -142,15 +170,18 @@ def apply_update(session: Session, update: Update | Changeset) -> None:
     """Write an update; one that does not start where the tables stand is refused."""
     if isinstance(update, Update):
         update = statements(update)
-    stands = position(session)
+    stands = position(session, update.progress)
     if stands != update.before:
         raise StoreError(
             f"the update starts at line {update.before} of the journal and the tables stand at {stands}; "
             "another worker has been here: start again from the tables"
         )
+    if update.generation is not None and update.generation != position(session, GENERATION):
+        raise StoreError("articles were deleted while events were made of them: start again from the tables")
     for sql, rows in update.statements:
         session.many(sql, rows)
-    delete_prepared(session, update.after)
+    if update.progress == "events":
+        delete_prepared(session, update.after)
 
 
 def delete_prepared(session: Session, line: int) -> None:
@@ -162,24 +193,33 @@ def delete_prepared(session: Session, line: int) -> None:
     )
 
 
-def statements(update: Update) -> Changeset:
-    """What an update does, in order; nothing is run for what did not change."""
+def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
+    """What an update does, in order; nothing is run for what did not change.
+
+    Parameters
+    ----------
+    update : Update
+        The update.
+    rebuilt : bool
+        Whether to write to the tables of a rebuild, see :mod:`~isogloss.store.rebuilding`, which have neither
+        aliases nor progress of their own but for the line.
+    """
+    prefix, name = ("rebuilt_", REBUILT) if rebuilt else ("", "events")
+    begun = [("begun", update.begun)] if update.begun and not rebuilt else []
     found: list[Statement] = [
-        *_remove(update),
-        *_put_events(update),
-        *_put_clusters(update.clusters),
+        *_remove(update, prefix),
+        *_put_events(update, prefix),
+        *(() if rebuilt else _put_aliases(update)),
+        *_put_clusters(update.clusters, prefix),
         (
-            "INSERT INTO link VALUES (?, ?, ?, ?) ON CONFLICT (a, b) DO UPDATE SET "
+            f"INSERT INTO {prefix}link VALUES (?, ?, ?, ?) ON CONFLICT (a, b) DO UPDATE SET "
             "probability = excluded.probability, data = excluded.data",
             [
                 (min(row.a, row.b), max(row.a, row.b), row.probability, _json(row.data))
                 for row in update.links
             ],
         ),
-        (
-            PUT_PROGRESS,
-            [("events", update.after), *([("begun", update.begun)] if update.begun else ())],
-        ),
+        (PUT_PROGRESS, [(name, update.after), *begun, *sorted(update.marks.items())]),
         (
             "INSERT INTO tally VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
             "count = tally.count + excluded.count",
@@ -192,26 +232,26 @@ def statements(update: Update) -> Changeset:
         ),
         ("DELETE FROM snapshot WHERE name = ? AND seq = ?", list(update.dropped)),
     ]
-    return Changeset(update.before, update.after, [(sql, rows) for sql, rows in found if rows])
+    told = [(sql, rows) for sql, rows in found if rows]
+    return Changeset(update.before, update.after, told, update.generation, name)
 
 
-def clear_projection(session: Session) -> None:
-    """Forget clusters, links and events, so that they can be made anew from the journal."""
-    for table in ("member", "link", "event_term", "cluster", "event", "alias", "progress", "snapshot"):
-        session.run(f"DELETE FROM {table}")
-
-
-def _remove(update: Update) -> Iterable[Statement]:
+def _remove(update: Update, prefix: str) -> Iterable[Statement]:
     unlinked = [(number,) for number in sorted({*update.gone_clusters, *update.relinked})]
-    yield "DELETE FROM link WHERE a = ?", list[Sequence[Any]](unlinked)
-    yield "DELETE FROM link WHERE b = ?", list[Sequence[Any]](unlinked)
-    yield "DELETE FROM cluster WHERE id = ?", [(number,) for number in update.gone_clusters]
-    yield "DELETE FROM event WHERE id = ?", [(each,) for each in update.gone_events]
+    yield f"DELETE FROM {prefix}link WHERE a = ?", unlinked
+    yield f"DELETE FROM {prefix}link WHERE b = ?", unlinked
+    clusters = [(number,) for number in update.gone_clusters]
+    events = [(each,) for each in update.gone_events]
+    if prefix:  # the tables of a rebuild have no references, which would do this
+        yield f"DELETE FROM {prefix}member WHERE cluster = ?", clusters
+        yield f"DELETE FROM {prefix}event_term WHERE event = ?", events
+    yield f"DELETE FROM {prefix}cluster WHERE id = ?", clusters
+    yield f"DELETE FROM {prefix}event WHERE id = ?", events
 
 
-def _put_events(update: Update) -> Iterable[Statement]:
+def _put_events(update: Update, prefix: str) -> Iterable[Statement]:
     yield (
-        "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        f"INSERT INTO {prefix}event VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "first = excluded.first, last = excluded.last, size = excluded.size, languages = excluded.languages, "
         "changed = excluded.changed, data = excluded.data",
         [
@@ -220,8 +260,11 @@ def _put_events(update: Update) -> Iterable[Statement]:
         ],
     )
     told = [row for row in update.events if not row.found_alike]
-    yield "DELETE FROM event_term WHERE event = ?", [(row.id,) for row in told]
-    yield "INSERT INTO event_term VALUES (?, ?, ?)", _terms(told)
+    yield f"DELETE FROM {prefix}event_term WHERE event = ?", [(row.id,) for row in told]
+    yield f"INSERT INTO {prefix}event_term VALUES (?, ?, ?)", _terms(told)
+
+
+def _put_aliases(update: Update) -> Iterable[Statement]:
     yield (
         "INSERT INTO alias VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET event = excluded.event",
         list(update.aliases),
@@ -237,10 +280,10 @@ def _terms(events: Iterable[EventRow]) -> list[Sequence[Any]]:
     return found
 
 
-def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
+def _put_clusters(clusters: Sequence[ClusterRow], prefix: str) -> Iterable[Statement]:
     """Clusters and their members; an article that was pruned in the meantime is a member of none."""
     yield (
-        "INSERT INTO cluster VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        f"INSERT INTO {prefix}cluster VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "event = excluded.event, first = excluded.first, last = excluded.last, size = excluded.size, "
         "data = excluded.data",
         [
@@ -249,7 +292,7 @@ def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
         ],
     )
     yield (
-        "INSERT INTO member SELECT seq, CAST(? AS BIGINT) FROM article WHERE seq = ? "
+        f"INSERT INTO {prefix}member SELECT seq, CAST(? AS BIGINT) FROM article WHERE seq = ? "
         "ON CONFLICT (article) DO UPDATE SET cluster = excluded.cluster",
         [
             (row.id, article)
@@ -259,23 +302,68 @@ def _put_clusters(clusters: Sequence[ClusterRow]) -> Iterable[Statement]:
     )
 
 
-def read_snapshot(session: Session) -> tuple[int, bytes] | None:
-    """The newest state that is whole, with its line of the journal."""
-    row = session.one("SELECT seq, data FROM snapshot WHERE name = 'events' ORDER BY seq DESC LIMIT 1")
-    if row is None or len(row[1]):
-        return (int(row[0]), bytes(row[1])) if row else None
-    parts = session.run(
-        "SELECT data FROM snapshot WHERE seq = ? AND name <> 'events' ORDER BY name", [row[0]]
-    )
-    return int(row[0]), b"".join(bytes(data) for (data,) in parts)
+class SavedState(NamedTuple):
+    """A saved state of the stream: its bytes, the line of the journal it is of, and how many lines that took.
+
+    ``lines`` is None for states of versions that did not count lines.
+    """
+
+    line: int
+    data: bytes
+    lines: int | None
+
+
+def state_header(line: int, lines: int | None, size: int, digest: str) -> bytes:
+    """Describe a state: the last part of it, which makes it whole."""
+    told = {"format": STATE_FORMAT, "line": line, "lines": lines, "bytes": size, "blake2b": digest}
+    return json.dumps(told, sort_keys=True).encode()
+
+
+def state_lines(session: Session) -> list[int]:
+    """Return the lines of whole saved states, the newest first."""
+    return [
+        int(row[0])
+        for row in session.run("SELECT seq FROM snapshot WHERE name = ? ORDER BY seq DESC", [LAST_PART])
+    ]
+
+
+def read_state(session: Session, line: int) -> SavedState:
+    """Read the saved state of a line.
+
+    Raises
+    ------
+    ModelFileError
+        It is damaged, or of another version of isogloss.
+    """
+    parts: dict[str, bytes] = dict(session.run("SELECT name, data FROM snapshot WHERE seq = ?", [line]))
+    last = bytes(parts.pop(LAST_PART))
+    data = b"".join(bytes(parts[name]) for name in sorted(parts))
+    if not parts and not last.startswith(b'{"'):  # states of the first versions have neither header nor parts
+        return SavedState(line, last, None)
+    if not last:
+        return SavedState(line, data, None)
+    try:
+        header = json.loads(last)
+        said = {name: header[name] for name in ("format", "line", "lines", "bytes", "blake2b")}
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelFileError(f"the header of the state of line {line} cannot be read ({error})") from error
+    if said["format"] != STATE_FORMAT:
+        raise ModelFileError(f"the state of line {line} has format {said['format']}, expected {STATE_FORMAT}")
+    found = {"line": line, "bytes": len(data), "blake2b": hashlib.blake2b(data).hexdigest()}
+    wrong = [name for name, value in found.items() if said[name] != value]
+    if wrong:
+        raise ModelFileError(
+            f"the state of line {line} is damaged: {', '.join(wrong)} differ from its header"
+        )
+    return SavedState(line, data, said["lines"])
 
 
 def old_parts(session: Session) -> list[tuple[str, int]]:
     """Parts of states that are not among the newest whole ones."""
     rows = session.run(
         "SELECT name, seq FROM snapshot WHERE seq NOT IN "
-        "(SELECT seq FROM snapshot WHERE name = 'events' ORDER BY seq DESC LIMIT ?) ORDER BY seq, name",
-        [KEPT_SNAPSHOTS],
+        "(SELECT seq FROM snapshot WHERE name = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq, name",
+        [LAST_PART, KEPT_SNAPSHOTS],
     )
     return [(str(name), int(seq)) for name, seq in rows]
 

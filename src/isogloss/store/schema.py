@@ -6,12 +6,32 @@ transaction, so that a database is always of one version, whenever the machine s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from isogloss.events.article import article_key
 from isogloss.exceptions import StoreVersionError
-from isogloss.store.database import Database
+from isogloss.store.articles import stored_key
+from isogloss.store.database import Database, Session
 
-__all__ = ["STEPS", "migrate", "version_of"]
+__all__ = ["STEPS", "Step", "migrate", "version_of"]
 
-STEPS: tuple[tuple[str, ...], ...] = (
+Step = tuple[str | Callable[[Session], None], ...]
+"""Statements, and functions for what statements cannot say."""
+
+
+def _separate_keys(session: Session) -> None:
+    """Give articles whose URL or id has blanks a key that no other source can have."""
+    name = "CASE WHEN url <> '' THEN url ELSE id END"
+    rows = session.run(
+        f"SELECT source, {name}, seq FROM article WHERE replace({name}, ' ', '') <> {name} ORDER BY seq"
+    )
+    session.many(
+        "UPDATE article SET key = ? WHERE seq = ?",
+        [(stored_key(article_key(source, known)), seq) for source, known, seq in rows],
+    )
+
+
+STEPS: tuple[Step, ...] = (
     (
         """CREATE TABLE article (
             seq {serial}, key TEXT NOT NULL UNIQUE, id TEXT NOT NULL, lang TEXT NOT NULL,
@@ -77,6 +97,49 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE metadata (name TEXT PRIMARY KEY, data TEXT NOT NULL)",
         "CREATE INDEX journal_article ON journal (article)",
     ),
+    (
+        """CREATE TABLE attempt (
+            seq {integer} PRIMARY KEY REFERENCES journal (seq) ON DELETE CASCADE,
+            failures {integer} NOT NULL, reason TEXT NOT NULL, said TEXT NOT NULL,
+            noted {integer} NOT NULL, quarantined {integer} NOT NULL, retried {integer} NOT NULL)""",
+    ),
+    (
+        "ALTER TABLE article ADD COLUMN claimed TEXT",
+        _separate_keys,
+        "ALTER TABLE verdict ADD COLUMN article_a {integer}",
+        "ALTER TABLE verdict ADD COLUMN article_b {integer}",
+        """UPDATE verdict SET
+            article_a = (SELECT min(article) FROM member WHERE cluster = verdict.a),
+            article_b = (SELECT min(article) FROM member WHERE cluster = verdict.b)""",
+        """INSERT INTO progress SELECT 'last_cluster', coalesce(max(id), 0)
+            FROM (SELECT id FROM cluster UNION ALL SELECT a FROM verdict UNION ALL SELECT b FROM verdict)
+            AS known""",
+        """INSERT INTO progress SELECT 'last_event', coalesce(max(CAST(substr(id, 2) AS {integer})), 0)
+            FROM (SELECT id FROM event UNION ALL SELECT id FROM alias) AS known""",
+        """CREATE TABLE deletion (
+            article {integer} PRIMARY KEY, digest TEXT NOT NULL, deleted {integer} NOT NULL,
+            who TEXT NOT NULL)""",
+        "CREATE INDEX deletion_digest ON deletion (digest)",
+        """CREATE TABLE renamed (
+            kind TEXT NOT NULL, number {integer} NOT NULL, id {integer} NOT NULL,
+            PRIMARY KEY (kind, number))""",
+        """CREATE TABLE rebuilt_cluster (
+            id {integer} PRIMARY KEY, lang TEXT NOT NULL, event TEXT NOT NULL, first {integer} NOT NULL,
+            last {integer} NOT NULL, size {integer} NOT NULL, data TEXT NOT NULL)""",
+        """CREATE TABLE rebuilt_member (
+            article {integer} PRIMARY KEY, cluster {integer} NOT NULL)""",
+        "CREATE INDEX rebuilt_member_cluster ON rebuilt_member (cluster)",
+        """CREATE TABLE rebuilt_link (
+            a {integer} NOT NULL, b {integer} NOT NULL, probability DOUBLE PRECISION NOT NULL,
+            data TEXT NOT NULL, PRIMARY KEY (a, b))""",
+        "CREATE INDEX rebuilt_link_b ON rebuilt_link (b)",
+        """CREATE TABLE rebuilt_event (
+            id TEXT PRIMARY KEY, first {integer} NOT NULL, last {integer} NOT NULL, size {integer} NOT NULL,
+            languages {integer} NOT NULL, changed {integer} NOT NULL, data TEXT NOT NULL)""",
+        """CREATE TABLE rebuilt_event_term (
+            event TEXT NOT NULL, kind TEXT NOT NULL, term TEXT NOT NULL, PRIMARY KEY (kind, term, event))""",
+        "CREATE INDEX rebuilt_event_term_event ON rebuilt_event_term (event)",
+    ),
 )
 """Statements of every step; the version of a database is the number of steps it has taken."""
 
@@ -89,15 +152,15 @@ def version_of(database: Database) -> int:
     return int(row[0]) if row and row[0] is not None else 0
 
 
-def migrate(database: Database, steps: tuple[tuple[str, ...], ...] = STEPS) -> int:
+def migrate(database: Database, steps: tuple[Step, ...] = STEPS) -> int:
     """Bring a database to the version of this program, one step at a time.
 
     Parameters
     ----------
     database : Database
         An empty one, or one of any released version.
-    steps : tuple of tuple of str
-        Statements of each step.
+    steps : tuple of Step
+        What each step does.
 
     Returns
     -------
@@ -120,6 +183,9 @@ def migrate(database: Database, steps: tuple[tuple[str, ...], ...] = STEPS) -> i
             if row and row[0] is not None and row[0] > number:
                 continue
             for statement in steps[number]:
-                session.run(statement.format(**database.types))
+                if callable(statement):
+                    statement(session)
+                else:
+                    session.run(statement.format(**database.types))
             session.run("INSERT INTO schema_version VALUES (?)", [number + 1])
     return len(steps) - start

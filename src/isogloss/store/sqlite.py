@@ -110,6 +110,23 @@ class SQLiteDatabase(Database):
                 for row in session.run("PRAGMA foreign_key_check")
             ]
 
+    def compact(self) -> None:
+        """Write the file anew with ``VACUUM``, and empty the log; others may read but not write meanwhile.
+
+        Raises
+        ------
+        StoreBusyError
+            Another process uses the database, so that the log cannot be emptied.
+        """
+        with self._told(), self._lock:
+            self._writer.execute("VACUUM")
+            (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreBusyError(
+                f"{self.path}: another process reads it, and deleted rows stay in its log until that ends; "
+                "stop it, then try again"
+            )
+
     def describe(self) -> dict[str, str]:
         """Product, version, file, and a warning where the version has a known fault."""
         told = {"product": "SQLite", "version": sqlite3.sqlite_version, "place": str(self.path)}

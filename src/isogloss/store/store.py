@@ -34,11 +34,12 @@ from isogloss.store.preparation import (
 )
 from isogloss.store.projection import (
     Changeset,
+    SavedState,
     Update,
     apply_update,
-    clear_projection,
     position,
-    read_snapshot,
+    read_state,
+    state_lines,
     statements,
 )
 from isogloss.store.queries import (
@@ -50,6 +51,15 @@ from isogloss.store.queries import (
     event_clusters,
     find_events,
     read_event,
+)
+from isogloss.store.rebuilding import (
+    PublicIds,
+    Rebuilt,
+    begin_rebuild,
+    finish_rebuild,
+    public_ids,
+    rebuild_wanted,
+    want_rebuild,
 )
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase, check_owner
@@ -155,10 +165,10 @@ class Store:
         with self.database.write() as session:
             apply_update(session, prepared)
 
-    def position(self) -> int:
-        """The line of the journal that clusters, links and events stand at."""
+    def position(self, name: str = "events") -> int:
+        """The line of the journal that clusters, links and events stand at, or other progress by its name."""
         with self.database.read() as session:
-            return position(session)
+            return position(session, name)
 
     def claim(self, owner: str, way: int, *, most: int, seconds: float = 60.0) -> list[Entry]:
         """Claim the oldest articles that nobody prepares, for a while; see :meth:`keep_prepared`.
@@ -205,15 +215,58 @@ class Store:
         with self.database.read() as session:
             return read_tallies(session)
 
+    def state_lines(self) -> list[int]:
+        """Return the lines of the journal that saved states are of, the newest first."""
+        with self.database.read() as session:
+            return state_lines(session)
+
+    def state(self, line: int) -> SavedState:
+        """Read a saved state; ModelFileError if it is damaged."""
+        with self.database.read() as session:
+            return read_state(session, line)
+
     def snapshot(self) -> tuple[int, bytes] | None:
         """The newest state to start again from, with its line of the journal."""
         with self.database.read() as session:
-            return read_snapshot(session)
+            lines = state_lines(session)
+            return read_state(session, lines[0])[:2] if lines else None
 
-    def clear(self) -> None:
-        """Forget clusters, links and events; the journal has what they are made of."""
+    def count_lines(self, after: int, last: int) -> int:
+        """Count the lines of the journal after one and up to another."""
+        with self.database.read() as session:
+            ((n,),) = session.run("SELECT count(*) FROM journal WHERE seq > ? AND seq <= ?", [after, last])
+        return int(n)
+
+    def want_rebuild(self) -> None:
+        """Have the next worker make clusters, links and events anew from the journal.
+
+        Those that there are stay until then; see :mod:`~isogloss.store.rebuilding`.
+        """
         with self.database.write() as session:
-            clear_projection(session)
+            want_rebuild(session)
+
+    def rebuild_wanted(self) -> bool:
+        """Whether clusters, links and events are to be made anew."""
+        with self.database.read() as session:
+            return rebuild_wanted(session)
+
+    def public_ids(self) -> PublicIds:
+        """Return the ids that the tables use for the numbers of the stream."""
+        with self.database.read() as session:
+            return public_ids(session)
+
+    def begin_rebuild(self) -> PublicIds:
+        """Empty the tables of a rebuild, and return the ids that it gives."""
+        with self.database.read() as session:
+            ids, empty = begin_rebuild(session)
+        self.apply(empty)
+        return ids
+
+    def finish_rebuild(self, ids: PublicIds, rebuilt: Rebuilt) -> None:
+        """Put the tables of a rebuild in the place of the others."""
+        with self.database.read() as session:
+            swap = finish_rebuild(session, ids, rebuilt)
+        self.apply(swap)
 
     def events(self, query: EventQuery | None = None) -> EventPage:
         """One page of the events that a query asks for."""
@@ -305,8 +358,8 @@ def take_in(
 ) -> list[Receipt]:
     """What :meth:`Store.add` does, within a transaction."""
     received = micros(now or datetime.now(UTC))
-    digest = digest_of(articles) if key else ""
-    if key and (answer := _answered(session, key, digest)) is not None:
+    digest = digest_of(articles, times=True) if key else ""
+    if key and (answer := _answered(session, key, digest, articles)) is not None:
         return answer
     receipts = add_articles(session, articles, received)
     session.many(
@@ -318,12 +371,12 @@ def take_in(
     return receipts
 
 
-def _answered(session: Session, key: str, digest: str) -> list[Receipt] | None:
-    """The answer that a request with this key has had."""
+def _answered(session: Session, key: str, digest: str, articles: Sequence[Article]) -> list[Receipt] | None:
+    """Return the answer that a request with this key has had; digests of older versions have no times."""
     row = session.one("SELECT digest, answer FROM request WHERE key = ?", [key])
     if row is None:
         return None
-    if row[0] != digest:
+    if row[0] != digest and row[0] != digest_of(articles):
         raise StoreError(f"the request key {key!r} was used for other articles; take a new key for new ones")
     return [Receipt(**receipt) for receipt in json.loads(row[1])]
 

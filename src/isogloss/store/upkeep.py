@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from isogloss.exceptions import StoreError
+from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.sqlite import copy_to
 from isogloss.store.store import Store
 
@@ -87,22 +87,55 @@ def _check_copy(source: Path) -> None:
 
 
 def look_over(store: Store) -> list[str]:
-    """What is wrong with a store: its files, and what its tables say of each other."""
+    """Check a store: its files, and whether its tables agree with each other; return what is wrong."""
     troubles = store.database.check()
-    questions = {
-        "articles without a line in the journal": (
-            "SELECT count(*) FROM article WHERE seq NOT IN (SELECT article FROM journal)"
-        ),
-        "lines of the journal without an article": (
-            "SELECT count(*) FROM journal WHERE kind <> 'update' AND article NOT IN (SELECT seq FROM article)"
-        ),
-        "clusters of an event that is not there": (
-            "SELECT count(*) FROM cluster WHERE event <> '' AND event NOT IN (SELECT id FROM event)"
-        ),
-    }
+    for line in store.state_lines():
+        try:
+            store.state(line)
+        except ModelFileError as error:
+            troubles.append(str(error))
     with store.database.read() as session:
-        counted = {what: int(session.run(sql)[0][0]) for what, sql in questions.items()}
+        counted = {what: int(session.run(sql)[0][0]) for what, sql in _QUESTIONS.items()}
     return troubles + [f"{count:,} {what}" for what, count in counted.items() if count]
+
+
+_QUESTIONS = {
+    "articles without a line in the journal": (
+        "SELECT count(*) FROM article WHERE seq NOT IN (SELECT article FROM journal)"
+    ),
+    "lines of the journal without an article": (
+        "SELECT count(*) FROM journal WHERE kind NOT IN ('update', 'deleted') "
+        "AND article NOT IN (SELECT seq FROM article)"
+    ),
+    "clusters of an event that is not there": (
+        "SELECT count(*) FROM cluster WHERE event <> '' AND event NOT IN (SELECT id FROM event)"
+    ),
+    "events without a cluster": "SELECT count(*) FROM event WHERE id NOT IN (SELECT event FROM cluster)",
+    "events of more languages than their clusters": (
+        "SELECT count(*) FROM event WHERE languages > "
+        "(SELECT count(DISTINCT lang) FROM cluster WHERE cluster.event = event.id)"
+    ),
+    "members of a cluster that are not there, or whose cluster is not": (
+        "SELECT count(*) FROM member m LEFT JOIN article a ON a.seq = m.article "
+        "LEFT JOIN cluster c ON c.id = m.cluster WHERE a.seq IS NULL OR c.id IS NULL"
+    ),
+    "articles in a cluster of another language": (
+        "SELECT count(*) FROM member m JOIN article a ON a.seq = m.article "
+        "JOIN cluster c ON c.id = m.cluster "
+        "LEFT JOIN revision r ON r.article = a.seq AND r.number = 0 WHERE coalesce(r.lang, a.lang) <> c.lang"
+    ),
+    "clusters whose size is not the number of their articles": (
+        "SELECT count(*) FROM cluster c "
+        "WHERE c.size <> (SELECT count(*) FROM member m WHERE m.cluster = c.id)"
+    ),
+    "clusters or events with an id above the highest that was given": (
+        "SELECT (SELECT count(*) FROM cluster WHERE id > (SELECT p.seq FROM progress p JOIN progress l "
+        "ON l.name = 'lines' WHERE p.name = 'last_cluster')) + (SELECT count(*) FROM event "
+        "WHERE CAST(substr(id, 2) AS BIGINT) > (SELECT p.seq FROM progress p JOIN progress l "
+        "ON l.name = 'lines' WHERE p.name = 'last_event'))"
+    ),
+}
+"""What is counted; all of it should be none."""
 
 
 def _sync(path: Path) -> None:

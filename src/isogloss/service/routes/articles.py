@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from isogloss.events.article import Article, article_from
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
-from isogloss.service.access import Reader, Writer
+from isogloss.service.access import Admin, Reader, Writer
 from isogloss.service.errors import ServiceError, answer
 from isogloss.service.lookups import article_numbers, place_of_article
 from isogloss.service.parts import Here, Parts
@@ -36,7 +36,7 @@ from isogloss.service.routes import PREFIX
 from isogloss.service.routes.events import article_line
 from isogloss.service.terms import sound
 from isogloss.service.tokens import Holder
-from isogloss.store import Receipt, newest_article
+from isogloss.store import Receipt, delete_articles, newest_article
 
 __all__ = ["articles_router", "need_article"]
 
@@ -101,9 +101,10 @@ async def send_articles(
 ) -> JSONResponse:
     """Take one article or many. The answer comes when they are on the disk.
 
-    An article that was sent before is `same`, or `revised` when its text is another. Articles that
-    cannot be taken are listed with the reason and kept in the quarantine; the others are taken all the
-    same. When none can be, the answer is 422.
+    An article that was sent before is `same`, or `revised` when its text or its time is another. One
+    that was deleted on request is `deleted`, and not stored. Articles that cannot be taken are listed
+    with the reason and kept in the quarantine; the others are taken all the same. When none can be, the
+    answer is 422.
     """
     return await _send(request, parts, holder, records, key)
 
@@ -150,6 +151,22 @@ def read_article(
     cluster, event = place or (None, None)
     told = {"seq": seq, "cluster": cluster, "event": event or None, "revisions": revisions}
     return ArticleAnswer.model_validate(article.as_record() | told)
+
+
+@articles_router.delete(
+    "/articles/{seq}", status_code=204, response_class=Response, summary="Delete an article"
+)
+def delete_article(
+    parts: Here, holder: Admin, seq: Annotated[Number, Path(description="The number of its receipt.")]
+) -> Response:
+    """Delete an article with its earlier texts and all other traces, on request.
+
+    Events are made anew without it, which takes a while; their ids stay. The same article is not taken
+    again. What remains is its number, times, a digest of its key, and who deleted it.
+    """
+    need_article(parts, seq)
+    delete_articles(parts.store, [seq], who=f"token {holder.id}")
+    return Response(status_code=204)
 
 
 def need_article(parts: Parts, seq: int) -> Article:

@@ -162,11 +162,14 @@ def show_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkAnswer:
     "/links/{a}/{b}/verdict", response_model=VerdictAnswer, status_code=201, summary="Judge a link"
 )
 def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictAnswer:
-    """Say whether two clusters are about one event. It is kept for the next training of the linker."""
+    """Say whether two clusters are about one event. It is kept for the next training of the linker.
+
+    The verdict is about an article of each cluster, so that it keeps its meaning when clusters change.
+    """
     if a == b or not cluster_exists(parts.store, a, b):
         raise ServiceError(404, f"there are no two clusters {a} and {b}")
-    number = add_verdict(parts.store, a, b, same=verdict.same, note=verdict.note)
-    return VerdictAnswer(seq=number, a=min(a, b), b=max(a, b), same=verdict.same)
+    number, *articles = add_verdict(parts.store, a, b, same=verdict.same, note=verdict.note)
+    return VerdictAnswer(seq=number, a=min(a, b), b=max(a, b), articles=articles, same=verdict.same)
 
 
 @events_router.get(

@@ -1,0 +1,276 @@
+"""RELIABILITY 34: damaged states and missing journal lines never give ids to other stories."""
+
+import pytest
+
+from isogloss.events.samples import sample_news
+from isogloss.events.saving import save_stream
+from isogloss.exceptions import ReplayError
+from isogloss.service.lookups import add_verdict
+from isogloss.service.making import StreamMaker
+from isogloss.service.settings import StreamSettings
+from isogloss.service.worker import Follower, keep_up
+from isogloss.store import Store, look_over, prune_before
+from isogloss.store.projection import LAST_CLUSTER, LAST_EVENT
+
+from .test_worker import tables, without_lines
+
+ARTICLES = sample_news().articles[:240]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        yield store
+
+
+def follow(store, *, save_at=()):
+    """Follow the journal to its end, and save the state after some lines."""
+    follower = Follower(store, StreamMaker())
+    try:
+        for line in save_at:
+            follower.follow(line - follower.position)
+            follower.save()
+        follower.catch_up()
+    finally:
+        follower.stream.close()
+    return follower
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    with Store(tmp_path_factory.mktemp("whole") / "news.db") as store:
+        store.add(ARTICLES)
+        follow(store)
+        yield tables(store)
+
+
+def damage(store, line, byte=1000):
+    """Turn one bit of a saved state."""
+    with store.database.write() as session:
+        ((name, data),) = session.run(
+            "SELECT name, data FROM snapshot WHERE seq = ? AND name <> 'events' ORDER BY name LIMIT 1", [line]
+        )
+        bad = bytearray(data)
+        bad[byte % len(bad)] ^= 4
+        session.run("UPDATE snapshot SET data = ? WHERE seq = ? AND name = ?", [bytes(bad), line, name])
+
+
+def lose(store, first, last):
+    """Lose lines of the journal, with their articles in place."""
+    with store.database.write() as session:
+        session.run("DELETE FROM journal WHERE seq >= ? AND seq <= ?", [first, last])
+
+
+def test_a_state_says_its_format_line_and_digest(store):
+    store.add(ARTICLES[:60])
+    follower = follow(store, save_at=[50])
+    state = store.state(50)
+    assert (state.line, state.lines) == (50, 50)
+    assert store.state_lines() == [50]
+    assert store.position(LAST_CLUSTER) == follower.stream.clusters.last_id
+    assert store.position(LAST_EVENT) == follower.stream.tracker.ids.last
+
+
+@pytest.mark.parametrize("byte", [0, 9, 60, 700, 20_000, -1])
+def test_an_older_state_is_tried_when_the_newest_is_damaged(store, whole, byte, caplog):
+    store.add(ARTICLES)
+    follow(store, save_at=[80, 160])
+    damage(store, 160, byte)
+    again = Follower(store, StreamMaker())
+    assert again.saved == 80
+    again.stream.close()
+    assert "the state of line 160 is damaged" in caplog.text
+    assert "the state of line 160 is damaged" in look_over(store)[0]
+    follow(store)
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_without_a_state_the_whole_journal_is_read_again(store, whole):
+    store.add(ARTICLES)
+    follow(store, save_at=[80, 160])
+    for line in (80, 160):
+        damage(store, line)
+    again = follow(store)
+    assert again.saved == 0
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+@pytest.mark.parametrize("damaged", [(), (160,), (80, 160)])
+def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(store, damaged):
+    store.add(ARTICLES)
+    follow(store, save_at=[80, 160])
+    before = tables(store)
+    lose(store, *((1, 40) if len(damaged) == 2 else (100, 110) if damaged else (200, 201)))
+    for line in damaged:
+        damage(store, line)
+    with pytest.raises(ReplayError, match="isogloss doctor --rebuild") as error:
+        Follower(store, StreamMaker())
+    assert "lines and has" in str(error.value)
+    assert tables(store) == before
+    store.want_rebuild()
+    follow(store)
+    (trouble,) = look_over(store)
+    assert trouble.endswith("articles without a line in the journal")
+
+
+def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(store):
+    store.add(ARTICLES)
+    follow(store, save_at=[len(ARTICLES)])
+    assert prune_before(store, ARTICLES[60].time) > 10
+    before = tables(store)
+    follow(store)
+    for line in store.state_lines():
+        damage(store, line)
+    said = []
+    keep_up(
+        store,
+        StreamMaker(),
+        snapshot_every=1000,
+        pause=0.0,
+        wait=lambda _: len(said) > 2,
+        tell=lambda *told: said.append(told),
+    )
+    assert {told[0] for told in said} == {0}
+    assert all("isogloss doctor --rebuild" in told[1] for told in said)
+    assert tables(store) == before
+
+
+def test_other_settings_do_not_continue_the_tables_of_these(store):
+    store.add(ARTICLES)
+    follow(store)
+    other = StreamMaker(StreamSettings(threshold=0.99, window_days=1))
+    with pytest.raises(ReplayError, match="the settings, the model or the version"):
+        Follower(store, other)
+
+
+def test_a_rebuild_of_the_whole_journal_changes_nothing(store, whole):
+    store.add(ARTICLES)
+    follow(store, save_at=[100])
+    for _ in range(2):
+        store.want_rebuild()
+        follow(store)
+        assert without_lines(tables(store)) == without_lines(whole)
+        assert look_over(store) == []
+    (line,) = store.state_lines()
+    assert store.state(line).lines == store.position("lines")
+
+
+def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(store):
+    store.add(ARTICLES[:200])
+    follow(store, save_at=[200])
+    assert prune_before(store, ARTICLES[60].time) > 10
+    stories = assignment(store)
+    last = store.position(LAST_CLUSTER), store.position(LAST_EVENT)
+    store.want_rebuild()
+    follow(store)
+    assert look_over(store) == []
+    assert same_share(stories, assignment(store)) > 0.9
+    store.add(ARTICLES[200:])
+    follow(store)
+    with store.database.read() as session:
+        clusters = {int(row[0]) for row in session.run("SELECT id FROM cluster")}
+        events = {int(row[0][1:]) for row in session.run("SELECT id FROM event")}
+    known = {cluster for cluster, _ in stories.values()}, {int(event[1:]) for _, event in stories.values()}
+    assert all(each in known[0] or each > last[0] for each in clusters)
+    assert all(each in known[1] or each > last[1] for each in events)
+    assert len(clusters - known[0]) > 5
+    assert look_over(store) == []
+
+
+def test_verdicts_are_about_the_same_stories_after_a_rebuild(store):
+    store.add(ARTICLES[:200])
+    follow(store, save_at=[200])
+    with store.database.read() as session:
+        pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 8")
+    titles = {}
+    for a, b in pairs:
+        _, *articles = add_verdict(store, a, b, same=True, note="")
+        titles[a, b] = [store.articles([number])[number].title for number in articles]
+    prune_before(store, ARTICLES[60].time)
+    store.want_rebuild()
+    follow(store)
+    now, left = assignment(store), 0
+    with store.database.read() as session:
+        verdicts = session.run("SELECT a, b, article_a, article_b FROM verdict")
+    for a, b, one, other in verdicts:
+        known = store.articles([one, other])
+        if len(known) == 2:  # the story was not pruned
+            left += 1
+            assert [known[one].title, known[other].title] == titles[a, b]
+            assert (now[one][0], now[other][0]) == (a, b)
+    assert left > 3
+
+
+def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(store):
+    store.add(ARTICLES[:200])
+    follow(store, save_at=[200])
+    prune_before(store, ARTICLES[60].time)
+    store.want_rebuild()
+    follow(store)
+    store.add(ARTICLES[200:])
+    first = follow(store)
+    second = Follower(store, StreamMaker())
+    assert save_stream(second.stream) == save_stream(first.stream)
+    second.stream.close()
+
+
+def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(store):
+    store.add(ARTICLES)
+    follow(store)
+    with store.database.write() as session:  # two events of before are one now
+        (one,), (other,) = session.run("SELECT id FROM event ORDER BY size DESC, id LIMIT 2")
+        ((most,),) = session.run(
+            "SELECT id FROM cluster WHERE event = ? ORDER BY size DESC, id LIMIT 1", [other]
+        )
+        session.run("UPDATE cluster SET event = 'e9999' WHERE event = ? AND id <> ?", [other, most])
+        session.run(
+            "INSERT INTO event SELECT 'e9999', first, last, size, 1, changed, data FROM event WHERE id = ?",
+            [other],
+        )
+        session.run("INSERT INTO alias VALUES ('e8888', 'e9999')")
+    store.want_rebuild()
+    follow(store)
+    kept = store.event(other)["id"]
+    assert {store.event(name)["id"] for name in ("e9999", "e8888")} == {kept}
+    assert store.event(one)["id"] == one
+
+
+def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(store, whole):
+    from isogloss.service.worker import rebuild
+
+    store.add(ARTICLES)
+    follow(store, save_at=[100])
+    before = tables(store)
+    store.want_rebuild()
+    asked = []
+    assert not rebuild(store, StreamMaker(), go_on=lambda: asked.append(1))
+    assert tables(store) == before
+    assert store.rebuild_wanted()
+    follow(store)
+    assert without_lines(tables(store)) == without_lines(whole)
+
+
+def test_doctor_finds_articles_in_clusters_of_other_languages_and_wrong_sizes(store):
+    store.add(ARTICLES)
+    follow(store)
+    assert look_over(store) == []
+    with store.database.write() as session:
+        ((one, lang),) = session.run("SELECT id, lang FROM cluster ORDER BY id LIMIT 1")
+        ((other,),) = session.run("SELECT id FROM cluster WHERE lang <> ? ORDER BY id LIMIT 1", [lang])
+        session.run("UPDATE member SET cluster = ? WHERE cluster = ?", [other, one])
+    troubles = " ".join(look_over(store))
+    assert "in a cluster of another language" in troubles
+    assert "clusters whose size is not the number of their articles" in troubles
+
+
+def assignment(store):
+    """The cluster and the event of every article."""
+    with store.database.read() as session:
+        rows = session.run("SELECT m.article, c.id, c.event FROM member m JOIN cluster c ON c.id = m.cluster")
+    return {article: (cluster, event) for article, cluster, event in rows}
+
+
+def same_share(before, after):
+    """Of the articles that are left, the share with the cluster and event that they had."""
+    left = before.keys() & after.keys()
+    return sum(before[each] == after[each] for each in left) / len(left)
