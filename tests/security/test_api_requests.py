@@ -204,6 +204,32 @@ def test_bad_bodies_are_refused_in_the_one_shape(client, name, kind):
     assert len(answer.content) < 5_000
 
 
+@pytest.mark.parametrize("bom", [False, True])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("path", ["/articles", "/similarity", "/align", "/tokens"])
+def test_only_utf8_is_json(client, monkeypatch, path, encoding, bom):
+    parsed, loads = [], json.loads
+    text = ("\ufeff" if bom else "") + '["\\"' + '", "\\"' * 1000 + '"]'
+    for kind in ("application/json", f"application/json; charset={encoding}", "application/x+json"):
+        headers = {"content-type": kind}
+        with monkeypatch.context() as patched:
+            patched.setattr(json, "loads", lambda *args, **named: parsed.append(1) or loads(*args, **named))
+            answer = client.post(f"/api/v1{path}", content=text.encode(encoding), headers=headers)
+        assert parsed == []
+        assert answer.status_code == (415 if "charset" in kind else 400)
+        assert "UTF-8" in answer.json()["error"]["message"]
+
+
+def test_the_charset_of_a_body_is_utf8_or_refused(client):
+    for charset, status in (("UTF-8", 202), ('"utf-8"', 202), ("utf-16", 415), ("latin-1", 415), ("", 415)):
+        kind = f"application/json; charset={charset}"
+        answer = client.post("/api/v1/articles", content=json.dumps(ARTICLE), headers={"content-type": kind})
+        assert answer.status_code == status, charset
+    marked = b"\xef\xbb\xbf" + json.dumps(ARTICLE).encode()
+    answer = client.post("/api/v1/articles", content=marked, headers={"content-type": "application/json"})
+    assert answer.status_code == 202
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -283,6 +309,8 @@ bodies = [
     b"[" + b'"","",' * 1_000_000 + b"1]",
     b'{"title": "x", "time": NaN}',
     b'{"title": "' + b"\\\\ud800" * 1_000_000 + b'"}',
+    ("[" + '"\\\\"' + '","\\\\"' * 650_000 + '"]').encode("utf-16"),
+    ("[" + "[]," * 650_000 + "1]").encode("utf-32"),
 ]
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -295,7 +323,8 @@ with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as clien
         def parts(body=body):
             for start in range(0, len(body), 1 << 16):
                 yield body[start : start + (1 << 16)]
-        statuses.append(client.post("/api/v1/articles", content=parts()).status_code)
+        kind = {"content-type": "application/json"}
+        statuses.append(client.post("/api/v1/articles", content=parts(), headers=kind).status_code)
     print(json.dumps([statuses, peak() - before]))
 """
 

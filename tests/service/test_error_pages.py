@@ -25,7 +25,7 @@ ANYTHING = {"accept": "*/*"}
 
 @pytest.fixture
 def visitor(filled):
-    app = create_app(data.settings(concurrent=5), filled)
+    app = create_app(data.settings(concurrent_reads=5), filled)
     with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as client:
         yield client
 

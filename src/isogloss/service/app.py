@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import isogloss
 from isogloss.service import errors
@@ -120,10 +121,13 @@ def create_app(
         Guard,
         body_bytes=limits.body_bytes,
         body_seconds=limits.body_seconds,
-        concurrent=limits.concurrent,
+        concurrent_reads=limits.concurrent_reads,
+        concurrent_writes=limits.concurrent_writes,
         hosts=names_of(settings.server),
     )
     app.add_middleware(Measured, metrics=parts.metrics)
+    if settings.server.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.server.trusted_proxies)
     return app
 
 

@@ -25,8 +25,15 @@ class Outline(NamedTuple):
     values: int
 
 
-def outline(body: bytes) -> Outline:
-    """The outline of JSON; of anything else it is what it would be as JSON.
+def outline(body: bytes, max_depth: int | None = None, max_values: int | None = None) -> Outline:
+    """Return the outline of JSON in UTF-8; of anything else it is what it would be as JSON.
+
+    Parameters
+    ----------
+    body : bytes
+        The JSON.
+    max_depth, max_values : int, optional
+        Limits; what comes after one of them is exceeded is not looked at.
 
     Examples
     --------
@@ -43,4 +50,8 @@ def outline(body: bytes) -> Outline:
         deepest = max(deepest, int(levels.max()))
         values += int(np.count_nonzero(outside & _BEGINS[part]))
         depth, quotes = int(levels[-1]), int(seen[-1])
+        if (max_depth is not None and deepest > max_depth) or (
+            max_values is not None and values >= max_values
+        ):
+            break
     return Outline(deepest, values + 1)

@@ -7,18 +7,21 @@ line, so that whoever comes back with it has missed nothing, and at most sees so
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from time import monotonic
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from isogloss.service.errors import ServiceError
 from isogloss.service.records import EventSummary, moment
 from isogloss.store import Store
 
-__all__ = ["Changes", "changed_groups", "event_summary"]
+__all__ = ["Changes", "EventStream", "changed_groups", "event_summary"]
 
 POLL = 0.5
 HEARTBEAT = 15.0
@@ -54,11 +57,17 @@ class Changes:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stopped.set)
 
-    def check_room(self) -> None:
-        """Refuse one client too many."""
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Count a listener for as long as the block takes; raise an error where there are too many."""
         if self.listeners >= self.most:
             said = f"{self.most} clients follow changes already; try again later or ask GET /events"
             raise ServiceError(503, said, {"Retry-After": "30"})
+        self.listeners += 1
+        try:
+            yield
+        finally:
+            self.listeners -= 1
 
     async def follow(self, line: int | None, seconds: float | None) -> AsyncIterator[str]:
         """Messages about events that changed after a line of the journal; from now on without one.
@@ -69,22 +78,18 @@ class Changes:
         return self._told(at, seconds)
 
     async def _told(self, at: int, seconds: float | None) -> AsyncIterator[str]:
-        self.listeners += 1
-        try:
-            yield "retry: 3000\n\n"
-            ends = None if seconds is None else monotonic() + seconds
-            spoken = monotonic()
-            while True:
-                for group in await run_in_threadpool(changed_groups, self.store, at):
-                    at, spoken = group[-1]["changed"], monotonic()
-                    yield "".join(_messages(group))
-                if await self._over(ends):
-                    return
-                if monotonic() - spoken >= self.heartbeat:
-                    spoken = monotonic()
-                    yield ": here\n\n"
-        finally:
-            self.listeners -= 1
+        yield "retry: 3000\n\n"
+        ends = None if seconds is None else monotonic() + seconds
+        spoken = monotonic()
+        while True:
+            for group in await run_in_threadpool(changed_groups, self.store, at):
+                at, spoken = group[-1]["changed"], monotonic()
+                yield "".join(_messages(group))
+            if await self._over(ends):
+                return
+            if monotonic() - spoken >= self.heartbeat:
+                spoken = monotonic()
+                yield ": here\n\n"
 
     async def _over(self, ends: float | None) -> bool:
         """Wait a little; whether it is time to go."""
@@ -96,6 +101,43 @@ class Changes:
         except TimeoutError:
             return False
         return True
+
+
+Messages = AsyncIterator[str]
+
+
+class EventStream(StreamingResponse):
+    """The answer that follows changes: it holds a place of a listener from before its first byte to its end.
+
+    Parameters
+    ----------
+    changes : Changes
+        What is followed.
+    line : int or None
+        Line of the journal to begin after; None begins now.
+    seconds : float, optional
+        Time after which it ends.
+    check : callable, optional
+        Passes messages on for as long as they may be seen.
+    """
+
+    def __init__(
+        self,
+        changes: Changes,
+        line: int | None,
+        seconds: float | None = None,
+        *,
+        check: Callable[[Messages], Messages] = lambda messages: messages,
+    ) -> None:
+        self.changes, self.line, self.seconds, self.check = changes, line, seconds, check
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__((), media_type="text/event-stream", headers=headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send messages for as long as somebody listens."""
+        with self.changes.place():
+            self.body_iterator = self.check(await self.changes.follow(self.line, self.seconds))
+            await super().__call__(scope, receive, send)
 
 
 def changed_groups(store: Store, line: int) -> list[list[dict[str, Any]]]:

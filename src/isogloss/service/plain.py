@@ -18,12 +18,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isogloss.exceptions import IsoglossError
 from isogloss.service.access import Access
 from isogloss.service.errors import ServiceError, told
-from isogloss.service.guard import BODY
 from isogloss.service.parts import Parts
 from isogloss.service.tokens import Holder
 
@@ -88,26 +87,42 @@ class Shortcut:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
-        known = self.known.get(scope["path"]) if BODY in scope and scope["method"] == "POST" else None
-        if known is not None:
-            route, plain = known
-            request = Request(scope, receive)
-            content = plain.read(request.headers, scope[BODY])
-            if content is not None:
-                scope["route"] = route
-                response = await _answered(plain, request, content)
-                await response(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
+        known = None
+        if scope["type"] == "http" and scope["method"] == "POST":
+            known = self.known.get(scope["path"])
+        if known is None:
+            await self.app(scope, receive, send)
+            return
+        scope["route"], plain = known
+        request = Request(scope, receive)
+        response = await _answered(plain, request)
+        if response is not None:
+            await response(scope, receive, send)
+        else:
+            await self.app(scope, _replay(await request.body(), receive), send)
 
 
-async def _answered(plain: Plain, request: Request, content: Any) -> Response:
+async def _answered(plain: Plain, request: Request) -> Response | None:
+    """Return the answer to a request that is plain, and to one that may not be made."""
     access: Access = request.app.state.access
     try:
         holder = await access.admit(request, plain.scope)
+        content = plain.read(request.headers, await request.body())
+        if content is None:
+            return None
         return await plain.answer(request, request.app.state.parts, holder, content)
     except (ServiceError, IsoglossError) as error:
         return await told(request, error)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give a body that was read already again, then whatever else comes."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return again
 
 
 def plainly(

@@ -1,7 +1,7 @@
-"""HTTP before there is a request: what comes must become one, within bounds of size and time.
+"""HTTP connections, bounded in number, size and time before there is a request.
 
-A client that sends lines without end, or one letter a minute, is never seen by the application. It is sent
-away here, and so is whoever does not speak HTTP, all in the one shape of errors.
+A client that sends headers without end, or one letter a minute, is never seen by the application. It is
+refused here, and so is whoever does not speak HTTP, all in the one shape of errors.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from isogloss.service.connections import Connections
 from isogloss.service.errors import CODES
 
-__all__ = ["HEAD_BYTES", "HEAD_SECONDS", "Protocol"]
+__all__ = ["HEAD_BYTES", "HEAD_SECONDS", "REFUSED_BODY_BYTES", "Protocol"]
 
 HEAD_BYTES = 64 << 10
 """Bytes of the first line and the headers of a request together, but for the last piece that arrives."""
@@ -24,26 +25,72 @@ HEAD_SECONDS = 30.0
 """Time that they may take to arrive, from when the connection is made or the answer before is sent."""
 
 
-class Protocol(HttpToolsProtocol):
-    """One connection."""
+REFUSED_BODY_BYTES = 16 << 20
+"""Bytes of a body that is not wanted, since its request was answered, that are read and dropped.
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+A connection that is closed while its client sends would be reset, and the answer lost. The time is that of
+:data:`HEAD_SECONDS`.
+"""
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection.
+
+    Parameters
+    ----------
+    open_connections : Connections
+        All that are open.
+    """
+
+    def __init__(self, *args: Any, open_connections: Connections, **named: Any) -> None:
         super().__init__(*args, **named)
+        self._open = open_connections
         self._head: int | None = 0  # bytes of a head that is not whole; None while a body is read
+        self._dropped = 0  # bytes of a body that is not wanted
         self._late: asyncio.TimerHandle | None = None
 
+    @property
+    def address(self) -> str:
+        """The address it comes from."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def waits(self) -> int:
+        """Return 2 between requests, 1 while the body of a request is missing, 0 while one is answered."""
+        if self.cycle is None or (self.cycle.response_complete and not self.pipeline):
+            return 2
+        return int(self._head is None and self.cycle.more_body and not self.cycle.response_started)
+
+    def evict(self) -> None:
+        """Close it, because another connection needs its place."""
+        if self.waits == 1:
+            self._send_away(503, "too many connections; try again")
+        else:
+            self._close()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect a request soon."""
+        """Expect a request soon, if there is room for another connection."""
         super().connection_made(transport)
-        self._expect_head()
+        if self._open.add(self):
+            self._expect_head()
+        else:
+            self._send_away(503, "too many connections; try again")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing any more."""
         self._forget_time()
+        self._open.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take the next piece, unless the head of a request is too large with it."""
+        """Take the next piece, unless a request is too large with it."""
+        if self.transport.is_closing():
+            return
+        if self._head is None and self.cycle.response_complete:
+            self._dropped += len(data)
+            if self._dropped > REFUSED_BODY_BYTES:
+                self._close()
+                return
         if self._head is not None:
             if self._head == 0 and self._late is None:
                 self._expect_head()
@@ -62,11 +109,23 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """What comes next is another head."""
-        self._head = 0
+        self._head = self._dropped = 0
+        if self.cycle.response_complete:
+            self._forget_time()
+            self._expect_head()
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """Bound the time in which the rest of a body may come that is not wanted any more."""
+        super().on_response_complete()
+        if self._head is None and not self.transport.is_closing():
+            if self.expect_100_continue:  # the client will not send it
+                self.transport.close()
+            else:
+                self._expect_head()
+
     def send_400_response(self, msg: str) -> None:
-        """What is told to whoever does not speak HTTP."""
+        """Refuse what is not HTTP."""
         self._send_away(400, "this is not a request of HTTP/1.1; look at its first line and its headers")
 
     def _expect_head(self) -> None:
@@ -84,6 +143,14 @@ class Protocol(HttpToolsProtocol):
                 408, f"the headers took longer than {HEAD_SECONDS:g} s to arrive; send them at once"
             )
         else:
+            self._close()
+
+    def _close(self) -> None:
+        """End the connection; what the client has not read yet is not waited for."""
+        self._forget_time()
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
             self.transport.close()
 
     def _send_away(self, status: int, message: str) -> None:
@@ -92,9 +159,10 @@ class Protocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         body = json.dumps({"error": {"code": CODES[status], "message": message}}).encode()
+        after = "retry-after: 1\r\n" if status == 503 else ""
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            f"content-length: {len(body)}\r\n{after}connection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
         self.transport.close()

@@ -10,7 +10,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,6 +20,7 @@ from fastapi import FastAPI
 from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.exceptions import SettingsError
 from isogloss.service.background import SIGNALS
+from isogloss.service.connections import BACKLOG, Connections, connection_limit, raise_descriptor_limit
 from isogloss.service.protocol import Protocol
 from isogloss.service.settings import Settings
 
@@ -42,13 +45,21 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         self.app = app
+        limits = settings.limits
+        self.open_connections = Connections(
+            connection_limit(limits.connections),
+            limits.connections_per_client,
+            unlimited=settings.server.trusted_proxies,
+        )
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Protocol,
+                http=cast(type[Protocol], partial(Protocol, open_connections=self.open_connections)),
                 log_config=None,
                 access_log=False,
                 lifespan="on",
+                backlog=BACKLOG,
+                proxy_headers=False,  # by default those of 127.0.0.1 are believed; see server.trusted_proxies
                 server_header=False,
                 timeout_graceful_shutdown=max(1, round(settings.server.stop_seconds)),
                 timeout_keep_alive=30,
@@ -77,7 +88,7 @@ def listen(settings: Settings) -> socket.socket:
     host, port = settings.server.host, settings.server.port
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        place = socket.create_server((host, port), family=family, backlog=512)
+        place = socket.create_server((host, port), family=family, backlog=BACKLOG)
         # Connections inherit it; without it the parts of an answer wait for each other, 40 ms each time.
         place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return place
@@ -110,6 +121,7 @@ def serve(
     tell : callable
         Is called when signals stop the service, and before it answers.
     """
+    raise_descriptor_limit(settings.limits.connections)
     server = Server(app, settings)
     with place or listen(settings) as bound, _signals_stop(server):
         tell()

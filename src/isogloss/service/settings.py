@@ -6,6 +6,7 @@ The file is TOML. ``isogloss init`` writes it with every default, so that nothin
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import logging
 import math
 import os
@@ -29,7 +30,7 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-RENAMED = {"store.forget_hours": "prune_hours"}
+RENAMED = {"store.forget_hours": "prune_hours", "limits.concurrent": "concurrent_reads"}
 """Settings that had another name, by that name."""
 
 
@@ -48,8 +49,25 @@ class ServerSettings:
         default_factory=list,
         metadata={"said": "further names that this service is asked for by; * for any name"},
     )
+    trusted_proxies: list[str] = field(
+        default_factory=list,
+        metadata={
+            "said": "addresses or networks of proxies, such as 127.0.0.1 or 10.0.0.0/8; only their "
+            "X-Forwarded-For and X-Forwarded-Proto headers are believed"
+        },
+    )
     public_read: bool = _setting(True, "whether reading needs no token")
     stop_seconds: float = _setting(8.0, "time that requests have to end when the service stops", zero=True)
+
+    def __post_init__(self) -> None:
+        for each in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(each)
+            except ValueError as error:
+                raise SettingsError(
+                    f"server.trusted_proxies has {each!r}; "
+                    f"expected an address or a network such as 127.0.0.1 or 10.0.0.0/8 ({error})"
+                ) from error
 
 
 @dataclass(frozen=True)
@@ -86,8 +104,15 @@ class LimitSettings:
     reads_per_second: float = _setting(50.0, "requests of one client that read, in the mean")
     writes_per_second: float = _setting(400.0, "articles of one client, in the mean")
     burst_seconds: float = _setting(2.0, "how much of a client's allowance may come at once")
-    concurrent: int = _setting(
-        64, "requests at the same time, three quarters of them with articles; more are sent away with 503"
+    concurrent_reads: int = _setting(64, "requests that read at the same time; more are answered with 503")
+    concurrent_writes: int = _setting(
+        32, "requests that write at the same time, which take no places of those that read"
+    )
+    connections: int = _setting(
+        1000, "open connections; beyond it the oldest that wait for their client are closed"
+    )
+    connections_per_client: int = _setting(
+        100, "the same for each address, but those of server.trusted_proxies"
     )
     listeners: int = _setting(32, "clients that follow changes at the same time", zero=True)
     backlog: int = _setting(

@@ -6,17 +6,18 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, cast
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
 from isogloss.events.article import Article
 from isogloss.exceptions import StoreError
+from isogloss.service.changes import EventStream
 from isogloss.service.drawing import event_map, timeline
 from isogloss.service.errors import ServiceError
 from isogloss.service.lookups import add_verdict
@@ -26,13 +27,13 @@ from isogloss.service.pages.frame import PageRoute, language_name, page_of, rend
 from isogloss.service.pages.reasons import reasons, seen_articles
 from isogloss.service.pages.visitor import (
     KEY,
+    Editor,
     FormFields,
     Visitor,
     check_form,
     check_own_page,
     form_key,
     may_read,
-    need,
     set_cookie,
 )
 from isogloss.service.parts import Here
@@ -50,7 +51,6 @@ _REPRINTS = 20
 _LANGUAGES = 60
 _DAY = 86_400_000_000
 _LINE = re.compile(r"[0-9]{1,18}")
-_UNKEPT = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @events_router.get("/")
@@ -123,17 +123,16 @@ async def changes(request: Request, parts: Here, _: Visitor) -> Response:
     sign of life between messages, is sent only after another look at the token.
     """
     check_own_page(request)
-    parts.changes.check_room()
     line = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(line) if _LINE.fullmatch(line) else None
-    told = _while_allowed(request, await parts.changes.follow(after, None))
-    return StreamingResponse(told, media_type="text/event-stream", headers=_UNKEPT)
+    return EventStream(parts.changes, after, check=partial(_while_allowed, request))
 
 
 @events_router.post("/event/{name}/links/{a}/{b}")
-def judge(request: Request, parts: Here, name: str, a: int, b: int, fields: FormFields) -> Response:
+def judge(
+    request: Request, parts: Here, _: Editor, name: str, a: int, b: int, fields: FormFields
+) -> Response:
     """Keep what somebody says about a link, for the next training of the linker."""
-    need(request, "write")
     check_form(request, fields)
     store = parts.store
     told = _told(store, name)

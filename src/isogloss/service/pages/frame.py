@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
-from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from isogloss.service.access import AuthenticatedRoute
 from isogloss.service.errors import PAGE, ServiceError
 from isogloss.store import from_micros
 from isogloss.text import Language, language
@@ -65,7 +65,7 @@ HEADINGS = {
 """What stands above the sentence of an error."""
 
 
-class PageRoute(APIRoute):
+class PageRoute(AuthenticatedRoute):
     """A route whose errors are pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -10,10 +10,21 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
+from isogloss.service.access import NOBODY, Access
 from isogloss.service.drawing import world_svg
 from isogloss.service.pages.frame import PageRoute, render, static_file
 from isogloss.service.pages.reports import parts_of
-from isogloss.service.pages.visitor import KEY, TOKEN, FormFields, Visitor, check_form, form_key, set_cookie
+from isogloss.service.pages.visitor import (
+    KEY,
+    TOKEN,
+    FormFields,
+    Visitor,
+    check_form,
+    cookie,
+    delete_cookie,
+    form_key,
+    set_cookie,
+)
 from isogloss.service.parts import Here
 from isogloss.service.routes.models import list_models
 from isogloss.service.shapes import ModelAnswer
@@ -104,8 +115,10 @@ def sign_in(request: Request) -> Response:
 def signed_in(request: Request, fields: FormFields) -> Response:
     """Keep a token that holds."""
     check_form(request, fields)
+    access: Access = request.app.state.access
+    access.pay(request, NOBODY, access.reads, 1.0)
     token = fields.get("token", "").strip()
-    if who_has(request.app.state.access.store, token) is None:
+    if who_has(access.store, token) is None:
         return _sign_in(request, "The token is unknown, expired or revoked.", 401)
     answer = RedirectResponse("/sign-in", 303)
     set_cookie(request, answer, TOKEN, token)
@@ -117,7 +130,7 @@ def sign_out(request: Request, fields: FormFields) -> Response:
     """Forget the token."""
     check_form(request, fields)
     answer = RedirectResponse("/sign-in", 303)
-    answer.delete_cookie(TOKEN, path="/")
+    delete_cookie(request, answer, TOKEN)
     return answer
 
 
@@ -135,7 +148,7 @@ def background() -> Response:
 
 
 def _sign_in(request: Request, notice: str = "", code: int = 200) -> Response:
-    key, token = form_key(request), request.cookies.get(TOKEN, "")
+    key, token = form_key(request), cookie(request, TOKEN)
     holder = who_has(request.app.state.access.store, token) if token else None
     page = render(request, "sign-in.html", status=code, notice=notice, key=key, holder=holder)
     set_cookie(request, page, KEY, key)

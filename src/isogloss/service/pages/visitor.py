@@ -11,42 +11,40 @@ import hmac
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request, Response
 
-from isogloss.service.access import Access
+from isogloss.service.access import PRINCIPAL, Access, RequireScope
 from isogloss.service.errors import ServiceError
 from isogloss.service.tokens import Holder
 
 __all__ = [
+    "KEY",
     "TOKEN",
+    "Editor",
     "FormFields",
     "Visitor",
     "check_form",
     "check_own_page",
+    "cookie",
+    "delete_cookie",
     "form_key",
     "may_read",
-    "need",
     "set_cookie",
 ]
 
 TOKEN = "isogloss_token"
 KEY = "isogloss_form"
+"""Names of cookies; over HTTPS they begin with ``__Host-``, see :func:`cookie`."""
+
 _FIELDS = 20
-
-
-def need(request: Request, scope: str) -> Holder:
-    """Who asks, if he may: by a header as programs do, or by the cookie."""
-    access: Access = request.app.state.access
-    with _sign_in_first():
-        return access.need(_with_token(request), scope)
 
 
 @contextmanager
 def _sign_in_first() -> Iterator[None]:
-    """Tell whoever needs a token how people give one."""
+    """Say how people give the token that a request lacks."""
     try:
         yield
     except ServiceError as error:
@@ -66,7 +64,7 @@ def may_read(request: Request) -> bool:
 
 def _with_token(request: Request) -> Request:
     """The request, with the token of the cookie in the header that programs use."""
-    token = request.cookies.get(TOKEN, "")
+    token = cookie(request, TOKEN)
     if not token or "authorization" in request.headers or not token.isascii():
         return request
     header = (b"authorization", f"Bearer {token}".encode())
@@ -79,14 +77,19 @@ def check_own_page(request: Request) -> None:
         raise ServiceError(403, "Only pages of this service are told of changes.")
 
 
-async def _reader(request: Request) -> Holder:
-    """Who asks, if he may read; without a thread where the store need not be asked."""
-    access: Access = request.app.state.access
-    with _sign_in_first():
-        return await access.admit(_with_token(request), "read")
+class _RequireScopeOfPages(RequireScope):
+    """The same with a token in a header, as programs have it, or in the cookie."""
+
+    async def __call__(self, request: Request) -> Holder:
+        asked = _with_token(request)
+        with _sign_in_first():
+            holder = await super().__call__(asked)
+        request.scope[PRINCIPAL] = asked.scope[PRINCIPAL]
+        return holder
 
 
-Visitor = Annotated[Holder, Depends(_reader)]
+Visitor = Annotated[Holder, Depends(_RequireScopeOfPages("read"))]
+Editor = Annotated[Holder, Depends(_RequireScopeOfPages("write"))]
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -106,18 +109,44 @@ FormFields = Annotated[dict[str, str], Depends(read_form)]
 
 def form_key(request: Request) -> str:
     """What a form of this visitor must hold: the value of the cookie, or a new one."""
-    known = request.cookies.get(KEY, "")
+    known = cookie(request, KEY)
     return known if len(known) == 43 and known.isascii() else secrets.token_urlsafe(32)
 
 
 def check_form(request: Request, fields: dict[str, str]) -> None:
     """Refuse a form that was not filled in on a page of ours."""
-    cookie, given = request.cookies.get(KEY, ""), fields.get("key", "")
-    if not cookie or not hmac.compare_digest(cookie.encode(), given.encode("utf-8", "replace")):
+    known, given = cookie(request, KEY), fields.get("key", "")
+    if not known or not hmac.compare_digest(known.encode(), given.encode("utf-8", "replace")):
         raise ServiceError(403, "This form is not from this page or too old; load the page again and repeat.")
 
 
+def cookie(request: Request, name: str) -> str:
+    """Return the value of a cookie that :func:`set_cookie` set, or an empty text.
+
+    Over HTTPS only the name with ``__Host-`` counts: browsers take a cookie of that name from nobody but this
+    host, and from it only over HTTPS.
+    """
+    return request.cookies.get(_full_name(request, name), "")
+
+
 def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
-    """Keep a value with the visitor, out of reach of scripts and other sites."""
-    secure = request.url.scheme == "https"
-    response.set_cookie(name, value, httponly=True, samesite="strict", secure=secure, path="/")
+    """Keep a value with the visitor, out of reach of scripts and of other sites."""
+    response.set_cookie(_full_name(request, name), value, **_attributes(request))
+
+
+def delete_cookie(request: Request, response: Response, name: str) -> None:
+    """Have the visitor's browser forget a value."""
+    response.delete_cookie(_full_name(request, name), **_attributes(request))
+
+
+def _is_secure(request: Request) -> bool:
+    """Whether the browser speaks HTTPS, as far as this server or a trusted proxy can tell."""
+    return request.url.scheme == "https"
+
+
+def _full_name(request: Request, name: str) -> str:
+    return f"__Host-{name}" if _is_secure(request) else name
+
+
+def _attributes(request: Request) -> dict[str, Any]:
+    return {"httponly": True, "samesite": "strict", "secure": _is_secure(request), "path": "/"}

@@ -11,8 +11,8 @@ from starlette.responses import StreamingResponse
 
 from isogloss.events.article import Article
 from isogloss.exceptions import StoreError
-from isogloss.service.access import Reader, Writer
-from isogloss.service.changes import event_summary
+from isogloss.service.access import AuthenticatedRoute, Reader, Writer
+from isogloss.service.changes import EventStream, event_summary
 from isogloss.service.errors import ServiceError
 from isogloss.service.lookups import add_verdict, cluster_exists, read_cluster, read_link
 from isogloss.service.parts import Here, Parts, check_text
@@ -34,7 +34,7 @@ from isogloss.store import EventQuery, micros
 
 __all__ = ["events_router"]
 
-events_router = APIRouter(prefix=PREFIX, tags=["events"])
+events_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["events"])
 
 ARTICLES = 500
 """Articles that are listed with an event."""
@@ -191,19 +191,13 @@ async def follow_changes(
     last_event_id: Annotated[
         Number | None, Header(description="Where a broken connection ended; browsers send it.")
     ] = None,
-) -> StreamingResponse:
+) -> EventStream:
     """New and changed events as server-sent events, from now on or from where one left off.
 
     The id of a message is a line of the journal; come back with it as `Last-Event-ID` and nothing is
     missed. An event that has become part of another is not announced: the other one is.
     """
-    parts.changes.check_room()
-    line = last_event_id if last_event_id is not None else after
-    return StreamingResponse(
-        await parts.changes.follow(line, seconds),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return EventStream(parts.changes, last_event_id if last_event_id is not None else after, seconds)
 
 
 def article_line(seq: int, a: Article) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from isogloss.service.access import Reader
+from isogloss.service.access import AuthenticatedRoute, Reader
 from isogloss.service.lookups import kept_models
 from isogloss.service.models import Models
 from isogloss.service.parts import Here
@@ -17,7 +17,7 @@ from isogloss.service.similarity import IN_STORE
 
 __all__ = ["models_router"]
 
-models_router = APIRouter(prefix=PREFIX, tags=["models"])
+models_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["models"])
 
 
 @models_router.get("/models", response_model=list[ModelAnswer], summary="Models")

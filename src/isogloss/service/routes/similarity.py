@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Path, Query
 from numpy.typing import NDArray
 
-from isogloss.service.access import Reader
+from isogloss.service.access import AuthenticatedRoute, Reader
 from isogloss.service.comparing import topic_answer
 from isogloss.service.errors import ServiceError
 from isogloss.service.models import settle
@@ -33,7 +33,7 @@ from isogloss.service.terms import language_codes
 
 __all__ = ["similarity_router"]
 
-similarity_router = APIRouter(prefix=PREFIX, tags=["similarity"])
+similarity_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["similarity"])
 
 EXPLAINED = 3
 """Articles of each language that come with the topics they share."""

@@ -8,14 +8,14 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from isogloss.exceptions import StoreError
-from isogloss.service.access import Reader
+from isogloss.service.access import AuthenticatedRoute, Reader
 from isogloss.service.parts import Here, Parts
 from isogloss.service.routes import PREFIX
 from isogloss.service.shapes import Health, LimitsAnswer
 
 __all__ = ["status_router"]
 
-status_router = APIRouter(prefix=PREFIX, tags=["status"])
+status_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["status"])
 
 
 @status_router.get("/health", response_model=Health, summary="Is it alive?")

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from isogloss.service.access import Admin
+from isogloss.service.access import Admin, AuthenticatedRoute
 from isogloss.service.errors import ServiceError
 from isogloss.service.parts import Here
 from isogloss.service.records import moment
@@ -17,7 +17,7 @@ from isogloss.service.tokens import list_tokens, make_token, revoke_token
 
 __all__ = ["tokens_router"]
 
-tokens_router = APIRouter(prefix=PREFIX, tags=["tokens"])
+tokens_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["tokens"])
 
 
 @tokens_router.post("/tokens", response_model=MadeToken, status_code=201, summary="Make a token")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from isogloss.service.access import Reader
+from isogloss.service.access import AuthenticatedRoute, Reader
 from isogloss.service.errors import ServiceError
 from isogloss.service.models import settle
 from isogloss.service.parts import Here, Parts
@@ -23,7 +23,7 @@ from isogloss.text import Tokeniser
 
 __all__ = ["words_router"]
 
-words_router = APIRouter(prefix=PREFIX, tags=["words"])
+words_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["words"])
 
 Tag = Annotated[str, Path(min_length=2, max_length=35, description="The language of the word.")]
 
