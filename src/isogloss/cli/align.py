@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from isogloss.cli import align_look
@@ -51,8 +50,9 @@ from isogloss.cli.align_options import (
     priors_of,
 )
 from isogloss.cli.align_progress import AlignProgress
+from isogloss.cli.console import Console
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.output import check_outputs, echo, is_stdout, not_stdout, tell, written
 from isogloss.exceptions import CorpusError
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bo
     if as_json:
         counts = {"pairs": report.pairs, "left_out": dict(report.problems), "links": links.n_links}
         clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures.items()}
-        typer.echo(json.dumps({**files, **counts, **clean}, indent=2))
+        echo(json.dumps({**files, **counts, **clean}, indent=2))
         return
     bits = figures.get("bits_per_word")
     said = "" if bits is None else f", {bits:.3f} bits per word"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -25,7 +24,8 @@ from isogloss.cli.align_input import (
     read_any_gold,
     read_any_links,
 )
-from isogloss.cli.output import check_outputs, tell, written
+from isogloss.cli.console import Console
+from isogloss.cli.output import check_outputs, echo, echo_json, tell, written
 from isogloss.io.files import replacing
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def score(
     people = read_any_gold(gold, n=len(found), first=first if gold_first is None else gold_first)
     summary = score_links(found, people).summary()
     if as_json:
-        typer.echo(json.dumps(summary, indent=2))
+        echo(json.dumps(summary, indent=2))
         return
     table = Table("", "percent", "standard error", title=escape(str(links)), title_justify="left")
     for name in RATES:
@@ -130,9 +130,7 @@ def score(
             *(f"{100 * summary[k]:.2f}" for k in (name, f"{name}_se")),
         )
     Console().print(table)
-    typer.echo(
-        f"{summary['sentences']} sentence pairs, {summary['links']} links, {summary['sure']} sure links"
-    )
+    echo(f"{summary['sentences']} sentence pairs, {summary['links']} links, {summary['sure']} sure links")
 
 
 def show(
@@ -170,9 +168,9 @@ def show(
             with written(output) as path, replacing(path) as file:
                 file.write(drawn().encode())
     if as_json:
-        typer.echo(json.dumps(_as_dict(picture), ensure_ascii=False))
+        echo_json(_as_dict(picture))
     elif svg is None and html is None:
-        typer.echo(picture.text())
+        echo(picture.text())
 
 
 def _as_dict(picture: AlignmentPicture) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from isogloss.cli.console import Console
 from isogloss.cli.progress import AmountColumn, reading
 
 if TYPE_CHECKING:

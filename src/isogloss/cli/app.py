@@ -12,7 +12,9 @@ import typer
 
 import isogloss
 from isogloss.cli.lazy import LazyGroup, Place
+from isogloss.cli.output import echo
 from isogloss.exceptions import IsoglossError
+from isogloss.io.terminal import TerminalFormatter
 from isogloss.threads import bound_process
 
 __all__ = ["main"]
@@ -66,7 +68,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"isogloss {isogloss.__version__}")
+        echo(f"isogloss {isogloss.__version__}")
         raise typer.Exit
 
 
@@ -83,6 +85,8 @@ def main() -> None:
     """Run the command line; errors end with a sentence and code 1, Ctrl-C with a word and code 130."""
     # Python looks for cycles a last time as it ends, which takes most of a second with the models loaded.
     atexit.register(gc.freeze)
+    if logging.lastResort is not None:  # prints warnings of commands that set no logging up
+        logging.lastResort.setFormatter(TerminalFormatter())
     try:
         bound_process()
         app()
@@ -92,7 +96,7 @@ def main() -> None:
         _fail(f"this does not fit into memory ({error or 'no more to be had'})")
     except SystemExit as end:
         if end.code == INTERRUPTED:  # as typer ends at Ctrl-C, without a word
-            typer.echo("stopped", err=True)
+            echo("stopped", err=True)
         raise
 
 
@@ -102,5 +106,6 @@ def _fail(said: str) -> NoReturn:
     if logs_json():
         logger.error("%s", said)
     else:
-        typer.echo(f"{typer.style('error:', fg='red', bold=True)} {said}", err=True)
+        typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
+        echo(said, err=True)
     sys.exit(1)

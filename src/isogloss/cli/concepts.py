@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from isogloss.cli.console import Console
 from isogloss.cli.corpus import (
     Json,
     LinkTables,
@@ -19,7 +19,7 @@ from isogloss.cli.corpus import (
     link_rows,
     named_files,
 )
-from isogloss.cli.output import not_stdout
+from isogloss.cli.output import echo, not_stdout
 from isogloss.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def find(
         for name, is_entity, weight in concepts.find(phrase_words(text, code), code)
     ]
     if as_json:
-        typer.echo(json.dumps({"lang": code, "concepts": found}))
+        echo(json.dumps({"lang": code, "concepts": found}))
         return
     table = Table("concept", "kind", "weight", title=f"{len(found)} concepts ({code})", title_justify="left")
     for one in found:
@@ -132,7 +132,7 @@ def find(
 
 def _show(concepts: ConceptDictionary, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(concepts.header))
+        echo(json.dumps(concepts.header))
         return
     table = Table(title=f"{concepts.folder}: {len(concepts):,} concepts", title_justify="left")
     table.add_column("language")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from isogloss.cli.output import not_stdout
+from isogloss.cli.console import Console
+from isogloss.cli.output import echo, not_stdout
 from isogloss.cli.progress import progress_bar, reading
 from isogloss.exceptions import CorpusError
 from isogloss.io.files import total_size
@@ -148,7 +148,7 @@ def info(
         tested = None if test is None else ComparableCorpus(test).select(None, corpus.languages).pair_sizes()
     if as_json:
         said = summary.as_dict() | ({} if tested is None else {"test_pair_sizes": tested.tolist()})
-        typer.echo(json.dumps(said))
+        echo(json.dumps(said))
         return
     console = Console()
     for table in _sizes_tables(summary, tested, console.width):
@@ -188,7 +188,7 @@ def split(
         for part, place in zip(parts, (train, test), strict=True):
             save_corpus(part, place)
     sizes = {str(place): len(part) for part, place in zip(parts, (train, test), strict=True)}
-    typer.echo(json.dumps(sizes) if as_json else ", ".join(f"{k}: {n:,} rows" for k, n in sizes.items()))
+    echo(json.dumps(sizes) if as_json else ", ".join(f"{k}: {n:,} rows" for k, n in sizes.items()))
 
 
 def named_files(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
@@ -311,7 +311,7 @@ def counting_documents(
 
 def _show_build(corpus: ComparableCorpus, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(corpus.header))
+        echo(json.dumps(corpus.header))
         return
     table = Table(title=f"{corpus.folder}: {len(corpus):,} rows", title_justify="left")
     for name in ("language", "read", "documents", "words", "left out"):

@@ -7,9 +7,10 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from isogloss.cli.console import Console
 from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.output import echo
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.cli.program import program
 from isogloss.exceptions import StoreBusyError, StoreError
@@ -53,16 +54,16 @@ def delete(
         titles = {} if yes else {seq: one.title for seq, one in opened.articles(found, bodies=False).items()}
     if as_json:
         told = {"articles": found, "deleted": done, "events_made": made}
-        typer.echo(json.dumps(told))
+        echo(json.dumps(told))
         return
     for seq, title in titles.items():
-        typer.echo(f"{seq}: {title!r}")
+        echo(f"{seq}: {title!r}")
     if not yes:
-        typer.echo(f"{len(found):,} articles would be deleted; {program()} delete --yes deletes them")
+        echo(f"{len(found):,} articles would be deleted; {program()} delete --yes deletes them")
         return
-    typer.echo(f"{len(done):,} articles were deleted")
+    echo(f"{len(done):,} articles were deleted")
     if not made:
-        typer.echo(
+        echo(
             "the service that uses this store makes events anew; when that is done, stop it and run "
             f"{program()} doctor --compact to remove the deleted bytes from the files"
         )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
+from isogloss.cli.console import Console
 from isogloss.cli.demo_models import models
 from isogloss.cli.demo_serving import check_serving, serve_sample
 from isogloss.cli.events import event_table, events_json, largest_first
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.cli.output import not_stdout
+from isogloss.cli.output import echo_json, not_stdout
 from isogloss.cli.program import program
 from isogloss.cli.progress import progress_bar
 
@@ -79,7 +78,7 @@ def news(
     events = largest_first(history.events.values(), reprints)
     if as_json:
         shown = {"events": events_json(events[:limit], reprints), "scores": scores}
-        typer.echo(json.dumps(shown, ensure_ascii=False))
+        echo_json(shown)
         return
     console.print(event_table(events[:limit], reprints, console.width))
     several = sum(len(event.languages) > 1 for event in events)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from isogloss.cli.output import not_stdout
+from isogloss.cli.console import Console
+from isogloss.cli.output import echo, not_stdout
 from isogloss.cli.program import program
 from isogloss.cli.progress import EMProgress
 from isogloss.cli.report import write_report
@@ -75,7 +75,7 @@ def models(
         files += write_report(output, x, recorder, traces)
         console.print(f"Pictures are in {files[-1]}")
     if as_json:
-        typer.echo(json.dumps(results | {"files": [str(path) for path in files]}, indent=2))
+        echo(json.dumps(results | {"files": [str(path) for path in files]}, indent=2))
 
 
 def _islands(rng: np.random.Generator, rows: int) -> NDArray[np.float64]:

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from isogloss.cli.console import Console
 from isogloss.cli.following import make_events
 from isogloss.cli.place import DEFAULT, load_settings, make_folder
 from isogloss.cli.progress import progress_bar

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.console import Console
+from isogloss.cli.output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
 from isogloss.cli.progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
 from isogloss.io.files import total_size
@@ -136,7 +136,7 @@ def build(
         io.save(checked.space, save_model)
     summary = _summary(checked, len(found), output)
     if as_json:
-        typer.echo(json.dumps(summary, indent=2))
+        echo(json.dumps(summary, indent=2))
     else:
         _print_built(summary, Console(stderr=is_stdout(output)))
 
@@ -175,7 +175,7 @@ def evaluate_command(
     else:
         raise typer.BadParameter("give --dictionary, or --model with --src and --tgt")
     if as_json:
-        typer.echo(json.dumps(result.as_dict(), indent=2))
+        echo(json.dumps(result.as_dict(), indent=2))
     else:
         _print_evaluation(result)
 
@@ -195,7 +195,7 @@ def neighbours(
     """The nearest words of a word, in all languages at once."""
     around = _around(word, language, model, vectors, k, words, strict, jobs)
     if as_json:
-        typer.echo(json.dumps([vars(one) for one in around.neighbours[1:]], indent=2, ensure_ascii=False))
+        echo_json([vars(one) for one in around.neighbours[1:]], indent=2)
         return
     table = Table(title=f"around {escape(word)} ({escape(language)})", title_justify="left")
     names = list(dict.fromkeys(one.language for one in around.neighbours))

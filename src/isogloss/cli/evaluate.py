@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from isogloss.cli.console import Console
 from isogloss.cli.evaluate_news import clusters, links
+from isogloss.cli.output import echo
 from isogloss.cli.progress import progress_bar
 from isogloss.cli.similar_texts import named_texts
 
@@ -103,7 +104,7 @@ def drift(
         found = find_drift(ComparableCorpus(corpus), hub=hub, max_rows=max_rows)
     if as_json:
         lines = {f"{a}-{b}": one._asdict() | {"gap": one.gap} for (a, b), one in found.items()}
-        typer.echo(json.dumps(lines))
+        echo(json.dumps(lines))
         return
     table = Table("pair", "rows", "ranks", "gap", "distinct documents")
     for (a, b), one in found.items():
@@ -130,10 +131,10 @@ def _share(value: float) -> str:
 
 def _show(report: RetrievalReport, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(report.as_dict()))
+        echo(json.dumps(report.as_dict()))
         return
     Console().print(_table(report))
-    typer.echo(
+    echo(
         f"AMRR {report.amrr:.3f}, P@1 {report.p1:.3f}, P@10 {report.p10:.3f}, score {report.score:.1f} "
         f"over {len(report.pairs)} ordered pairs"
     )

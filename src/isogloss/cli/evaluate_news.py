@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from isogloss.cli.console import Console
+from isogloss.cli.output import echo
 from isogloss.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def clusters(
     settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
     found = _cluster_scores(labelled_news(news), settings)
     if as_json:
-        typer.echo(json.dumps(found))
+        echo(json.dumps(found))
         return
     for name, one in found.items():
         table = Table("language", "articles", "precision", "recall", "F1", title=name)
@@ -78,7 +79,7 @@ def links(
         pairs = labelled_pairs(labelled.articles, labelled.events)
         found = _validated(pairs, repeats, folds) if model is None else _scored(pairs, model)
     if as_json:
-        typer.echo(json.dumps(found))
+        echo(json.dumps(found))
         return
     table = Table(
         "", "per cent", title=f"{found['pairs']} pairs of clusters, {found['one_event']} of one event"

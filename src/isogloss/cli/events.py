@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from isogloss.cli.console import Console
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.cli.output import check_outputs, counted, is_stdout, not_stdout, tell, written
+from isogloss.cli.output import check_outputs, counted, echo_json, is_stdout, not_stdout, tell, written
 from isogloss.cli.progress import progress_bar, reading
 from isogloss.cli.stored import list_events, shown_size
 from isogloss.exceptions import ArticleError
@@ -219,7 +219,7 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
     if as_json:
         counts = {"articles": articles, "reprints": len(history.reprints)}
         told = {"events": events_json(events[:limit], reprints), **counts, **more}
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        echo_json(told)
         return
     if not is_stdout(output):
         console = Console()

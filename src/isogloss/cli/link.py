@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from isogloss.cli.output import check_outputs, not_stdout
+from isogloss.cli.console import Console
+from isogloss.cli.output import check_outputs, echo, not_stdout
 from isogloss.exceptions import ModelFileError
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ def train(
         io.save(linker, output)
     weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))
     if as_json:
-        typer.echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
+        echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
         return
     table = Table("feature", "weight", title=f"weights of standardised features, C = {linker.C_}")
     for name, weight in sorted(weights.items(), key=lambda pair: -abs(pair[1])):
         table.add_row(name, f"{weight:+.2f}")
     Console().print(table)
-    typer.echo(f"written: {output}")
+    echo(f"written: {output}")
 
 
 @link_group.command("score")
@@ -84,7 +84,7 @@ def score(
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
         found = _scores(labelled_news(news), linker)
     if as_json:
-        typer.echo(json.dumps(found))
+        echo(json.dumps(found))
         return
     for title, rows in found.items():
         table = Table("", *next(iter(rows.values())), title=title)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from isogloss.cli.console import Console
+from isogloss.cli.output import echo
 
 __all__ = ["model_group"]
 
@@ -30,7 +32,7 @@ def info(
 
     described = describe(path)
     if as_json:
-        typer.echo(json.dumps(described, indent=2))
+        echo(json.dumps(described, indent=2))
         return
     table = Table(title=str(path), show_header=False, title_justify="left")
     for key, value in described.items():

@@ -19,7 +19,7 @@ from isogloss.cli.network_input import (
     open_network,
     write_page,
 )
-from isogloss.cli.output import check_outputs, is_stdout, written
+from isogloss.cli.output import check_outputs, echo, echo_json, is_stdout, written
 from isogloss.exceptions import NetworkFileError
 from isogloss.io.files import replacing
 
@@ -58,15 +58,13 @@ def show_network(
     if html is not None:
         write_page(html, picture)
     if as_json:
-        typer.echo(json.dumps(_described(network, tables=tables), indent=2, ensure_ascii=False))
+        echo_json(_described(network, tables=tables), indent=2)
     elif latex:
-        typer.echo(f"\\[ {network.factorisation(latex=True)} \\]\n{picture.latex()}", nl=False)
+        echo(f"\\[ {network.factorisation(latex=True)} \\]\n{picture.latex()}", nl=False)
     elif svg is None and html is None:
         joint = f"{network.n_joint_parameters:,}" if len(network) < 40 else "very many"
-        typer.echo(
-            f"{network.factorisation()}\n{network.n_parameters:,} parameters; a joint table has {joint}\n"
-        )
-        typer.echo(picture.text())
+        echo(f"{network.factorisation()}\n{network.n_parameters:,} parameters; a joint table has {joint}\n")
+        echo(picture.text())
 
 
 def _plate(text: str) -> Plate:
@@ -123,9 +121,9 @@ def query(
     if as_json:
         tables = {", ".join(table.names): table.to_dict() for table in answers.values()}
         content = {"evidence": evidence, "probability": ask.probability(evidence), "answers": tables}
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        echo_json(content, indent=2)
     elif html is None:
-        typer.echo("\n\n".join(f"{title}\n{table}" for title, table in answers.items()))
+        echo("\n\n".join(f"{title}\n{table}" for title, table in answers.items()))
 
 
 def _answers(
@@ -148,12 +146,12 @@ def _tell_best(
 ) -> None:
     if as_json:
         content = {"evidence": evidence, "states": states, "log_probability": log_probability}
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        echo_json(content, indent=2)
         return
     width = max(map(len, states), default=0)
     for name, state in states.items():
-        typer.echo(f"{name:{width}}  {state}")
-    typer.echo(f"log probability with what is given: {log_probability:.6f}")
+        echo(f"{name:{width}}  {state}")
+    echo(f"log probability with what is given: {log_probability:.6f}")
 
 
 def explain(
@@ -173,9 +171,9 @@ def explain(
     words = explained(network, first, second, given or ())
     if as_json:
         separated = d_separated(network, first, second, given or ())
-        typer.echo(json.dumps({"independent": separated, "explanation": words}, indent=2, ensure_ascii=False))
+        echo_json({"independent": separated, "explanation": words}, indent=2)
     else:
-        typer.echo(words)
+        echo(words)
 
 
 def convert(
@@ -195,7 +193,7 @@ def convert(
     with written(output, ".bif") as path:
         write_network(open_network(file), path)
     if not is_stdout(output):
-        typer.echo(json.dumps({"output": str(output)}) if as_json else f"{output}: written")
+        echo(json.dumps({"output": str(output)}) if as_json else f"{output}: written")
 
 
 def sample(
@@ -218,9 +216,9 @@ def sample(
     if output is not None and not is_stdout(output):
         write_rows(output, network, codes)
         said = {"output": str(output), "rows": number}
-        typer.echo(json.dumps(said) if as_json else f"{output}: {number:,} rows")
+        echo(json.dumps(said) if as_json else f"{output}: {number:,} rows")
     elif as_json:
-        typer.echo(json.dumps(decode(network, codes), ensure_ascii=False))
+        echo_json(decode(network, codes))
     else:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerows([network.names, *(row.values() for row in decode(network, codes))])

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from isogloss.cli.console import Console
 from isogloss.cli.network_input import AsJson, File, Html, open_network, write_page
-from isogloss.cli.output import check_outputs, is_stdout, tell, written
+from isogloss.cli.output import check_outputs, echo, echo_json, is_stdout, tell, written
 from isogloss.cli.progress import EMProgress
 from isogloss.exceptions import NetworkFileError
 
@@ -121,7 +121,7 @@ def compare(
     lines = [_scores(file, rows, sample_size) for file in files]
     lines.sort(key=lambda line: -line["bic"])
     if as_json:
-        typer.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+        echo_json(lines, indent=2)
         return
     table = Table("graph", *(Column(head, justify="right") for head in _HEADS))
     for line in lines:
@@ -159,7 +159,7 @@ def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: b
         "converged": bool(learner.converged_),
     }
     if as_json:
-        typer.echo(json.dumps(figures, indent=2))
+        echo(json.dumps(figures, indent=2))
         return
     steps = f" in {learner.n_iter_} steps of EM" if learner.n_iter_ else ""
     tell(

@@ -1,19 +1,36 @@
-"""Where results go: to a file, or to standard output where its name is ``-``."""
+"""Where results go: to a file, or to standard output where its name is ``-``.
+
+Whatever a command prints goes through :func:`echo` or :class:`~isogloss.cli.console.Console`, which remove
+control characters: titles and names come from anybody.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import typer
 
 from isogloss.exceptions import CorpusError, IsoglossError
+from isogloss.io.terminal import escape_controls, strip_controls
 
-__all__ = ["check_outputs", "counted", "is_stdout", "not_stdout", "tell", "written"]
+__all__ = ["check_outputs", "counted", "echo", "echo_json", "is_stdout", "not_stdout", "tell", "written"]
+
+
+def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text without its control characters, to standard output or to standard error."""
+    typer.echo(strip_controls(str(message)), err=err, nl=nl)
+
+
+def echo_json(value: Any, *, indent: int | None = None) -> None:
+    """Print a value as JSON, control characters as escape sequences."""
+    echo(escape_controls(json.dumps(value, ensure_ascii=False, indent=indent)))
 
 
 def is_stdout(path: Path | None) -> bool:
@@ -72,6 +89,11 @@ def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
         path = Path(folder, f"output{ending}")
         yield path
         sys.stdout.flush()
+        if sys.stdout.isatty():
+            with path.open(encoding="utf-8", errors="replace", newline="") as lines:
+                for line in lines:
+                    echo(line, nl=False)
+            return
         with path.open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()
@@ -79,7 +101,7 @@ def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
 
 def tell(said: str, output: Path | None = None) -> None:
     """Print a sentence about an output; to standard error where standard output is the output itself."""
-    typer.echo(said, err=is_stdout(output))
+    echo(said, err=is_stdout(output))
 
 
 def counted(number: int, noun: str) -> str:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
 from rich.filesize import decimal
 from rich.markup import escape
 from rich.progress import (
@@ -21,6 +20,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+
+from isogloss.cli.console import Console
 
 if TYPE_CHECKING:
     from isogloss.em import Iteration

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isogloss.cli.output import echo
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.cli.progress import progress_bar
 
@@ -48,14 +49,14 @@ def prune(
         preview = retention.preview(keep_days, examples=EXAMPLES)
         if preview is not None and not as_json:
             for line in _preview_lines(preview):
-                typer.echo(line)
+                echo(line)
         pruned = prune_now(retention, preview) if preview is not None and yes else 0
     if as_json:
         told = preview.as_json() if preview is not None else {"keep_days": 0, "articles": 0}
-        typer.echo(json.dumps(told | {"pruned": pruned}))
+        echo(json.dumps(told | {"pruned": pruned}))
         return
     for line in _outcome_lines(preview, pruned, yes=yes):
-        typer.echo(line)
+        echo(line)
 
 
 def prune_now(retention: Retention, preview: Preview) -> int:
@@ -73,7 +74,7 @@ def prune_now(retention: Retention, preview: Preview) -> int:
             return retention.prune(preview, progress=advance)
         except KeyboardInterrupt:
             said = f"interrupted after {pruned:,} articles, between two stories; run it again to go on"
-            typer.echo(said, err=True)
+            echo(said, err=True)
             raise
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isogloss.cli.following import make_events, store_contents, stream_maker
+from isogloss.cli.output import echo
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.cli.progress import progress_bar
 from isogloss.exceptions import IsoglossError, StoreError
@@ -120,7 +121,7 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
         host, port = place.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         said = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
-        serve_app(app, settings, place, tell=lambda: typer.echo(said))
+        serve_app(app, settings, place, tell=lambda: echo(said))
 
 
 def _warn(store: Store) -> None:
@@ -184,7 +185,7 @@ def work(
                 if not make_events(opened, settings, progress):
                     raise StoreError("another worker follows this store; there is nothing to do here")
             told = {name: opened.counts()[name] for name in ("article", "event")}
-            typer.echo(json.dumps({"store": told}) if as_json else store_contents(opened))
+            echo(json.dumps({"store": told}) if as_json else store_contents(opened))
             return
         _warn(opened)
         worker = _worker(settings, opened, Similarity.load(settings.models, opened))
@@ -205,9 +206,7 @@ def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> 
         os.nice(NICE)
         _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
     told = {"prepared": worker.done, "late": worker.late}
-    typer.echo(
-        json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late"
-    )
+    echo(json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")
 
 
 def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> None:
@@ -219,7 +218,7 @@ def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> N
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, lambda *_: stop.set())
     if greeting:
-        typer.echo(greeting)
+        echo(greeting)
     worker.start()
     try:
         while not stop.wait(1.0):
@@ -243,7 +242,7 @@ def make(
 
     with open_store(load_settings(config, store)) as opened:
         token = make_token(opened, scopes, label=label, days=days)
-    typer.echo(json.dumps({"token": token}) if as_json else token)
+    echo(json.dumps({"token": token}) if as_json else token)
 
 
 @token_group.command("list")
@@ -255,11 +254,11 @@ def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = 
     with open_store(load_settings(config, store)) as opened:
         tokens = list_tokens(opened)
     if as_json:
-        typer.echo(json.dumps(tokens))
+        echo(json.dumps(tokens))
         return
     for each in tokens:
         state = "revoked" if each["revoked"] else f"until {from_micros(int(str(each['expires']))):%Y-%m-%d}"
-        typer.echo(f"{each['id']}  {each['scopes']}  {state}  {each['label']}")
+        echo(f"{each['id']}  {each['scopes']}  {state}  {each['label']}")
 
 
 @token_group.command("revoke")
@@ -275,4 +274,4 @@ def revoke(
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
             raise StoreError(f"there is no token {name!r} that holds; see isogloss token list")
-    typer.echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")
+    echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from isogloss.cli.console import Console
 from isogloss.cli.lazy import DefaultGroup
-from isogloss.cli.output import check_outputs, is_stdout, not_stdout, tell, written
+from isogloss.cli.output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
 from isogloss.cli.similar_texts import named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
 from isogloss.io.files import replacing
+from isogloss.io.terminal import escape_controls
 
 if TYPE_CHECKING:
     from isogloss.plotting.documents import DocumentMap
@@ -84,7 +84,7 @@ def find(
             judge = EncoderSimilarity(UniversalEncoder(n_jobs=jobs))
             found = rerank_found(judge, text, lang, found, named_texts(read), k=k, weight=weight)
     if as_json:
-        typer.echo(json.dumps([one._asdict() for one in found], ensure_ascii=False))
+        echo_json([one._asdict() for one in found])
         return
     table = Table()
     for name in ("language", "similarity", "document", "because of"):
@@ -152,7 +152,7 @@ def fit(
         io.save(model, output)
     wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU){_peak_memory()}")
-    typer.echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+    echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
 
 
 def _peak_memory() -> str:
@@ -275,7 +275,7 @@ def show_topics(
         tell(f"written: {html}", html)
         return
     if as_json:
-        typer.echo(topics_json(found))
+        echo(escape_controls(topics_json(found)))
         return
     header, *rows = topics_table(found)
     table = Table(*header)

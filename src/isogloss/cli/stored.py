@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from isogloss.cli.console import Console
+from isogloss.cli.output import echo, echo_json
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def list_events(
     for event in events:
         event["reprints"] = articles[event["id"]] - event["size"]
     if as_json:
-        typer.echo(json.dumps({"events": [_dated(each) for each in events]}, ensure_ascii=False))
+        echo_json({"events": [_dated(each) for each in events]})
     elif events:
         Console().print(_table(events))
     else:
-        typer.echo("there are no such events")
+        echo("there are no such events")
 
 
 def shown_size(articles: int, reprints: int) -> str:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
+from isogloss.cli.console import Console
 from isogloss.cli.events import batches
 from isogloss.cli.following import make_events, store_contents
-from isogloss.cli.output import not_stdout
+from isogloss.cli.output import echo, not_stdout
 from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, make_folder, open_store
 from isogloss.cli.program import program
 from isogloss.cli.progress import progress_bar, reading
@@ -65,11 +65,11 @@ def init(
     with replacing(path, SettingsError) as file:
         file.write(settings.as_toml().encode())
     if as_json:
-        typer.echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
+        echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
         return
-    typer.echo(f"settings: {path}\nstore: {folder / settings.store.place}")
+    echo(f"settings: {path}\nstore: {folder / settings.store.place}")
     here = "" if folder == Path() else f" -c {shlex.quote(str(path))}"
-    typer.echo(f"next: {program()} ingest NEWS.jsonl{here}, then {program()} serve{here}")
+    echo(f"next: {program()} ingest NEWS.jsonl{here}, then {program()} serve{here}")
 
 
 def ingest(
@@ -117,17 +117,17 @@ def ingest(
             "store": counts,
             "older_than_retention": old,
         }
-        typer.echo(json.dumps(told))
+        echo(json.dumps(told))
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
     kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
     said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
-    typer.echo(f"{said}; {contents}")
+    echo(f"{said}; {contents}")
     if events and not made:
-        typer.echo("another worker follows this store and makes the events")
+        echo("another worker follows this store and makes the events")
     if old:
-        typer.echo(
+        echo(
             f"{old:,} of the articles are older than store.keep_days = {settings.store.keep_days}; "
             "isogloss prune shows what would be deleted"
         )
@@ -218,16 +218,16 @@ def watch(
                 waiting = [feed for feed in watcher.feeds if feed.due > time.time()]
                 for visit in watcher.visit(time.time()):
                     told = _keep_visit(opened, watcher, visit, retention)
-                    typer.echo(json.dumps(told) if as_json else _visit_line(told))
+                    echo(json.dumps(told) if as_json else _visit_line(told))
                     errors.append(told["error"])
                 if events and last_line(opened) > opened.position():
                     with progress_bar() as progress:
                         make_events(opened, settings, progress)
                 if once:
                     for feed in waiting:
-                        typer.echo(_waits(feed, as_json))
+                        echo(_waits(feed, as_json))
                     if not as_json:
-                        typer.echo(store_contents(opened))
+                        echo(store_contents(opened))
                     raise typer.Exit(int(bool(errors) and all(errors)))
                 time.sleep(max(1.0, min(feed.due for feed in watcher.feeds) - time.time()))
         finally:
@@ -317,7 +317,7 @@ def backup(
     with open_store(load_settings(config, store)) as opened:
         path = back_up(opened, output)
     size = path.stat().st_size
-    typer.echo(json.dumps({"copy": str(path), "bytes": size}) if as_json else f"{path}: {size:,} bytes")
+    echo(json.dumps({"copy": str(path), "bytes": size}) if as_json else f"{path}: {size:,} bytes")
 
 
 def restore(
@@ -331,7 +331,7 @@ def restore(
 
     settings = load_settings(config, store)
     path = restore_copy(copy, settings.store.place)
-    typer.echo(json.dumps({"store": str(path)}) if as_json else f"restored: {path}")
+    echo(json.dumps({"store": str(path)}) if as_json else f"restored: {path}")
 
 
 def doctor(
@@ -381,10 +381,10 @@ def doctor(
             "pruned": pruned,
         }
     if as_json:
-        typer.echo(json.dumps(told))
+        echo(json.dumps(told))
     else:
         for line in _told(told, preview):
-            typer.echo(line)
+            echo(line)
     if told["troubles"]:
         raise typer.Exit(1)
 

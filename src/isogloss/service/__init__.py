@@ -7,10 +7,10 @@
 ``routes``        the API, by what it is about
 ``records``       articles, events and errors as types; ``shapes`` has the others
 ``client``        the API as methods; ``transport`` sends its requests
-``guard``         what every request must pass; ``bodies`` looks at JSON before it is parsed
+``guard``         limits on every request; ``bodies`` looks at JSON before it is parsed
 ``plain``         plain requests answered without ceremony
 ``headers``       what a browser may do with an answer
-``protocol``      connections that are to become requests; ``heads`` answers HEAD
+``protocol``      HTTP connections; ``connections`` bounds their number; ``heads`` answers HEAD
 ``access``        who may do what; ``tokens`` and ``rates`` are what it decides by
 ``errors``        one shape for everything that goes wrong
 ``writing``       articles of many requests in one commit

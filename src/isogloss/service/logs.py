@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from isogloss.io.terminal import TerminalFormatter
 from isogloss.service.log_lines import PatientHandler
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(told, ensure_ascii=True, default=str)
 
 
-class _Lines(logging.Formatter):
+class _Lines(TerminalFormatter):
     """Lines for people, with the id of the request where there is one."""
 
     def __init__(self) -> None:
