@@ -118,7 +118,8 @@ class Protocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Bound the time in which the rest of a body may come that is not wanted any more."""
         super().on_response_complete()
-        if self._head is None and not self.transport.is_closing():
+        refused = self._head is None and self.cycle.response_complete  # and no other request has followed
+        if refused and not self.transport.is_closing():
             if self.expect_100_continue:  # the client will not send it
                 self.transport.close()
             else:
