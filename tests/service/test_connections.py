@@ -83,13 +83,15 @@ def test_connections_that_ended_are_forgotten():
 
 def test_the_log_says_it_once_in_a_while(caplog):
     now = [0.0]
-    made = filled(1, 1, [Fake()], clock=lambda: now[0])
+    made = filled(9, 1, [Fake()], clock=lambda: now[0])
     for _ in range(50):
         made.add(Fake())
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     now[0] += connections.LOG_SECONDS
-    made.add(Fake())
-    assert "limit limits.connections_per_client = 1 of one address: closed 50 that" in caplog.messages[-1]
+    made.add(Fake("192.0.2.2"))
+    assert "limit limits.connections_per_client = 1 of one address: closed 49 that" in caplog.messages[-1]
+    now[0] += connections.LOG_SECONDS
+    made.add(Fake("192.0.2.3"))
     assert len(caplog.messages) == 2
 
 

@@ -69,7 +69,8 @@ class Connections:
         self._open: dict[Connection, None] = {}  # the oldest first
         self._counts: Counter[str] = Counter()
         self._clock, self._logged = clock, -LOG_SECONDS
-        self._closed: Counter[str] = Counter()
+        self._reached = ""  # the limit that was last reached since the last line of the log
+        self._closed = self._refused = 0
 
     def __len__(self) -> int:
         return len(self._open)
@@ -87,6 +88,7 @@ class Connections:
         if room:
             self._open[connection] = None
             self._counts[address] += 1
+        self._log()
         return room
 
     def remove(self, connection: Connection) -> None:
@@ -96,6 +98,7 @@ class Connections:
             self._counts[connection.address] -= 1
             if not self._counts[connection.address]:
                 del self._counts[connection.address]
+            self._log()
 
     def _is_unlimited(self, address: str) -> bool:
         try:
@@ -108,25 +111,27 @@ class Connections:
         """Close the connection that is missed least; return whether there is one."""
         waiting = [each for each in candidates if each.waits]
         worst = max(waiting, key=lambda each: (each.waits, self._counts[each.address]), default=None)
-        if worst is not None:
-            self.remove(worst)
-            worst.evict()
-        self._log("refused" if worst is None else "closed", limit)
-        return worst is not None
+        self._reached = limit
+        if worst is None:
+            self._refused += 1
+            return False
+        self._closed += 1
+        self.remove(worst)
+        worst.evict()
+        return True
 
-    def _log(self, what: str, limit: str) -> None:
+    def _log(self) -> None:
         """Write at most one line in a while, with what has happened since the last."""
-        self._closed[what] += 1
-        if self._clock() - self._logged >= LOG_SECONDS:
+        if self._reached and self._clock() - self._logged >= LOG_SECONDS:
             logger.warning(
                 "%d connections are open, limit %s: closed %d that waited for their client, refused %d",
                 len(self._open),
-                limit,
-                self._closed["closed"],
-                self._closed["refused"],
+                self._reached,
+                self._closed,
+                self._refused,
             )
             self._logged = self._clock()
-            self._closed.clear()
+            self._reached, self._closed, self._refused = "", 0, 0
 
 
 def raise_descriptor_limit(connections: int) -> None:
