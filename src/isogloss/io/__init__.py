@@ -6,27 +6,18 @@ cut, changed, of a newer format or not a model file at all is refused with
 :class:`~isogloss.exceptions.ModelFileError`. The digests inside find damage, not forgery: they tell
 nothing about who wrote the file.
 
-=================== =========================================================``models``          save, load and describe a model
+=================== ================================================================
+``models``          save, load and describe a model
 ``encoding``        values to JSON and tensors
 ``decoding``        JSON and tensors to values
 ``classes``         which classes a file may name
 ``container``       the file: safetensors with a description, and digests
 ``files``           open files of any kind, compressed or not; write them whole or not at all
 ``lines``           read files by lines
+``terminal``        text without what a terminal would obey
 ``xml``             XML that may come from anybody
 ``parser_process``  parsers of untrusted files in a child process
 =================== ================================================================
-=======
-============== ================================================================
-``models``     save, load and describe a model
-``encoding``   values to JSON and tensors
-``decoding``   JSON and tensors to values
-``classes``    which classes a file may name
-``container``  the file: safetensors with a description, and digests
-``files``      open files of any kind, compressed or not; write them whole or not at all
-``lines``      read files by lines
-``terminal``   text without what a terminal would obey
-``xml``        XML that may come from anybody
 
 The functions are imported when they are first asked for: who reads a file of text needs no models.
 """

@@ -8,7 +8,7 @@
 ``records``       articles, events and errors as types; ``shapes`` has the others
 ``client``        the API as methods; ``transport`` sends its requests
 ``guard``         limits on every request; ``bodies`` looks at JSON before it is parsed
-``plain``         plain requests answered without ceremony
+``plain``         a fast path for plain requests to some routes
 ``headers``       what a browser may do with an answer
 ``protocol``      HTTP connections; ``connections`` bounds their number; ``heads`` answers HEAD
 ``access``        who may do what; ``tokens`` and ``rates`` are what it decides by

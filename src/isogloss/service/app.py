@@ -24,7 +24,6 @@ from isogloss.service.heads import Heads
 from isogloss.service.metrics import Measured, Metrics
 from isogloss.service.models import Models
 from isogloss.service.parts import Parts, Worker
-from isogloss.service.plain import Shortcut
 from isogloss.service.preparers import prepared_figures
 from isogloss.service.records import Problem
 from isogloss.service.retention import Retention
@@ -116,7 +115,6 @@ def create_app(
         app.include_router(importlib.import_module(PAGES).router, include_in_schema=False)
     limits = settings.limits
     app.add_middleware(Heads)
-    app.add_middleware(Shortcut, routers=ROUTERS)
     app.add_middleware(
         Guard,
         body_bytes=limits.body_bytes,

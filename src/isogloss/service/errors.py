@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
 from isogloss.service.headers import HEADERS
 
-__all__ = ["PAGE", "ErrorAnswer", "ServiceError", "answer", "install", "told"]
+__all__ = ["PAGE", "ErrorAnswer", "ServiceError", "answer", "install"]
 
 logger = logging.getLogger(__name__)
 
@@ -148,11 +148,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(IsoglossError, _ours)
     app.add_exception_handler(Exception, _unforeseen)
-
-
-async def told(request: Request, error: ServiceError | IsoglossError) -> ErrorAnswer:
-    """What an application that :func:`install` was called for tells of an error."""
-    return await (_service if isinstance(error, ServiceError) else _ours)(request, error)
 
 
 async def _service(_: Request, error: Exception) -> ErrorAnswer:

@@ -1,32 +1,27 @@
-"""Plain requests answered without ceremony.
+"""A fast path for plain requests: a body of JSON, and no header that changes anything.
 
-To find the endpoint of a request, what it wants, and whether an answer has its shape, takes FastAPI longer
-than an article takes us. Most requests are plain: a body of JSON, and no header that changes anything. Those
-are read and answered here; any other, and any that is not as it should be, goes the whole way, which has the
+FastAPI takes longer to find out what an endpoint wants, and whether its answer has the right shape, than an
+article takes to be stored. Requests that are not plain, or not valid, go through FastAPI, which gives the
 same answers and says what is wrong.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
+from fastapi import Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from isogloss.exceptions import IsoglossError
-from isogloss.service.access import Access
-from isogloss.service.errors import ServiceError, told
+from isogloss.service.access import Access, AuthenticatedRoute
 from isogloss.service.parts import Parts
 from isogloss.service.tokens import Holder
 
-__all__ = ["Plain", "Shortcut", "plainly"]
+__all__ = ["Plain", "PlainRoute", "plainly"]
 
 Answer = Callable[[Request, Parts, Holder, Any], Awaitable[Response]]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -66,63 +61,25 @@ class Plain:
             return None
 
 
-class Shortcut:
-    """An ASGI application around another that answers plain requests itself.
+class PlainRoute(AuthenticatedRoute):
+    """A route that answers plain requests without FastAPI's parsing of parameters and checking of answers."""
 
-    Parameters
-    ----------
-    app : ASGI application
-        Answers all others.
-    routers : iterable of APIRouter
-        Whose endpoints :func:`plainly` says something about.
-    """
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Handle a request by what :func:`plainly` says about the endpoint, or else as FastAPI does."""
+        handle = super().get_route_handler()
+        plain: Plain | None = getattr(self.endpoint, "plain", None)
+        if plain is None:
+            return handle
 
-    def __init__(self, app: ASGIApp, *, routers: Iterable[APIRouter]) -> None:
-        self.app = app
-        routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-        marked = [(route, getattr(route.endpoint, "plain", None)) for route in routes]
-        self.known: dict[str, tuple[APIRoute, Plain]] = {
-            route.path: (route, plain) for route, plain in marked if plain is not None
-        }
+        async def answer(request: Request) -> Response:
+            access: Access = request.app.state.access
+            holder = await access.admit(request, plain.scope)
+            content = plain.read(request.headers, await request.body())
+            if content is None:
+                return await handle(request)
+            return await plain.answer(request, request.app.state.parts, holder, content)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
-        known = None
-        if scope["type"] == "http" and scope["method"] == "POST":
-            known = self.known.get(scope["path"])
-        if known is None:
-            await self.app(scope, receive, send)
-            return
-        scope["route"], plain = known
-        request = Request(scope, receive)
-        response = await _answered(plain, request)
-        if response is not None:
-            await response(scope, receive, send)
-        else:
-            await self.app(scope, _replay(await request.body(), receive), send)
-
-
-async def _answered(plain: Plain, request: Request) -> Response | None:
-    """Return the answer to a request that is plain, and to one that may not be made."""
-    access: Access = request.app.state.access
-    try:
-        holder = await access.admit(request, plain.scope)
-        content = plain.read(request.headers, await request.body())
-        if content is None:
-            return None
-        return await plain.answer(request, request.app.state.parts, holder, content)
-    except (ServiceError, IsoglossError) as error:
-        return await told(request, error)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Give a body that was read already again, then whatever else comes."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def again() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return again
+        return answer
 
 
 def plainly(

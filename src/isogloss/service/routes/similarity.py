@@ -10,12 +10,12 @@ import numpy as np
 from fastapi import APIRouter, Path, Query
 from numpy.typing import NDArray
 
-from isogloss.service.access import AuthenticatedRoute, Reader
+from isogloss.service.access import Reader
 from isogloss.service.comparing import topic_answer
 from isogloss.service.errors import ServiceError
 from isogloss.service.models import settle
 from isogloss.service.parts import Here, Parts, check_text
-from isogloss.service.plain import plainly
+from isogloss.service.plain import PlainRoute, plainly
 from isogloss.service.records import Number
 from isogloss.service.routes import PREFIX
 from isogloss.service.routes.articles import need_article
@@ -33,7 +33,7 @@ from isogloss.service.terms import language_codes
 
 __all__ = ["similarity_router"]
 
-similarity_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["similarity"])
+similarity_router = APIRouter(prefix=PREFIX, route_class=PlainRoute, tags=["similarity"])
 
 EXPLAINED = 3
 """Articles of each language that come with the topics they share."""
