@@ -348,9 +348,7 @@ def doctor(
     ] = False,
     compact: Annotated[
         bool,
-        typer.Option(
-            "--compact", help="Rewrite the database files, without the bytes of deleted rows."
-        ),
+        typer.Option("--compact", help="Rewrite the database files, without the bytes of deleted rows."),
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
