@@ -92,7 +92,7 @@ def test_a_saved_state_with_a_model():
 
 @pytest.mark.parametrize("saved", [b"", b"junk", save_stream(EventStream())[:-20]])
 def test_a_damaged_state_is_refused(saved):
-    with pytest.raises(ModelFileError, match="replay the journal"):
+    with pytest.raises(ModelFileError, match="saved state"):
         restore_stream(saved)
 
 
