@@ -109,7 +109,7 @@ class Signature:
 class Signatures:
     """Makes signatures, and learns from every article how rare terms are in its language.
 
-    Memory: four megabytes for each language, and the terms of the last days.
+    Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
 
     Parameters
     ----------
