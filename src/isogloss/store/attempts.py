@@ -42,7 +42,9 @@ RUNNING, AT = "running", "at"
 _MAX_SAID = 1_000
 
 
-def note_failure(session: Session, line: int, reason: str, said: str, now: int) -> bool:
+def note_failure(
+    session: Session, line: int, reason: str, said: str, now: int, *, taken: int | None = None
+) -> bool:
     """Count a failed attempt at a line; whether the line is in quarantine now.
 
     A line that events are made of already is only counted: to skip it would make replays differ from the
@@ -60,11 +62,13 @@ def note_failure(session: Session, line: int, reason: str, said: str, now: int) 
         What happened, in a sentence.
     now : int
         Microseconds since 1970.
+    taken : int, optional
+        The line up to which events are made; the one that the tables stand at by default.
     """
     row = session.one("SELECT failures, quarantined FROM attempt WHERE seq = ?", [line])
     failures, since = (int(row[0]) + 1, int(row[1])) if row else (1, 0)
     limit = MAX_STOPS if reason == STOPPED else MAX_FAILURES
-    if not since and failures >= limit and line > position(session):
+    if not since and failures >= limit and line > (position(session) if taken is None else taken):
         since = now
     session.run(
         "INSERT INTO attempt SELECT seq, CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), "

@@ -339,10 +339,10 @@ class Store:
             )
         return [dict(zip(fields, row, strict=True)) for row in rows]
 
-    def note_failure(self, line: int, reason: str, said: str) -> bool:
+    def note_failure(self, line: int, reason: str, said: str, taken: int | None = None) -> bool:
         """Count a failed attempt at a journal line; whether the line is in quarantine now."""
         with self.database.write() as session:
-            return note_failure(session, line, reason, said, micros(datetime.now(UTC)))
+            return note_failure(session, line, reason, said, micros(datetime.now(UTC)), taken=taken)
 
     def begin_line(self, line: int) -> None:
         """Note that a worker begins a journal line alone, in case the worker does not survive it."""
