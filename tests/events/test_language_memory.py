@@ -62,7 +62,7 @@ def test_tables_of_any_size_give_the_same_stream(monkeypatch, few):
         return save_stream(stream)
 
     before = saved()
-    monkeypatch.setattr(vectors, "_FEW", few)
+    monkeypatch.setattr(vectors, "FEW", few)
     monkeypatch.setattr(candidates, "_FEW_ROWS", few)
     assert saved() == before
 
@@ -79,15 +79,14 @@ def test_terms_that_left_the_window_take_no_memory():
     assert len(TermWindow().counts) == 0
 
 
-def test_lists_take_places_as_they_come_into_use(monkeypatch):
-    monkeypatch.setattr(candidates, "_FEW_ROWS", 100)
-    lists = _Lists(4, 8)
+def test_lists_take_places_as_they_come_into_use():
+    lists = _Lists(4, 8, 100)
     random = np.random.default_rng(5)
     for number in range(1, 60):
         terms = np.sort(random.choice(1 << 20, 6, replace=False)).astype(np.int32)
         lists.add(number, Vector(terms, random.random(6)))
         assert lists.is_full or len(lists.lists) < 4 * 6 * number + 16
-        again = _Lists(4, 8)
+        again = _Lists(4, 8, 100)
         again.load_state(lists.state_dict())
         for name, array in lists.state_dict().items():
             assert np.array_equal(again.state_dict()[name], array)

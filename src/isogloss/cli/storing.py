@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 from rich.console import Console
@@ -138,12 +138,16 @@ def ingest(
         )
 
 
-def _text_limits(settings: Settings) -> dict[str, int]:
+class _TextLimits(TypedDict):
     """The longest title and body, as arguments of ``article_from``."""
-    return {
-        "max_title": settings.limits.title_characters,
-        "max_text": settings.limits.article_characters,
-    }
+
+    max_title: int
+    max_text: int
+
+
+def _text_limits(settings: Settings) -> _TextLimits:
+    limits = settings.limits
+    return {"max_title": limits.title_characters, "max_text": limits.article_characters}
 
 
 def _cut(notes: Counter[str]) -> dict[str, int]:
@@ -276,7 +280,7 @@ def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
 
 
 def _keep_visit(
-    store: Store, watcher: Watcher, visit: Visit, retention: Retention, limits: dict[str, int]
+    store: Store, watcher: Watcher, visit: Visit, retention: Retention, limits: _TextLimits
 ) -> dict[str, Any]:
     """Store what a visit brought, and then what is known of the feed."""
     from isogloss.feeds import FeedState
@@ -294,7 +298,7 @@ def _keep_visit(
 
 
 def _articles(
-    visit: Visit, store: Store, limits: dict[str, int], notes: Counter[str]
+    visit: Visit, store: Store, limits: _TextLimits, notes: Counter[str]
 ) -> tuple[list[Article], list[tuple[str, str, Any]]]:
     from isogloss.events.article import article_from
     from isogloss.store import newest_article

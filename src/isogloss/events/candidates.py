@@ -20,7 +20,7 @@ from isogloss.events.latest import LatestPoints
 from isogloss.events.shelf import Shelf
 from isogloss.events.signature import Signature
 from isogloss.events.terms import Ids, Weights
-from isogloss.events.vectors import Vector
+from isogloss.events.vectors import FAST_LANGUAGES, Vector
 from isogloss.kernels import find_nearest, list_cluster
 
 __all__ = ["LEAST", "Near", "Neighbours"]
@@ -34,8 +34,9 @@ _NOBODY = -1
 _ROWS = 1 << 17
 """Lists of an index; terms share them."""
 
-_FEW_ROWS = 1 << 15
-"""Lists from which on each has the place of its number."""
+_FEW_ROWS, _MANY_ROWS = 1 << 11, 1 << 15
+"""Lists from which on each has the place of its number, which is faster: in languages that came first, and in
+others, of which there may be many."""
 
 
 _PARTS = ("rows", "lists", "next")
@@ -174,7 +175,7 @@ class Neighbours:
         for number, signature, group in articles:
             self._know(number, signature, group)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
-            self._lists[lang] = _Lists(self.room, self.max_terms)
+            self._make_lists(lang)
             self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
         self.last = last
 
@@ -182,8 +183,12 @@ class Neighbours:
         self.last += 1
         self._know(self.last, signature, group)
         if signature.lang not in self._lists:
-            self._lists[signature.lang] = _Lists(self.room, self.max_terms)
+            self._make_lists(signature.lang)
         self._lists[signature.lang].add(self.last, signature.vector)
+
+    def _make_lists(self, lang: str) -> None:
+        few = _FEW_ROWS if len(self._lists) < FAST_LANGUAGES else _MANY_ROWS
+        self._lists[lang] = _Lists(self.room, self.max_terms, few)
 
     def _know(self, number: int, signature: Signature, group: int) -> None:
         self.numbers[signature.id] = number
@@ -242,8 +247,8 @@ class _Lists:
     Lists get their places as they come into use, and all have one when there are many.
     """
 
-    def __init__(self, room: int, max_terms: int) -> None:
-        self.room, self.max_terms = room, max_terms
+    def __init__(self, room: int, max_terms: int, few: int) -> None:
+        self.room, self.max_terms, self.few = room, max_terms, few
         self._places: dict[int, int] | None = {}
         self._allocate(16)
 
@@ -296,7 +301,7 @@ class _Lists:
 
     def _make_room(self, wanted: int) -> None:
         """Have places for so many lists, or for all."""
-        if self._places is not None and wanted > _FEW_ROWS:
+        if self._places is not None and wanted > self.few:
             taken = {row: place for row, place in self._places.items() if place < len(self.lists)}
             rows, places = list(taken), list(taken.values())
             lists, following = self.lists[places], self._next[places]

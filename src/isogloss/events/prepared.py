@@ -92,17 +92,17 @@ class Deferred(Prepared):
         return self._prepare()
 
     @property
-    def fingerprint(self) -> NDArray[np.uint32]:  # type: ignore[override]
+    def fingerprint(self) -> NDArray[np.uint32]:
         """By which near-duplicates are found."""
         return self._found.fingerprint
 
     @property
-    def terms(self) -> Terms:  # type: ignore[override]
+    def terms(self) -> Terms:
         """The terms by which it is clustered."""
         return self._found.terms
 
     @property
-    def draft(self) -> Draft:  # type: ignore[override]
+    def draft(self) -> Draft:
         """What linking knows of it, without weights."""
         return self._found.draft
 

@@ -21,10 +21,28 @@ from numpy.typing import NDArray
 from isogloss.events.terms import N_TERMS, Ids, Terms, Weights
 from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
-__all__ = ["NOTHING", "TermCounts", "TermWindow", "Vector", "add_vectors", "product", "products"]
+__all__ = [
+    "FAST_LANGUAGES",
+    "FEW",
+    "MANY",
+    "NOTHING",
+    "TermCounts",
+    "TermWindow",
+    "Vector",
+    "add_vectors",
+    "product",
+    "products",
+]
 
-_FEW = 1 << 14
-"""Terms in a dictionary at most: more take as much memory as a table of all numbers of terms."""
+FEW = 1 << 12
+"""Terms in a dictionary, which is slower than a table of all numbers, where memory matters little."""
+
+MANY = 1 << 14
+"""Terms in a dictionary where memory matters: more take as much as a table."""
+
+FAST_LANGUAGES = 16
+"""Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
+the memory of all languages together."""
 
 _BATCH = 4096
 """Articles after which counts are folded together, at the latest."""
@@ -80,6 +98,11 @@ class TermCounts:
 
     Memory: grows with the terms that are counted, up to four megabytes.
 
+    Parameters
+    ----------
+    limit : int, optional
+        Terms in the dictionary at most.
+
     Examples
     --------
     >>> counts, terms = TermCounts(), np.array([3, 7], dtype=np.int32)
@@ -89,7 +112,8 @@ class TermCounts:
     ([2, 1], 2)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = FEW if limit is None else limit
         self.table: NDArray[np.int32] | None = None
         self._few: dict[int, int] = {}
 
@@ -112,7 +136,7 @@ class TermCounts:
         few.update(zip(terms.tolist(), counts.tolist(), strict=True))
         for term in terms[counts == 0].tolist():
             del few[term]
-        if len(few) > _FEW:
+        if len(few) > self.limit:
             self.table = self.as_table()
             self._few = {}
 
@@ -268,7 +292,7 @@ class TermWindow:
         return self
 
     def _recount(self) -> None:
-        self.counts = TermCounts()
+        self.counts = TermCounts(self.counts.limit)
         for block in self._closed:
             self.counts.add(block.ids, block.counts)
         for ids in self._open:

@@ -127,8 +127,10 @@ class ApartWorker(Background):
         try:
             process.start()
             there.close()
-            limits = {"record_seconds": self.record_seconds, "max_bytes": self.max_bytes}
-            patience = self._answer(here, Watchdog(process, heartbeat, **limits))
+            watchdog = Watchdog(
+                process, heartbeat, record_seconds=self.record_seconds, max_bytes=self.max_bytes
+            )
+            patience = self._answer(here, watchdog)
         finally:
             here.close()
             _end(process, patience)

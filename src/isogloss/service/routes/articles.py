@@ -243,7 +243,8 @@ def _accepted(taken: Taken, receipts: list[Receipt], refused: list[Refusal], old
     """The answer, of the shape of :class:`~isogloss.service.records.Accepted`."""
     return {
         "receipts": [
-            {"at": at, "seq": each.seq, "key": each.key, "status": each.status, "cut": cut}
+            {"at": at, "seq": each.seq, "key": each.key, "status": each.status}
+            | ({"cut": cut} if cut else {})
             for (at, _, cut), each in zip(taken, receipts, strict=True)
         ],
         "refused": [each.model_dump() for each in refused],
