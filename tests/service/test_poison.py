@@ -48,8 +48,8 @@ def check_aftermath(store, reason):
     assert (found["line"], found["reason"], found["failures"]) == (LINE, reason, 2)
     assert found["title"] == BAD.title
     before = without_lines(tables(store))
-    store.clear()
-    Follower(store, PoisonedMaker()).follow()
+    store.want_rebuild()
+    Follower(store, PoisonedMaker()).close()
     assert without_lines(tables(store)) == before
     assert store.retry_quarantined() == [LINE]
     follower = Follower(store, PoisonedMaker())
@@ -58,8 +58,8 @@ def check_aftermath(store, reason):
     assert members(store) == len(NEWS)
     assert store.quarantined_articles() == []
     before = without_lines(tables(store))
-    store.clear()
-    Follower(store, PoisonedMaker()).follow()
+    store.want_rebuild()
+    Follower(store, PoisonedMaker()).close()
     assert without_lines(tables(store)) == before
 
 

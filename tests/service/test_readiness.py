@@ -61,7 +61,9 @@ def test_a_worker_that_is_alive_and_makes_no_progress_is_not_ready(client, fille
 
 
 def test_a_worker_that_never_wrote_anything_is_not_ready(client, filled):
-    filled.clear()
+    filled.add([data.article(5, "en", "Rain")], now=LONG_AGO)
+    with filled.database.write() as session:
+        session.run("DELETE FROM progress WHERE name = ?", [COMMITTED])
     assert "never wrote anything" in troubles(client)[0]
 
 

@@ -194,7 +194,9 @@ def article_from(
         raise ArticleError("not an object", f"got a {type(record).__name__}; expected an object with fields")
     notes = Counter() if notes is None else notes
     try:
-        return _checked(record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes)
+        return _checked(
+            record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes
+        )
     except (IsoglossError, MemoryError):
         raise
     except Exception as error:  # a bug, and no reason to refuse the records before and after this one
