@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from isogloss.cli.following import make_events, progress_bar
+from isogloss.cli.following import make_events
 from isogloss.cli.place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.cli.program import program
+from isogloss.cli.progress import progress_bar
 from isogloss.exceptions import StoreBusyError, StoreError
 
 if TYPE_CHECKING:
