@@ -51,6 +51,16 @@ def news(tmp_path):
     return path
 
 
+def test_ingest_and_find_say_that_titles_were_cut(tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps(ARTICLES[0].as_record() | {"title": "Rain " * 400}) + "\n")
+    said = "1 of the articles had a title of more than 1,000 characters, which was cut"
+    assert said in run("ingest", path, "--no-events", "--store", "long.db")
+    assert told("ingest", path, "--no-events", "--store", "long.db")["cut"] == {"title": 1}
+    result = runner.invoke(app, ["events", "find", str(path)])
+    assert said in " ".join(result.stderr.split())
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     """A file of a store with events; not to be written to."""

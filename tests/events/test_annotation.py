@@ -6,7 +6,7 @@ from math import log
 
 import pytest
 
-from isogloss.events.annotation import Annotation, Annotator
+from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
 from isogloss.events.keywords import find_keywords, find_numbers
 from isogloss.events.names import name_key
@@ -163,9 +163,11 @@ def test_every_process_finds_the_same_in_the_same_order():
     assert "name:arslan" in same_elsewhere(SCRIPT.format(texts=json.dumps(QUAKE)))
 
 
-def test_one_article_that_something_fails_at_holds_nobody_up_where_that_is_wanted(monkeypatch, caplog):
-    monkeypatch.setattr("isogloss.events.annotation._world", lambda words, lang: {}["unforeseen"])
-    with pytest.raises(KeyError, match="unforeseen"):
+@pytest.mark.parametrize("error", [KeyError, MemoryError])
+def test_what_fails_is_never_taken_for_an_article_about_nothing(monkeypatch, error):
+    def failing(words, lang):
+        raise error("unforeseen")
+
+    monkeypatch.setattr("isogloss.events.annotation._world", failing)
+    with pytest.raises(error, match="unforeseen"):
         Annotator().annotate(article("en", *VOTE))
-    assert Annotator(forgiving=True).annotate(article("en", *VOTE, key="77")) == Annotation()
-    assert "article 77, in 'en', cannot be annotated" in caplog.text

@@ -238,8 +238,8 @@ def test_terms_are_counted_in_the_window_only() -> None:
     for day in range(5):
         window.add(terms, "en", (START + timedelta(days=day)).date())
     assert window.articles == {"en": 2}
-    assert set(window.frequencies[terms.title[0]].tolist()) == {2}
-    assert window.frequencies.sum() == 2 * len(terms.title[0])
+    assert set(window.counts.as_table()[terms.title[0]].tolist()) == {2}
+    assert window.counts.as_table().sum() == 2 * len(terms.title[0])
 
 
 def test_what_a_day_has_counted_is_one_table_however_many_articles_come(
@@ -255,7 +255,7 @@ def test_what_a_day_has_counted_is_one_table_however_many_articles_come(
     assert [len(closed), sum(sum(articles.values()) for *_, articles in closed)] == [2, 58]
     assert window.articles == {"en": 30, "de": 30}
     for word, n in (("storm", 40), ("flood", 20)):
-        assert set(window.frequencies[article_terms(article("1", word)).title[0]].tolist()) == {n}
+        assert set(window.counts.as_table()[article_terms(article("1", word)).title[0]].tolist()) == {n}
 
 
 def test_an_article_without_words_is_a_cluster_of_its_own() -> None:

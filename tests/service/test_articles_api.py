@@ -24,6 +24,14 @@ def test_an_article_is_on_the_disk_when_it_is_acknowledged(client, filled):
     assert filled.articles([5])[5].title == "Rain"
 
 
+def test_a_receipt_names_the_fields_that_were_cut(client, filled):
+    long = GOOD | {"title": "Rain " * 400, "body": "It rains."}
+    (receipt,) = client.post("articles", json=long).json()["receipts"]
+    assert receipt["cut"] == ["title"]
+    assert len(filled.articles([receipt["seq"]])[receipt["seq"]].title) <= 1_000
+    assert client.post("articles", json=long).json()["receipts"][0]["status"] == "same"
+
+
 def test_bad_articles_are_refused_alone_and_go_to_the_quarantine(client, filled):
     answer = client.post("articles", json=[GOOD, {"title": "no time"}, 3, GOOD | {"id": "91"}])
     assert answer.status_code == 202

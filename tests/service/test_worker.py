@@ -109,10 +109,10 @@ def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
 
 
 def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch):
-    annotate = Annotator._annotate
+    annotate = Annotator.annotate
     monkeypatch.setattr(
         Annotator,
-        "_annotate",
+        "annotate",
         lambda self, one: 1 / 0 if one.title == ARTICLES[7].title else annotate(self, one),
     )
     store.add(ARTICLES)
@@ -121,7 +121,8 @@ def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch)
     first.save()
     Follower(store, StreamMaker()).catch_up()
     with store.database.read() as session:
-        assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
+        assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES) - 1,)]
+    assert [found["line"] for found in store.quarantined_articles()] == [8]
 
 
 def test_the_tables_again_from_the_journal(store, whole):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -112,6 +113,8 @@ def find(
     _need_articles(history, str(reader.quarantine))
     if len(reader.quarantine):
         Console(stderr=True).print(escape(str(reader.quarantine)))
+    for line in cut_lines(reader.report.notes, max_title=reader.max_title, max_text=reader.max_text):
+        Console(stderr=True).print(line, highlight=False)
     _tell(history, limit, output, as_json, {"left_out": dict(reader.quarantine.reasons)})
 
 
@@ -167,6 +170,15 @@ def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
         for batch in batches(articles):
             journal.add(batch)
             yield from batch
+
+
+def cut_lines(notes: Counter[str], *, max_title: int, max_text: int) -> Iterator[str]:
+    """Sentences about titles and bodies that were too long."""
+    from isogloss.events.article import CUT
+
+    for name, limit in (("title", max_title), ("body", max_text)):
+        if n := notes[CUT[name]]:
+            yield f"{n:,} of the articles had a {name} of more than {limit:,} characters, which was cut"
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:

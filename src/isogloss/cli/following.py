@@ -73,11 +73,14 @@ def make_events(
             rebuild(store, maker, progress=lambda done: progress.advance(task, done))
         follower = Follower(store, maker)
         task = progress.add_task("making events", total=max(0, last_line(store) - follower.position))
-        with follower.stream:
+        try:
             while done := follower.follow(PART):
                 progress.advance(task, done)
             follower.settle()
             follower.save()
+            follower.close()
+        finally:
+            follower.stream.close()
     return True
 
 

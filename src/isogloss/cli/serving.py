@@ -148,7 +148,13 @@ def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingT
     from isogloss.service.retention import Retention, WithRetention
 
     make = stream_maker(store, settings, similarity)
-    worker = ApartWorker(store, make, snapshot_every=settings.stream.snapshot_every)
+    worker = ApartWorker(
+        store,
+        make,
+        snapshot_every=settings.stream.snapshot_every,
+        record_seconds=settings.worker.record_seconds,
+        max_memory_mb=settings.worker.max_memory_mb,
+    )
     return TakingTurns(WithRetention(worker, Retention(store, settings)), Lease(store))
 
 

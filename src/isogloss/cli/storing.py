@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli.console import Console
-from isogloss.cli.events import batches
+from isogloss.cli.events import batches, cut_lines
 from isogloss.cli.following import make_events, store_contents
 from isogloss.cli.output import echo, not_stdout
 from isogloss.cli.place import DEFAULT, Config, JsonOutput, StorePlace, load_settings, make_folder, open_store
@@ -100,7 +100,9 @@ def ingest(
         refused = _Refused(opened)
         moment = now.astimezone() if now else None
         newest = partial(newest_article, opened, moment, in_event=False)
-        reader = ArticleReader(*sources, quarantine=refused, now=moment, newest=newest)
+        reader = ArticleReader(
+            *sources, quarantine=refused, now=moment, newest=newest, **_text_limits(settings)
+        )
         statuses, times = _add_all(opened, reader, progress)
         refused.flush()
         made = events and make_events(opened, settings, progress)
@@ -113,6 +115,7 @@ def ingest(
         told = {
             "articles": dict(statuses),
             "left_out": left_out,
+            "cut": _cut(reader.report.notes),
             "events_made": made,
             "store": counts,
             "older_than_retention": old,
@@ -121,6 +124,8 @@ def ingest(
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
+    for line in cut_lines(reader.report.notes, **_text_limits(settings)):
+        echo(line)
     kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
     said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
     echo(f"{said}; {contents}")
@@ -131,6 +136,25 @@ def ingest(
             f"{old:,} of the articles are older than store.keep_days = {settings.store.keep_days}; "
             "isogloss prune shows what would be deleted"
         )
+
+
+class _TextLimits(TypedDict):
+    """The longest title and body, as arguments of ``article_from``."""
+
+    max_title: int
+    max_text: int
+
+
+def _text_limits(settings: Settings) -> _TextLimits:
+    limits = settings.limits
+    return {"max_title": limits.title_characters, "max_text": limits.article_characters}
+
+
+def _cut(notes: Counter[str]) -> dict[str, int]:
+    """How many titles and bodies were cut."""
+    from isogloss.events.article import CUT
+
+    return {name: notes[note] for name, note in CUT.items() if notes[note]}
 
 
 def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[Counter[str], array[float]]:
@@ -217,7 +241,7 @@ def watch(
                 errors = []
                 waiting = [feed for feed in watcher.feeds if feed.due > time.time()]
                 for visit in watcher.visit(time.time()):
-                    told = _keep_visit(opened, watcher, visit, retention)
+                    told = _keep_visit(opened, watcher, visit, retention, _text_limits(settings))
                     echo(json.dumps(told) if as_json else _visit_line(told))
                     errors.append(told["error"])
                 if events and last_line(opened) > opened.position():
@@ -255,21 +279,27 @@ def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
     return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
 
 
-def _keep_visit(store: Store, watcher: Watcher, visit: Visit, retention: Retention) -> dict[str, Any]:
+def _keep_visit(
+    store: Store, watcher: Watcher, visit: Visit, retention: Retention, limits: _TextLimits
+) -> dict[str, Any]:
     """Store what a visit brought, and then what is known of the feed."""
     from isogloss.feeds import FeedState
 
-    articles, refused = _articles(visit, store)
+    notes: Counter[str] = Counter()
+    articles, refused = _articles(visit, store, limits, notes)
     receipts = store.add(articles, refused=refused)
     feed = next(each for each in watcher.feeds if each.url == visit.url)
     store.keep_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
     new = sum(receipt.status == "new" for receipt in receipts)
     told = {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
     old = retention.older(article.time.timestamp() for article in articles)
-    return told | ({"older_than_retention": old} if old else {})
+    cut = _cut(notes)
+    return told | ({"older_than_retention": old} if old else {}) | ({"cut": cut} if cut else {})
 
 
-def _articles(visit: Visit, store: Store) -> tuple[list[Article], list[tuple[str, str, Any]]]:
+def _articles(
+    visit: Visit, store: Store, limits: _TextLimits, notes: Counter[str]
+) -> tuple[list[Article], list[tuple[str, str, Any]]]:
     from isogloss.events.article import article_from
     from isogloss.store import newest_article
 
@@ -278,7 +308,7 @@ def _articles(visit: Visit, store: Store) -> tuple[list[Article], list[tuple[str
     refused: list[tuple[str, str, Any]] = []
     for record in visit.records:
         try:
-            articles.append(article_from(record, newest=newest))
+            articles.append(article_from(record, newest=newest, notes=notes, **limits))
         except ArticleError as error:
             refused.append((error.reason, str(error), record))
     return articles, refused
@@ -292,9 +322,11 @@ def _waits(feed: FeedState, as_json: bool) -> str:
 
 
 def _visit_line(told: dict[str, Any]) -> str:
-    old = told.get("older_than_retention")
+    old, cut = told.get("older_than_retention"), told.get("cut", {})
     return str(told["error"]) or (
-        f"{told['url']}: {told['new']} new" + (f", {old} older than store.keep_days" if old else "")
+        f"{told['url']}: {told['new']} new"
+        + (f", {old} older than store.keep_days" if old else "")
+        + "".join(f", {n} with their {name} cut" for name, n in cut.items())
     )
 
 
@@ -350,6 +382,14 @@ def doctor(
         bool,
         typer.Option("--compact", help="Rewrite the database files, without the bytes of deleted rows."),
     ] = False,
+    retry_quarantined: Annotated[
+        str | None,
+        typer.Option(
+            "--retry-quarantined",
+            metavar="LINE|all",
+            help="Try the article of a quarantined journal line again, or those of all.",
+        ),
+    ] = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Check the store and report problems.
@@ -362,6 +402,7 @@ def doctor(
 
     settings = load_settings(config, store)
     with open_store(settings) as opened:
+        retried = _retry(opened, retry_quarantined) if retry_quarantined is not None else 0
         if rebuild:
             _rebuild(opened, settings)
         if compact:
@@ -375,6 +416,8 @@ def doctor(
             "events_stand_at_line": opened.position(),
             "rebuild_wanted": opened.rebuild_wanted(),
             "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
+            "quarantined": opened.quarantined_articles(),
+            "retried": retried,
             "troubles": look_over(opened),
             "clock": clock_warning(opened),
             "retention": preview.as_json() if preview is not None else {"keep_days": 0},
@@ -387,6 +430,31 @@ def doctor(
             echo(line)
     if told["troubles"]:
         raise typer.Exit(1)
+
+
+def _retry(store: Store, which: str) -> int:
+    """Have quarantined lines tried again; how many."""
+    if which != "all" and not (which.isascii() and which.isdecimal()):
+        raise typer.BadParameter(f"--retry-quarantined {which}: expected the number of a line, or all")
+    lines = [] if which == "all" else [int(which)]
+    retried = store.retry_quarantined(lines)
+    if lines and not retried:
+        raise StoreError(f"line {which} of the journal is not in quarantine; isogloss doctor lists those")
+    return len(retried)
+
+
+def _quarantine_lines(told: dict[str, Any]) -> Iterator[str]:
+    """What ``doctor`` says about articles that could not be taken in."""
+    if retried := told["retried"]:
+        yield f"{retried} article{'s' * (retried != 1)} of the quarantine will be tried again by the worker"
+    if found := told["quarantined"]:
+        yield (
+            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, which events are made without; "
+            "to try again: isogloss doctor --retry-quarantined LINE|all"
+        )
+    for each in found[:_SHOWN]:
+        said = f"line {each['line']}: {each['reason']}: {each['title']!a:.60}: {each['said']}"
+        yield f"  {' '.join(said.split())[:200]}"
 
 
 def _rebuild(store: Store, settings: Settings) -> None:
@@ -415,6 +483,7 @@ def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
     if told["left_out"]:
         yield "left out last:"
         yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])
+    yield from _quarantine_lines(told)
     if told["pruned"]:
         yield f"{told['pruned']:,} old articles deleted"
     yield from retention_lines(preview)

@@ -68,7 +68,7 @@ def way_of(annotator: Annotator, model: str | None = None) -> int | None:
         "code": _code(),
         "python": [platform.python_version_tuple()[:2], unicodedata.unidata_version],
         "packages": {name: _version(name) for name in _PACKAGES},
-        "annotator": [annotator.n_keywords, annotator.n_names, annotator.forgiving],
+        "annotator": [annotator.n_keywords, annotator.n_names],
     }
     if model is not None:
         told["model"] = [model, platform.machine(), *_processors()]

@@ -82,9 +82,6 @@ class Annotator:
         Words that are kept as keywords.
     n_names : int
         Names that are kept.
-    forgiving : bool
-        Whether an article that something unforeseen fails at is annotated with nothing, which is logged,
-        instead of raising: one article should not hold up all others for ever.
 
     Notes
     -----
@@ -112,24 +109,12 @@ class Annotator:
         gazetteer: Gazetteer | Literal["auto"] | None = "auto",
         n_keywords: int = 20,
         n_names: int = 40,
-        forgiving: bool = False,
     ) -> None:
         self.concepts, self.gazetteer = concepts, gazetteer
-        self.n_keywords, self.n_names, self.forgiving = n_keywords, n_names, forgiving
+        self.n_keywords, self.n_names = n_keywords, n_names
 
     def annotate(self, article: Article) -> Annotation:
         """What an article is about."""
-        try:
-            return self._annotate(article)
-        except Exception:
-            if not self.forgiving:
-                raise
-            logger.exception(
-                "article %s, in %r, cannot be annotated; it goes without", article.id, article.lang
-            )
-            return Annotation()
-
-    def _annotate(self, article: Article) -> Annotation:
         lang, short = article.lang, article.body[:LONGEST]
         title, body = Words.of(article.title, lang), Words.of(short, lang)
         words = title + body

@@ -15,12 +15,20 @@ from isogloss.events.html import has_markup, text_of_html
 from isogloss.events.tags import settle_language
 from isogloss.exceptions import ArticleError, IsoglossError
 
-__all__ = ["MAX_TEXT", "Article", "article_from", "article_key"]
+__all__ = ["CUT", "MAX_TEXT", "MAX_TITLE", "Article", "article_from", "article_key"]
 
 logger = logging.getLogger(__name__)
 
 MAX_TEXT = 1_000_000
-"""Characters of a text that are used."""
+"""Characters of a body that are used."""
+
+MAX_TITLE = 1_000
+"""Characters of a title that are used."""
+
+CUT = {"title": "title cut", "body": "text cut"}
+"""What a repair is called that makes a field shorter."""
+
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 MAX_MARKUP = 200_000
 """Tags and entities of a text that are removed; what follows them is cut off. Long pages have some 20,000."""
@@ -126,6 +134,7 @@ def article_from(
     now: datetime | None = None,
     newest: Callable[[], datetime | None] | None = None,
     max_text: int = MAX_TEXT,
+    max_title: int = MAX_TITLE,
     check_language: bool = True,
     notes: Counter[str] | None = None,
 ) -> Article:
@@ -144,8 +153,9 @@ def article_from(
     newest : callable, optional
         Returns the time of the newest article so far, which is the time of a record that claims to be from
         more than a day after ``now``: such a record must not move a window of time.
-    max_text : int
-        Characters of the body that are used; the rest is cut off.
+    max_text, max_title : int
+        Characters of the body and of the title that are used. A longer text is cut, and ends with an
+        ellipsis.
     check_language : bool
         Whether the text is looked at when there is a language tag, see
         :func:`~isogloss.events.tags.settle_language`.
@@ -184,7 +194,9 @@ def article_from(
         raise ArticleError("not an object", f"got a {type(record).__name__}; expected an object with fields")
     notes = Counter() if notes is None else notes
     try:
-        return _checked(record, now or datetime.now(UTC), newest, max_text, check_language, notes)
+        return _checked(
+            record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes
+        )
     except (IsoglossError, MemoryError):
         raise
     except Exception as error:  # a bug, and no reason to refuse the records before and after this one
@@ -197,11 +209,13 @@ def _checked(
     record: Mapping[str, Any],
     now: datetime,
     newest: Callable[[], datetime | None] | None,
-    max_text: int,
+    limits: tuple[int, int],
     check_language: bool,
     notes: Counter[str],
 ) -> Article:
-    title, body = (_text(record, name, max_text, notes) for name in ("title", "body"))
+    title, body = (
+        _text(record, name, limit, notes) for name, limit in zip(("title", "body"), limits, strict=True)
+    )
     if not (title or body):
         raise ArticleError(
             "without text", 'fields "title" and "body" are empty; expected text in one of them'
@@ -235,9 +249,10 @@ def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str])
     if has_markup(value):
         value = text_of_html(value)
         notes["markup removed"] += 1
+    value = value.strip()
     if len(value) > limit:
-        value = value[:limit]
-        notes["text cut"] += 1
+        value = value[: max(0, limit - 1)].rstrip() + _ELLIPSIS
+        notes[CUT[name]] += 1
     return _sound(value, notes).strip()
 
 

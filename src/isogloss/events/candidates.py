@@ -20,7 +20,7 @@ from isogloss.events.latest import LatestPoints
 from isogloss.events.shelf import Shelf
 from isogloss.events.signature import Signature
 from isogloss.events.terms import Ids, Weights
-from isogloss.events.vectors import Vector
+from isogloss.events.vectors import FAST_LANGUAGES, Vector
 from isogloss.kernels import find_nearest, list_cluster
 
 __all__ = ["LEAST", "Near", "Neighbours"]
@@ -33,6 +33,10 @@ _NOBODY = -1
 
 _ROWS = 1 << 17
 """Lists of an index; terms share them."""
+
+_FEW_ROWS, _MANY_ROWS = 1 << 11, 1 << 15
+"""Lists from which on each has the place of its number, which is faster: in languages that came first, and in
+others, of which there may be many."""
 
 
 _PARTS = ("rows", "lists", "next")
@@ -60,7 +64,8 @@ class Near(NamedTuple):
 class Neighbours:
     """Finds the nearest of earlier articles in each language.
 
-    Memory: 17 MB for each language at most, and the articles that were not forgotten.
+    Memory: grows with the terms of each language, up to 17 MB for each, and the articles that were not
+    forgotten.
 
     Parameters
     ----------
@@ -170,7 +175,7 @@ class Neighbours:
         for number, signature, group in articles:
             self._know(number, signature, group)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
-            self._lists[lang] = _Lists(self.room, self.max_terms)
+            self._make_lists(lang)
             self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
         self.last = last
 
@@ -178,8 +183,12 @@ class Neighbours:
         self.last += 1
         self._know(self.last, signature, group)
         if signature.lang not in self._lists:
-            self._lists[signature.lang] = _Lists(self.room, self.max_terms)
+            self._make_lists(signature.lang)
         self._lists[signature.lang].add(self.last, signature.vector)
+
+    def _make_lists(self, lang: str) -> None:
+        few = _FEW_ROWS if len(self._lists) < FAST_LANGUAGES else _MANY_ROWS
+        self._lists[lang] = _Lists(self.room, self.max_terms, few)
 
     def _know(self, number: int, signature: Signature, group: int) -> None:
         self.numbers[signature.id] = number
@@ -191,14 +200,20 @@ class Neighbours:
             self._latent.add(number, signature.lang, signature.latent)
 
     def _nearest(self, signature: Signature, group: int) -> Near:
-        lists = [self._lists[lang].lists for lang in sorted(self._lists)]
+        ordered = [self._lists[lang] for lang in sorted(self._lists)]
+        folded: Ids = signature.vector.ids % _ROWS
+        if all(one.is_full for one in ordered):
+            lists = [one.lists for one in ordered]
+        else:
+            rows, folded = _numbered(folded)
+            lists = [one.at(rows) for one in ordered]
         close = np.array(self._close(signature), dtype=np.int32)
         room = self.k * len(lists) + len(close)
         numbers, similarities, groups = np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32)
         shelf = self._shelf
         n = find_nearest(
             lists,
-            signature.vector.ids % _ROWS,
+            folded,
             *signature.vector,
             self.max_terms,
             self.compared,
@@ -227,20 +242,83 @@ class Neighbours:
 
 
 class _Lists:
-    """The latest articles of each term, terms sharing a limited number of lists."""
+    """The latest articles of each term, terms sharing a limited number of lists.
 
-    def __init__(self, room: int, max_terms: int) -> None:
-        self.max_terms = max_terms
-        self.lists = np.zeros((_ROWS, room), dtype=np.int32)
-        self._next = np.zeros(_ROWS, dtype=np.uint8)
+    Lists get their places as they come into use, and all have one when there are many.
+    """
+
+    def __init__(self, room: int, max_terms: int, few: int) -> None:
+        self.room, self.max_terms, self.few = room, max_terms, few
+        self._places: dict[int, int] | None = {}
+        self._allocate(16)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every list has the place of its number."""
+        return self._places is None
+
+    def at(self, rows: Ids) -> NDArray[np.int32]:
+        """Some lists."""
+        return self.lists[self._places_of(rows)]
 
     def add(self, number: int, vector: Vector) -> None:
-        list_cluster(self.lists, self._next, vector.ids % _ROWS, vector.weights, self.max_terms, number)
+        folded = vector.ids % _ROWS
+        if self.is_full:
+            list_cluster(self.lists, self._next, folded, vector.weights, self.max_terms, number)
+            return
+        rows, folded = _numbered(folded)
+        places = self._places_of(rows)
+        lists, following = self.lists[places], self._next[places]
+        list_cluster(lists, following, folded, vector.weights, self.max_terms, number)
+        used = lists.any(axis=1)
+        self._put(rows[used], lists[used], following[used])
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        rows = np.flatnonzero(self.lists.any(axis=1)).astype(np.int32)
-        return {"rows": rows, "lists": self.lists[rows], "next": self._next[rows]}
+        if self._places is None:
+            rows = np.flatnonzero(self.lists.any(axis=1)).astype(np.int32)
+        else:
+            rows = np.array(sorted(self._places), dtype=np.int32)
+        places = self._places_of(rows)
+        return {"rows": rows, "lists": self.lists[places], "next": self._next[places]}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.lists[arrays["rows"]] = arrays["lists"]
-        self._next[arrays["rows"]] = arrays["next"]
+        self._put(arrays["rows"], arrays["lists"], arrays["next"])
+
+    def _places_of(self, rows: Ids) -> NDArray[np.int64]:
+        """Where lists are; an empty one that has no place is at 0."""
+        if self._places is None:
+            return rows.astype(np.int64)
+        get = self._places.get
+        return np.array([get(row, 0) for row in rows.tolist()], dtype=np.int64)
+
+    def _put(self, rows: Ids, lists: NDArray[np.int32], following: NDArray[np.uint8]) -> None:
+        if self._places is not None:
+            for row in rows.tolist():
+                self._places.setdefault(row, len(self._places) + 1)
+            self._make_room(len(self._places) + 1)
+        places = self._places_of(rows)
+        self.lists[places], self._next[places] = lists, following
+
+    def _make_room(self, wanted: int) -> None:
+        """Have places for so many lists, or for all."""
+        if self._places is not None and wanted > self.few:
+            taken = {row: place for row, place in self._places.items() if place < len(self.lists)}
+            rows, places = list(taken), list(taken.values())
+            lists, following = self.lists[places], self._next[places]
+            self._allocate(_ROWS)
+            self.lists[rows], self._next[rows] = lists, following
+            self._places = None
+        elif wanted > len(self.lists):
+            lists, following = self.lists, self._next
+            self._allocate(max(wanted, 2 * len(lists)))
+            self.lists[: len(lists)], self._next[: len(lists)] = lists, following
+
+    def _allocate(self, places: int) -> None:
+        self.lists = np.zeros((places, self.room), dtype=np.int32)
+        self._next = np.zeros(places, dtype=np.uint8)
+
+
+def _numbered(rows: Ids) -> tuple[Ids, Ids]:
+    """Different rows, ascending, and the number of each row among them."""
+    own, numbers = np.unique(rows, return_inverse=True)
+    return own, numbers.astype(np.int32)

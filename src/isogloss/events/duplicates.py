@@ -95,7 +95,9 @@ class Duplicates:
         """Texts that are remembered."""
         return len(self._ids)
 
-    def find(self, article: Article, signature: NDArray[np.uint32] | None = None) -> str | None:
+    def find(
+        self, article: Article, signature: NDArray[np.uint32] | None = None, *, remember: bool = True
+    ) -> str | None:
         """The id of the text that this one repeats; None for a new one, which is remembered.
 
         Parameters
@@ -104,15 +106,18 @@ class Duplicates:
             The article.
         signature : array, optional
             The :func:`fingerprint` of its text, if it is known.
+        remember : bool
+            False to leave everything as it is.
         """
         if signature is None:
             signature = fingerprint(article.text)
         if not len(signature):
             return None
-        place = self._meet(signature, int(article.time.timestamp()))
+        place = self._meet(signature, int(article.time.timestamp()), remember)
         if place >= 0:
             return self._ids[place]
-        self._note(article.id)
+        if remember:
+            self._note(article.id)
         return None
 
     def state_dict(self) -> dict[str, Any]:
@@ -144,8 +149,8 @@ class Duplicates:
         start = self._seen % self.capacity if len(self._ids) == self.capacity else 0
         return [*range(start, len(self._ids)), *range(start)]
 
-    def _meet(self, signature: NDArray[np.uint32], time: int) -> int:
-        """The place of the text that one repeats; -1 for a new one, whose signature is kept.
+    def _meet(self, signature: NDArray[np.uint32], time: int, remember: bool) -> int:
+        """The place of the text that one repeats; -1 for a new one, whose signature may be kept.
 
         It is the most similar of the candidates, if it is similar enough; of several the one that came first.
         A candidate whose place another text has taken is harmless: it is not similar.
@@ -160,6 +165,7 @@ class Duplicates:
             self._table,
             self._signatures,
             self._times,
+            remember,
         )
 
     def _note(self, key: str) -> None:

@@ -6,7 +6,7 @@ long ones, and the arrays that come out are parts of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -22,7 +22,7 @@ from isogloss.events.duplicates import fingerprint
 from isogloss.events.signature import Draft, draft_signature
 from isogloss.events.terms import Terms, article_terms
 
-__all__ = ["PLAIN", "Parcel", "Prepared", "pack", "unpack"]
+__all__ = ["PLAIN", "Deferred", "Parcel", "Prepared", "pack", "unpack"]
 
 Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
@@ -73,6 +73,43 @@ class Prepared:
     def draft(self) -> Draft:
         """What linking knows of it, without weights."""
         return draft_signature(self._article, self._annotator.annotate(self._article))
+
+
+class Deferred(Prepared):
+    """What an article alone tells, found by a function when it is asked for.
+
+    Parameters
+    ----------
+    prepare : callable
+        Finds it. What it raises is raised at every access, each time after another attempt.
+    """
+
+    def __init__(self, prepare: Callable[[], Prepared]) -> None:
+        self._prepare = prepare
+
+    @cached_property
+    def _found(self) -> Prepared:
+        return self._prepare()
+
+    @property
+    def fingerprint(self) -> NDArray[np.uint32]:
+        """By which near-duplicates are found."""
+        return self._found.fingerprint
+
+    @property
+    def terms(self) -> Terms:
+        """The terms by which it is clustered."""
+        return self._found.terms
+
+    @property
+    def draft(self) -> Draft:
+        """What linking knows of it, without weights."""
+        return self._found.draft
+
+    @property
+    def latent(self) -> Latent | None:  # type: ignore[override]
+        """Its point in a common space of documents."""
+        return self._found.latent
 
 
 class Parcel(NamedTuple):

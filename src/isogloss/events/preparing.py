@@ -17,6 +17,7 @@ from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, groupby, islice
 from typing import NamedTuple, Self
 
@@ -26,12 +27,12 @@ from numpy.typing import NDArray
 from isogloss.events.alike import way_of
 from isogloss.events.annotation import Annotator
 from isogloss.events.article import Article
-from isogloss.events.prepared import Parcel, Prepared, pack, unpack
+from isogloss.events.prepared import Deferred, Parcel, Prepared, pack, unpack
 from isogloss.events.workers import Workers
 from isogloss.similarity.base import DocumentModel
 from isogloss.threads import count_threads
 
-__all__ = ["Prepared", "Preparer"]
+__all__ = ["Prepared", "Preparer", "PreparerDiedError"]
 
 logger = logging.getLogger(__name__)
 
@@ -53,11 +54,16 @@ _TRIES = 3
 """Deaths of processes in a row after which none is started any more."""
 
 
+class PreparerDiedError(RuntimeError):
+    """A process died while it prepared an article, and nothing else."""
+
+
 class Preparer:
     """Prepares articles, in order, ahead of who takes them.
 
     Processes are started when there is enough to do: after some hundred articles, and only for calls with
-    more than one batch. One that dies is replaced, and its articles are prepared here.
+    more than one batch. One that dies is replaced, and its articles are prepared one by one in a process of
+    their own: an article that ends that process raises :class:`PreparerDiedError` when it is asked for.
 
     Parameters
     ----------
@@ -72,6 +78,8 @@ class Preparer:
     ----------
     count : int
         Articles that were prepared in this process.
+    paused : bool
+        Whether nothing is given to processes, so that nothing is found ahead of its turn.
     model_digest : str
         By which others know the model; empty if they do not.
 
@@ -96,10 +104,12 @@ class Preparer:
         self.model = model
         self.jobs = count_threads(n_jobs)
         self.count = 0
+        self.paused = False
         self.model_digest = ""
         self._deaths = 0
         self._languages: set[str] = set()
         self._workers: Workers[Batch, Parcel] | None = None
+        self._single: Workers[Batch, Parcel] | None = None
         self._begun: dict[str, Prepared | _Task] = {}
 
     @property
@@ -110,7 +120,7 @@ class Preparer:
     @property
     def ahead(self) -> int:
         """Articles that :meth:`begin` should have in hand, so that no process waits."""
-        return _AHEAD * self.jobs * _BATCH if self.jobs > 1 and self.started else 0
+        return _AHEAD * self.jobs * _BATCH if not self._alone and self.started else 0
 
     @property
     def started(self) -> bool:
@@ -180,6 +190,12 @@ class Preparer:
         if self._workers is not None:
             self._workers.close()
             self._workers = None
+        self._end_single()
+
+    def _end_single(self) -> None:
+        if self._single is not None:
+            self._single.close()
+            self._single = None
 
     def __enter__(self) -> Self:
         return self
@@ -189,13 +205,15 @@ class Preparer:
 
     @property
     def _alone(self) -> bool:
-        return self.jobs == 1 or not (self.started or self.count >= _WORTH)
+        return self.paused or self.jobs == 1 or not (self.started or self.count >= _WORTH)
 
     def _started(self) -> Workers[Batch, Parcel]:
         if self._workers is None:
-            tool = _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
-            self._workers = Workers(tool, self.jobs)
+            self._workers = Workers(self._tool(), self.jobs)
         return self._workers
+
+    def _tool(self) -> _Tool:
+        return _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
 
     def _here(self, batch: Batch) -> Iterator[tuple[Article, Prepared]]:
         self.count += len(batch)
@@ -224,18 +242,32 @@ class Preparer:
             raise failures[0]
 
     def _taken(self, task: _Task) -> Iterator[tuple[Article, Prepared]]:
-        """What a process found; what it failed at is tried here, and fails at the article it is about."""
+        """What a process found; what it failed at is tried again, and fails at the article it is about."""
         try:
             found = unpack(task.future.result())
             self._deaths = 0
             return zip(task.batch, found, strict=True)
         except BrokenExecutor:
-            logger.warning("a process that prepares articles died; %d are prepared here", len(task.batch))
+            logger.warning(
+                "a process that prepares articles died; %d are prepared one by one", len(task.batch)
+            )
             if task.workers is self._workers:
                 self._note_death()
+            return ((article, Deferred(partial(self._isolated, article))) for article in task.batch)
         except Exception:
             logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
         return self._here(task.batch)
+
+    def _isolated(self, article: Article) -> Prepared:
+        """Prepare one article in a process that does nothing else meanwhile."""
+        if self._single is None:
+            self._single = Workers(self._tool(), 1)
+        try:
+            (found,) = unpack(self._single.submit([article]).result())
+        except BrokenExecutor as error:
+            self._end_single()
+            raise PreparerDiedError("the process that prepared the article died") from error
+        return found
 
     def _note_death(self) -> None:
         """End processes one of which died; others are started, unless that happens all the time."""
@@ -291,8 +323,16 @@ def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Itera
 
 
 def _prepared(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[Prepared]:
-    latents = _latents(batch, model)
+    try:
+        latents = _latents(batch, model)
+    except Exception:
+        logger.warning("%d articles could not be projected together; each is projected alone", len(batch))
+        return [Deferred(partial(_prepared_alone, article, annotator, model)) for article in batch]
     return [Prepared(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)]
+
+
+def _prepared_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> Prepared:
+    return Prepared(article, annotator, *_latents([article], model))
 
 
 def _latents(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:

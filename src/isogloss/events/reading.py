@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from isogloss.corpora.records import BadRecordError, numbered_lines, parsed_object
-from isogloss.events.article import MAX_TEXT, Article, article_from
+from isogloss.events.article import MAX_TEXT, MAX_TITLE, Article, article_from
 from isogloss.events.quarantine import Quarantine
 from isogloss.events.warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
@@ -63,8 +63,9 @@ class ArticleReader:
         :func:`~isogloss.events.article.article_from`. Articles that were read count too.
     max_bytes : int
         The longest line to read into memory.
-    max_text : int
-        Characters of a body that are used.
+    max_text, max_title : int
+        Characters of a body and of a title that are used; see
+        :func:`~isogloss.events.article.article_from`.
     check_language : bool
         Whether tags of languages are held against the texts.
 
@@ -100,11 +101,13 @@ class ArticleReader:
         newest: Callable[[], datetime | None] = lambda: None,
         max_bytes: int = 1 << 26,
         max_text: int = MAX_TEXT,
+        max_title: int = MAX_TITLE,
         check_language: bool = True,
     ) -> None:
         self.sources = sources
         self.quarantine = Quarantine() if quarantine is None else quarantine
-        self.now, self.newest, self.max_bytes, self.max_text = now, newest, max_bytes, max_text
+        self.now, self.newest, self.max_bytes = now, newest, max_bytes
+        self.max_text, self.max_title = max_text, max_title
         self.check_language = check_language
         self.report = ArticleReport()
         self._latest: datetime | None = None
@@ -178,6 +181,7 @@ class ArticleReader:
                     now=self.now,
                     newest=known,
                     max_text=self.max_text,
+                    max_title=self.max_title,
                     check_language=self.check_language,
                     notes=self.report.notes,
                 )

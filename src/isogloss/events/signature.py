@@ -21,6 +21,7 @@ import numpy as np
 from anyascii import anyascii
 from numpy.typing import NDArray
 
+from isogloss.events import vectors
 from isogloss.events.article import Article
 from isogloss.events.newswords import news_concepts
 from isogloss.events.remembering import Remembered
@@ -109,7 +110,7 @@ class Signature:
 class Signatures:
     """Makes signatures, and learns from every article how rare terms are in its language.
 
-    Memory: four megabytes for each language, and the terms of the last days.
+    Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
 
     Parameters
     ----------
@@ -185,6 +186,8 @@ class Signatures:
             self.windows[lang] = TermWindow(
                 self.days, prior=self.prior, body_weight=self.body_weight, max_terms=self.max_terms
             )
+            if len(self.windows) > vectors.FAST_LANGUAGES:
+                self.windows[lang].counts.limit = vectors.MANY
         return self.windows[lang]
 
 

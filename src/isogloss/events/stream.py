@@ -28,7 +28,10 @@ from isogloss.events.state import ClusterSettings, ClusterState
 from isogloss.events.tracking import EventTracker
 from isogloss.similarity.base import DocumentModel
 
-__all__ = ["Changes", "EventStream", "Step", "StreamSettings"]
+__all__ = ["Changes", "EventStream", "Failed", "Step", "StreamSettings"]
+
+Failed = Callable[[Article, Exception], bool]
+"""Is told of an article that cannot be prepared, and why; whether to try again."""
 
 _DAY = 86_400.0
 _PAUSE = 3600.0
@@ -127,10 +130,17 @@ class EventStream:
     observer : callable, optional
         Is told the changes of every update, while all that changed can still be asked about; what it does is
         up to it.
+    beat : callable, optional
+        Is called before every article.
     n_jobs : int, optional
         Processes that look at the words of articles, while this one puts them together; None or 1 is none
         beside this one, -1 one per core. Events are the same. They are started when there are many articles,
         and end with :meth:`close`; articles are read some hundred ahead then.
+
+    Attributes
+    ----------
+    current : str
+        The id of the article that is being taken in; empty between articles.
 
     Examples
     --------
@@ -152,13 +162,15 @@ class EventStream:
         linker: Linker | None = None,
         model: DocumentModel | None = None,
         observer: Callable[[Changes], None] | None = None,
+        beat: Callable[[], None] = lambda: None,
         n_jobs: int | None = None,
     ) -> None:
         self.settings = settings or StreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
         self.preparer = Preparer(self.annotator, model, n_jobs=n_jobs)
-        self.observer = observer
+        self.observer, self.beat = observer, beat
+        self.current = ""
         self.clusters = ClusterState(self.settings.clusters)
         self.duplicates = Duplicates(self.settings.duplicates)
         self.signatures = Signatures()
@@ -173,9 +185,27 @@ class EventStream:
         self.fallen: list[int] = []
         self.left: dict[int, int | None] = {}
 
-    def add(self, articles: Iterable[Article]) -> list[Step]:
-        """Take articles in, in the order in which they come."""
-        return [self._add(article, prepared) for article, prepared in self.preparer.run(articles)]
+    def add(self, articles: Iterable[Article], *, failed: Failed | None = None) -> list[Step]:
+        """Take articles in, in the order in which they come.
+
+        Parameters
+        ----------
+        articles : iterable of Article
+            The articles.
+        failed : callable, optional
+            Is told of an article that cannot be prepared, and why. The article is tried again if it answers
+            True and left out otherwise; either way nothing of the stream has changed. Without it, the
+            exception is raised.
+        """
+        steps = []
+        self.current = ""
+        for article, prepared in self.preparer.run(articles):
+            self.current = article.id
+            self.beat()
+            if self._is_prepared(article, prepared, failed):
+                steps.append(self._add(article, prepared))
+            self.current = ""
+        return steps
 
     def close(self) -> None:
         """End the processes that were started; they start again when they are needed."""
@@ -234,6 +264,24 @@ class EventStream:
             for article in self.links.profiles[cluster].articles
         }
         return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}
+
+    def _is_prepared(self, article: Article, prepared: Prepared, failed: Failed | None) -> bool:
+        """Find all that is needed of an article before anything changes; whether that could be done."""
+        while True:
+            try:
+                if self._known(article.id) is None and not self._repeats(article, prepared):
+                    _ = prepared.terms, prepared.draft, prepared.latent
+                return True
+            except Exception as error:
+                if failed is None:
+                    raise
+                if not failed(article, error):
+                    return False
+
+    def _repeats(self, article: Article, prepared: Prepared) -> bool:
+        """Whether an article repeats one of the window; nothing is remembered."""
+        first = self.duplicates.find(article, prepared.fingerprint, remember=False)
+        return first is not None and first in self.links.cluster_of
 
     def _add(self, article: Article, prepared: Prepared) -> Step:
         known = self._known(article.id)

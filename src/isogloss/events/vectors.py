@@ -21,7 +21,28 @@ from numpy.typing import NDArray
 from isogloss.events.terms import N_TERMS, Ids, Terms, Weights
 from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
-__all__ = ["NOTHING", "TermWindow", "Vector", "add_vectors", "product", "products"]
+__all__ = [
+    "FAST_LANGUAGES",
+    "FEW",
+    "MANY",
+    "NOTHING",
+    "TermCounts",
+    "TermWindow",
+    "Vector",
+    "add_vectors",
+    "product",
+    "products",
+]
+
+FEW = 1 << 12
+"""Terms in a dictionary, which is slower than a table of all numbers, where memory matters little."""
+
+MANY = 1 << 14
+"""Terms in a dictionary where memory matters: more take as much as a table."""
+
+FAST_LANGUAGES = 16
+"""Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
+the memory of all languages together."""
 
 _BATCH = 4096
 """Articles after which counts are folded together, at the latest."""
@@ -72,10 +93,70 @@ def _together(one: _Day, other: _Day) -> _Day:
     return _Day(one.day, ids, counts, articles)
 
 
+class TermCounts:
+    """Counts of terms: in a dictionary while there are few, and then in a table of all numbers of terms.
+
+    Memory: grows with the terms that are counted, up to four megabytes.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Terms in the dictionary at most.
+
+    Examples
+    --------
+    >>> counts, terms = TermCounts(), np.array([3, 7], dtype=np.int32)
+    >>> counts.add(terms, np.ones(2, dtype=np.int32))
+    >>> counts.add(terms[:1], np.ones(1, dtype=np.int32))
+    >>> counts.of(terms).tolist(), len(counts)
+    ([2, 1], 2)
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = FEW if limit is None else limit
+        self.table: NDArray[np.int32] | None = None
+        self._few: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._few) if self.table is None else int(np.count_nonzero(self.table))
+
+    def of(self, terms: Ids) -> NDArray[np.int32]:
+        """The counts of some terms."""
+        if self.table is not None:
+            return self.table[terms]
+        get = self._few.get
+        return np.array([get(term, 0) for term in terms.tolist()], dtype=np.int32)
+
+    def put(self, terms: Ids, counts: NDArray[np.int32]) -> None:
+        """Set the counts of different terms."""
+        if self.table is not None:
+            self.table[terms] = counts
+            return
+        few = self._few
+        few.update(zip(terms.tolist(), counts.tolist(), strict=True))
+        for term in terms[counts == 0].tolist():
+            del few[term]
+        if len(few) > self.limit:
+            self.table = self.as_table()
+            self._few = {}
+
+    def add(self, terms: Ids, counts: NDArray[np.int32]) -> None:
+        """Add to the counts of different terms."""
+        self.put(terms, self.of(terms) + counts)
+
+    def as_table(self) -> NDArray[np.int32]:
+        """A table of all numbers of terms."""
+        if self.table is not None:
+            return self.table
+        table = np.zeros(N_TERMS, dtype=np.int32)
+        table[list(self._few)] = list(self._few.values())
+        return table
+
+
 class TermWindow:
     """Document frequencies of hashed terms over the last days of a stream, and vectors under them.
 
-    Memory: a table of all numbers of terms, and the different terms of each day.
+    Memory: grows with the different terms of the window and of each of its days.
 
     Parameters
     ----------
@@ -105,7 +186,7 @@ class TermWindow:
         self.body_weight = body_weight
         self.body_power = body_power
         self.max_terms = max_terms
-        self.frequencies = np.zeros(N_TERMS, dtype=np.int32)
+        self.counts = TermCounts()
         self.articles: dict[str, int] = {}
         self._today = 0
         self._open: list[Ids] = []
@@ -119,13 +200,25 @@ class TermWindow:
         """
         self._advance(day.toordinal())
         articles = self.articles.get(lang, 0) + 1
+        total = articles + 1 + self.prior
+        table = self.counts.table
+        counted, vector = (
+            self._weigh(terms, table, total) if table is not None else self._weigh_few(terms, total)
+        )
+        self._open.append(counted)
+        self.articles[lang] = articles
+        self._open_articles[lang] = self._open_articles.get(lang, 0) + 1
+        return vector
+
+    def _weigh(self, terms: Terms, frequencies: NDArray[np.int32], total: float) -> tuple[Ids, Vector]:
+        """Count the terms of an article in a table: the different ones, and the vector."""
         room = len(terms.title[0]) + len(terms.body[0])
         counted, (ids, weights) = np.empty(room, np.int32), _room(min(room, self.max_terms))
         n, size = weigh_article(
             *terms.title,
             *terms.body,
-            self.frequencies,
-            articles + 1 + self.prior,
+            frequencies,
+            total,
             self.body_weight,
             self.body_power,
             self.max_terms,
@@ -133,10 +226,20 @@ class TermWindow:
             ids,
             weights,
         )
-        self._open.append(counted[:n])
-        self.articles[lang] = articles
-        self._open_articles[lang] = self._open_articles.get(lang, 0) + 1
-        return _cut(ids, weights, size)
+        return counted[:n], _cut(ids, weights, size)
+
+    def _weigh_few(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
+        """The same with a table of the terms of the article alone, which are numbered in their order."""
+        own = np.union1d(terms.title[0], terms.body[0])
+        (title, titles), (body, bodies) = terms
+        numbered = Terms(
+            (np.searchsorted(own, title).astype(np.int32), titles),
+            (np.searchsorted(own, body).astype(np.int32), bodies),
+        )
+        frequencies = self.counts.of(own)
+        _, vector = self._weigh(numbered, frequencies, total)
+        self.counts.put(own, frequencies)
+        return own, Vector(own[vector.ids], vector.weights)
 
     def _advance(self, day: int) -> None:
         if day > self._today or len(self._open) >= _BATCH:
@@ -144,7 +247,7 @@ class TermWindow:
         self._today = max(self._today, day)
         while self._closed and self._closed[0].day <= self._today - self.days:
             old = self._closed.popleft()
-            self.frequencies[old.ids] -= old.counts
+            self.counts.add(old.ids, -old.counts)
             for lang, count in old.articles.items():
                 self.articles[lang] -= count
 
@@ -189,11 +292,11 @@ class TermWindow:
         return self
 
     def _recount(self) -> None:
-        self.frequencies[:] = 0
+        self.counts = TermCounts(self.counts.limit)
         for block in self._closed:
-            self.frequencies[block.ids] += block.counts
+            self.counts.add(block.ids, block.counts)
         for ids in self._open:
-            self.frequencies[ids] += 1
+            self.counts.add(ids, np.ones(len(ids), dtype=np.int32))
         self.articles = {}
         for counts in (*(block.articles for block in self._closed), self._open_articles):
             for lang, count in counts.items():

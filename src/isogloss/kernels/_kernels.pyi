@@ -239,6 +239,7 @@ def find_copy(
     table: _Indices,
     signatures: NDArray[np.uint32],
     times: _Offsets,
+    remember: bool = True,
 ) -> int: ...
 def find_nearest(
     lists: list[_Indices],

@@ -62,9 +62,10 @@ struct Ring {
 };
 
 // The place of the most similar of the texts that agree with a signature in a band, if it is similar enough and near in
-// time; of several the one that came first. If there is none, -1, and the text takes the place of the oldest.
+// time; of several the one that came first. If there is none, -1, and a text that is to be remembered takes the place of
+// the oldest.
 i64 find_copy(In<u32> signature, i64 time, In<u64> factors, i64 seen, double threshold, double within,
-              Out2<i32> table, Out2<u32> signatures, Out<i64> times) {
+              Out2<i32> table, Out2<u32> signatures, Out<i64> times, bool remember) {
     Ring ring{table, signatures, times};
     ring.check(signature, factors);
     if (seen < 0) throw std::invalid_argument("seen is negative");
@@ -79,7 +80,7 @@ i64 find_copy(In<u32> signature, i64 time, In<u64> factors, i64 seen, double thr
         if (best < 0 || equal > most || (equal == most && age < oldest)) best = place, most = equal, oldest = age;
     }
     if (best >= 0 && static_cast<double>(most) / static_cast<double>(signature.shape(0)) >= threshold) return best;
-    ring.remember(signature.data(), time, seen % ring.capacity(), cells);
+    if (remember) ring.remember(signature.data(), time, seen % ring.capacity(), cells);
     return -1;
 }
 
@@ -89,5 +90,5 @@ void bind_copies(nb::module_ &m) {
     using namespace nb::literals;
     m.def("find_copy", &find_copy, "signature"_a, "time"_a, "factors"_a, "seen"_a, "threshold"_a, "within"_a,
           "table"_a.noconvert(), "signatures"_a.noconvert(), "times"_a.noconvert(),
-          nb::call_guard<nb::gil_scoped_release>());
+          "remember"_a = true, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -22,6 +22,7 @@ from isogloss.events.garbage import leave_alone_what_stays
 from isogloss.events.stream import EventStream
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.service.background import SIGNALS, Background
+from isogloss.service.budget import Heartbeat, Watchdog, kill_group, limit_memory, memory_limit
 from isogloss.service.logs import log_to_stderr, logs_json
 from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
@@ -58,6 +59,10 @@ class ApartWorker(Background):
         Seconds between two looks at a journal without news.
     stop_seconds : float
         Time that the process has to save its state when it is stopped.
+    record_seconds : float
+        CPU time that one record may take, see :class:`~isogloss.service.budget.Watchdog`.
+    max_memory_mb : int
+        Memory that the process and those that it starts may have; 0 for most of what there is.
     """
 
     def __init__(
@@ -68,12 +73,16 @@ class ApartWorker(Background):
         snapshot_every: int = 20_000,
         pause: float = 0.2,
         stop_seconds: float = 5.0,
+        record_seconds: float = 30.0,
+        max_memory_mb: int = 0,
     ) -> None:
         super().__init__("isogloss-apart")
         self.store, self.make = store, make or StreamMaker()
         self.snapshot_every, self.pause, self.stop_seconds = snapshot_every, pause, stop_seconds
+        self.record_seconds, self.max_bytes = record_seconds, memory_limit(max_memory_mb)
         self.process: multiprocessing.process.BaseProcess | None = None
         self._position, self._error = 0, ""
+        self._exceeded: tuple[str, str] | None = None
 
     def status(self) -> Mapping[str, object]:
         """How it is: alive, the line it has come to, and what went wrong last."""
@@ -82,29 +91,53 @@ class ApartWorker(Background):
     def run(self) -> None:
         """Have a process follow the journal, and another one if that ends before it is told to."""
         while not self._stop.is_set():
-            self._serve_one()
+            reason, said = self._serve_one()
             if not self._stop.is_set():
-                self._error = "the process that makes events ended; it is started again"
+                self._error = f"the process that makes events ended ({said}); it is started again"
                 logger.warning("%s", self._error)
+                self._blame(reason, said)
                 self._stop.wait(AGAIN)
 
-    def _serve_one(self) -> None:
-        """Start a process, and do what it asks for until it ends."""
+    def _blame(self, reason: str, said: str) -> None:
+        """Count a failed attempt at the line that the process was at alone, if it was."""
+        try:
+            _, line = self.store.worker_marks()
+            if line and self.store.note_failure(line, reason, said):
+                logger.warning("line %d of the journal is quarantined (%s), see isogloss doctor", line, said)
+        except StoreError as error:
+            logger.warning("%s", error)
+
+    def _serve_one(self) -> tuple[str, str]:
+        """Start a process, and do what it asks for until it ends; the reason of that, and a sentence."""
         spawn = multiprocessing.get_context("spawn")
         here, there = spawn.Pipe()
-        told = (there, _place(self.store.database), self.make, self.snapshot_every, self.pause, logs_json())
+        heartbeat = Heartbeat()
+        told = (
+            there,
+            _place(self.store.database),
+            self.make,
+            self.snapshot_every,
+            self.pause,
+            logs_json(),
+            heartbeat,
+            self.max_bytes,
+        )
         process = self.process = spawn.Process(target=_work, args=told, name="isogloss-worker")
-        patience = 0.0
+        patience, self._exceeded = 0.0, None
         try:
             process.start()
             there.close()
-            patience = self._answer(here)
+            watchdog = Watchdog(
+                process, heartbeat, record_seconds=self.record_seconds, max_bytes=self.max_bytes
+            )
+            patience = self._answer(here, watchdog)
         finally:
             here.close()
             _end(process, patience)
+        return self._exceeded or ("process died", _farewell(process.exitcode))
 
-    def _answer(self, wire: Connection) -> float:
-        """Do what the process asks for until it hangs up or its time to stop is over.
+    def _answer(self, wire: Connection, watchdog: Watchdog) -> float:
+        """Do what the process asks for until it hangs up, uses up its budget, or its time to stop is over.
 
         Returns the seconds that it has left to end: none if it is late, or has not begun.
         """
@@ -112,9 +145,12 @@ class ApartWorker(Background):
         begun = False
         with suppress(EOFError, OSError):
             while until is None or time.monotonic() < until:
-                if wire.poll(0.5):
+                if wire.poll(min(0.5, self.record_seconds)):
                     wire.send((self._done(*wire.recv()), self._stop.is_set()))
                     begun = True
+                if (exceeded := watchdog.check()) is not None:
+                    self._exceeded = exceeded
+                    return 0.0
                 if self._stop.is_set() and until is None:
                     until = time.monotonic() + (self.stop_seconds if begun else 0.0)
             if begun:
@@ -129,6 +165,10 @@ class ApartWorker(Background):
                 self.store.apply(told)
             elif what == "note_update":
                 self.store.note_update()
+            elif what == "note_failure":
+                self.store.note_failure(*told)
+            elif what == "begin_line":
+                self.store.begin_line(told)
             else:
                 self._note(*told)
         except StoreError as error:
@@ -142,13 +182,17 @@ class ApartWorker(Background):
 
 
 def _end(process: multiprocessing.process.BaseProcess, patience: float) -> None:
-    """Wait for a process to end; kill it when the seconds it has are over."""
-    if process.pid is None:
-        return
-    process.join(patience)
-    if process.is_alive():
-        process.kill()
-        process.join()
+    """Wait for a process to end, and kill what is left of it when the seconds it has are over."""
+    if process.pid is not None:
+        process.join(patience)
+        kill_group(process)
+
+
+def _farewell(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is not None and code < 0:
+        return f"it was killed by {signal.Signals(-code).name}"
+    return f"its exit code was {code}"
 
 
 def _place(database: Database) -> tuple[str, str]:
@@ -167,19 +211,31 @@ def _work(
     snapshot_every: int,
     pause: float,
     as_json: bool | None,
+    heartbeat: Heartbeat,
+    max_bytes: int,
 ) -> NoReturn:
     """What the process does. It ends without a farewell to the database, which has its writer elsewhere."""
     if as_json is not None:
         log_to_stderr(as_json=as_json)
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
+    os.setpgid(0, 0)
     os.nice(NICE)
+    limit_memory(max_bytes)
     bound_process()
     leave_alone_what_stays()
     code = 1
     try:
         store = _Elsewhere(place, wire)
-        keep_up(store, make, snapshot_every=snapshot_every, pause=pause, wait=store.wait, tell=store.tell)
+        keep_up(
+            store,
+            make,
+            snapshot_every=snapshot_every,
+            pause=pause,
+            wait=store.wait,
+            tell=store.tell,
+            heartbeat=heartbeat,
+        )
         store.settle()
         code = 0
     except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -221,6 +277,17 @@ class _Elsewhere(Store):
     def note_update(self, now: datetime | None = None) -> None:
         """Have it written down that events are brought up to date."""
         self._ask("note_update", now)
+        self.settle()
+
+    def note_failure(self, line: int, reason: str, said: str, taken: int | None = None) -> bool:
+        """Have a failed attempt at a line counted; whether the line is in quarantine now."""
+        self._ask("note_failure", (line, reason, said, taken))
+        self.settle()
+        return line in self.quarantined_lines(line - 1, line)
+
+    def begin_line(self, line: int) -> None:
+        """Have it written down that a line is begun alone."""
+        self._ask("begin_line", line)
         self.settle()
 
     def tell(self, position: int, error: str) -> None:

@@ -16,12 +16,15 @@ from isogloss.events.prepared_bytes import from_bytes
 from isogloss.events.preparing import Prepared, Preparer
 from isogloss.store import Entry, Store
 
-__all__ = ["Lines", "article_of"]
+__all__ = ["QUARANTINED", "Lines", "article_of"]
 
 logger = logging.getLogger(__name__)
 
 PART = 256
 """Lines that are read at once."""
+
+QUARANTINED = "quarantined"
+"""The kind of a line that is skipped."""
 
 
 class Lines:
@@ -80,6 +83,8 @@ class Lines:
             entries = self.store.journal(self.last, most)
             if not entries:
                 return
+            skipped = self.store.quarantined_lines(self.last, entries[-1].seq)
+            entries = [_skipped(entry) if entry.seq in skipped else entry for entry in entries]
             known = self._begin([entry for entry in entries if entry.kind == "article"], entries[-1].seq)
             whose = ("elsewhere" if str(entry.number) in known else "here" for entry in entries)
             self._read.extend(zip(entries, whose, strict=True))
@@ -116,6 +121,11 @@ class Lines:
         if not self._warned:
             logger.warning("%s", said)
         self._warned = True
+
+
+def _skipped(entry: Entry) -> Entry:
+    """A line that is in quarantine: nothing is made of it."""
+    return replace(entry, kind=QUARANTINED, article=None)
 
 
 def article_of(entry: Entry) -> Article | None:

@@ -56,15 +56,15 @@ class StreamMaker:
 
     def preparer(self) -> Preparer:
         """What prepares articles as the stream does, for others."""
-        preparer = Preparer(_annotator(), self.model, n_jobs=self.n_jobs)
+        preparer = Preparer(Annotator(), self.model, n_jobs=self.n_jobs)
         preparer.model_digest = self.digest
         return preparer
 
     def _made(self, saved: bytes | None) -> EventStream:
         wanted = self._rules()
         if saved is None:
-            return EventStream(wanted, annotator=_annotator(), model=self.model, n_jobs=self.n_jobs)
-        stream = restore_stream(saved, annotator=_annotator(), model=self.model, n_jobs=self.n_jobs)
+            return EventStream(wanted, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs)
+        stream = restore_stream(saved, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs)
         if stream.settings != wanted:
             logger.warning(
                 "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild "
@@ -79,8 +79,3 @@ class StreamMaker:
             clusters=replace(rules.clusters, window=float(told.window_days), max_articles=told.max_articles),
             rules=replace(rules.rules, threshold=told.threshold),
         )
-
-
-def _annotator() -> Annotator:
-    """What the worker and all who prepare articles for it look at them with."""
-    return Annotator(forgiving=True)

@@ -149,6 +149,11 @@ class ReceiptAnswer(BaseModel):
         description="`revised` if its text or its time is another than before; `deleted` if it was deleted "
         "on request, and is therefore not stored."
     )
+    cut: list[Literal["title", "body"]] = Field(
+        default=[],
+        description="Fields that were longer than limits.title_characters or limits.article_characters; "
+        "they were cut and end with an ellipsis.",
+    )
 
 
 class Accepted(BaseModel):

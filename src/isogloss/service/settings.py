@@ -99,6 +99,10 @@ class LimitSettings:
     body_bytes: int = _setting(8 << 20, "largest body of a request")
     body_seconds: float = _setting(30.0, "time that the body of a request may take to arrive")
     batch: int = _setting(500, "most articles in one request")
+    title_characters: int = _setting(1_000, "longest title of an article; the rest of a longer one is cut")
+    article_characters: int = _setting(
+        1_000_000, "longest body of an article; the rest of a longer one is cut"
+    )
     text_characters: int = _setting(100_000, "longest text to compare or search with")
     sentence_words: int = _setting(200, "longest sentence to align")
     reads_per_second: float = _setting(50.0, "requests of one client that read, in the mean")
@@ -117,6 +121,12 @@ class LimitSettings:
     listeners: int = _setting(32, "clients that follow changes at the same time", zero=True)
     backlog: int = _setting(
         50_000, "articles that may wait to be made into events; more are refused with 503"
+    )
+    stalled_seconds: float = _setting(
+        300.0, "time that an article may wait while nothing is written, before /ready says so with 503"
+    )
+    free_disk_mb: int = _setting(
+        256, "room on the disk of an SQLite store; with less, /ready says so with 503", zero=True
     )
 
 
@@ -137,6 +147,18 @@ class WorkerSettings:
     jobs: int = _setting(
         1,
         "processes that look at the words of articles; 1 for none beside the worker, 0 for one per core",
+        zero=True,
+    )
+
+    record_seconds: float = _setting(
+        30.0,
+        "CPU time that one article may take, and ten times that by the clock; an article that takes longer "
+        "twice is quarantined, see isogloss doctor",
+    )
+    max_memory_mb: int = _setting(
+        0,
+        "memory of the worker and its processes; an article that takes more twice is quarantined; "
+        "0 for four fifths of what the machine or its container has",
         zero=True,
     )
 

@@ -4,6 +4,11 @@ The stream depends on the lines of the journal and on nothing else. A worker tha
 saved state, goes through the lines since then, and is where it was. If that cannot be, because no state can
 be read and lines are missing, it stops and says so: a stream that began elsewhere would give the numbers of
 clusters to other stories.
+
+A line that fails is tried again; after the second failure it is quarantined, and the next one is taken. Where
+an article cannot be prepared, nothing else has changed. After any other failure, and after a worker that
+ended without a proper stop, the next lines are taken one at a time, each noted in the store before it is
+begun: so the line is known that a worker did not survive.
 """
 
 from __future__ import annotations
@@ -14,13 +19,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
+from isogloss.events.article import Article
 from isogloss.events.garbage import give_back
+from isogloss.events.preparing import PreparerDiedError
 from isogloss.events.stream import EventStream
-from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError
+from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
+from isogloss.service.budget import Heartbeat
 from isogloss.service.keeping import Keeping
-from isogloss.service.lines import Lines, article_of
+from isogloss.service.lines import QUARANTINED, Lines, article_of
 from isogloss.service.rows import Rows
 from isogloss.store import Entry, Rebuilt, Store, Update
+from isogloss.store.attempts import STOPPED, arrival, farewell
 from isogloss.store.preparation import announcement
 from isogloss.store.projection import GENERATION, LAST_CLUSTER, LAST_EVENT, LAST_PART, LINES, statements
 
@@ -31,6 +40,9 @@ logger = logging.getLogger(__name__)
 BATCH = 256
 FEW = 32
 """Lines that are too few to look for more at once: a moment later there are more for one transaction."""
+CAREFUL = 2 * BATCH
+"""Lines that are taken one at a time after a worker that ended without a proper stop: those that it may have
+been at."""
 SHARE = 0.1
 """Part of the time in which a state may be on its way."""
 
@@ -58,6 +70,11 @@ class Follower:
         Makes an empty stream; it is also told a saved state to go on from.
     snapshot_every : int
         Lines of the journal after which the state is saved, or more if that took long the last time.
+    heartbeat : Heartbeat, optional
+        Tells another process how it goes on.
+    restarted : bool
+        Whether another follower of this process was here before: a line that it had begun has not ended the
+        process, and is not to blame.
 
     Attributes
     ----------
@@ -87,18 +104,43 @@ class Follower:
     """
 
     def __init__(
-        self, store: Store, make: Callable[[bytes | None], EventStream], *, snapshot_every: int = 20_000
+        self,
+        store: Store,
+        make: Callable[[bytes | None], EventStream],
+        *,
+        snapshot_every: int = 20_000,
+        heartbeat: Heartbeat | None = None,
+        restarted: bool = False,
     ) -> None:
         if store.rebuild_wanted():
             rebuild(store, make)
         self.store, self.snapshot_every = store, snapshot_every
+        self._expect_failures(make, heartbeat)
+        self._start(restarted)
+
+    def _expect_failures(
+        self, make: Callable[[bytes | None], EventStream], heartbeat: Heartbeat | None = None
+    ) -> None:
+        self._make, self.heartbeat = make, heartbeat or Heartbeat(shared=False)
+        self._line_of: dict[str, int] = {}
+        self._line = self._careful_until = 0
+        self._failed = set(self.store.failed_lines())
+
+    def _start(self, restarted: bool) -> None:
+        """Bring the stream to where the tables stand."""
+        stopped, at = self.store.worker_marks()
+        if at and not restarted:
+            self.store.note_failure(at, STOPPED, "the service ended while it was at this line")
+        store = self.store
         self.position, self.generation = store.position(), store.position(GENERATION)
         self.read = (
             store.position(LINES) or self.position
         )  # versions that counted none had lines without gaps
+        self._careful_until = self.position + CAREFUL if stopped else 0
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.ids = store.public_ids()
-        self.stream = self._restored(make)
+        self.stream = self._restored()
+        self.stream.beat = self.heartbeat.beat
         self.keeping = Keeping(store, self.saved, generation=self.generation)
         try:
             self.lines = self._replayed()
@@ -118,14 +160,76 @@ class Follower:
         """Go through the lines of the journal that are new."""
         done = 0
         while most is None or done < most:
-            entries = self.lines.take(BATCH if most is None else min(BATCH, most - done))
+            careful = self.stream.preparer.paused = self.position < self._careful_until
+            entries = self.lines.take(1 if careful else BATCH if most is None else min(BATCH, most - done))
             if not entries:
                 break
-            _feed(self.stream, entries)
-            done += len(entries)
-            self.read += len(entries)
-            self._write(entries[-1].seq)
+            if self._survived(entries, careful):
+                done += len(entries)
+                self.read += len(entries)
+                self._write(entries[-1].seq)
         return done
+
+    def _survived(self, entries: list[Entry], careful: bool) -> bool:
+        """Have the stream take lines in; False if one of them failed and the stream was made anew."""
+        if careful and entries[0].kind != QUARANTINED:
+            self.store.begin_line(entries[0].seq)
+        try:
+            self._feed(entries)
+        except IsoglossError:
+            raise
+        except Exception as error:
+            line = self._line_of.get(self.stream.current, self._line)
+            if not line:
+                raise
+            self._note_failure(line, error)
+            self.keeping.close()
+            self.stream.close()
+            self._start(restarted=True)
+            return False
+        return True
+
+    def _feed(self, entries: list[Entry]) -> None:
+        """Have the stream take lines in; a revision does not move an article."""
+        self._line_of = {str(entry.number): entry.seq for entry in entries if entry.kind == "article"}
+        self.heartbeat.busy = True
+        try:
+            for kind, lines in groupby(entries, key=lambda entry: entry.kind):
+                if kind == "update":
+                    for entry in lines:
+                        self.heartbeat.beat()
+                        self._line = entry.seq
+                        self.stream.update()
+                    self._line = 0
+                elif kind == "article":
+                    articles = (article for article in map(article_of, lines) if article is not None)
+                    self.stream.add(articles, failed=self._try_again)
+        finally:
+            self.heartbeat.busy = False
+
+    def _try_again(self, article: Article, error: Exception) -> bool:
+        """Count a failed attempt to prepare an article; whether there is another one."""
+        line = self._line_of[article.id]
+        if line <= self.position:
+            raise StoreError(
+                f"line {line} of the journal, which events are made of, cannot be prepared any more "
+                f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew without it"
+            ) from error
+        return not self._note_failure(line, error)
+
+    def _note_failure(self, line: int, error: Exception) -> bool:
+        """Count a failed attempt; whether the line is in quarantine now."""
+        reason, said = _described(error)
+        quarantined = self.store.note_failure(line, reason, said, taken=self.position)
+        self._failed.add(line)
+        logger.warning(
+            "line %d of the journal failed%s: %s",
+            line,
+            " again and is quarantined, see isogloss doctor" if quarantined else "; trying again",
+            said,
+            exc_info=error,
+        )
+        return quarantined
 
     def settle(self) -> int:
         """Bring events up to date with articles that came since they last were; how many lines that took."""
@@ -146,11 +250,12 @@ class Follower:
         try:
             if self.save_seconds < LONGEST:
                 self.save()
+            self.store.apply(farewell(self.position))
         finally:
             self.keeping.close()
             self.stream.close()
 
-    def _restored(self, make: Callable[[bytes | None], EventStream]) -> EventStream:
+    def _restored(self) -> EventStream:
         """Return the stream as it was at the latest possible line up to the one where the tables stand."""
         damaged = []
         for line in self.store.state_lines():
@@ -158,7 +263,7 @@ class Follower:
                 continue
             try:
                 state = self.store.state(line)
-                stream = make(state.data)
+                stream = self._make(state.data)
             except ModelFileError as error:
                 logger.warning("%s; trying an older state, or the journal from its beginning", error)
                 damaged.append(str(error))
@@ -171,7 +276,7 @@ class Follower:
             self.saved = line
             return stream
         self._check_journal(0, 0, damaged)
-        return make(None)
+        return self._make(None)
 
     def _check_journal(self, line: int, lines: int | None, damaged: list[str]) -> None:
         """Raise ReplayError unless all lines are there that lead from a line to where the tables stand."""
@@ -190,10 +295,19 @@ class Follower:
     def _replayed(self) -> Lines:
         """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
         lines = Lines(self.store, self.stream.preparer, self.saved)
+        self.store.apply(arrival(self.position))
         if lines.way is not None:
             self.store.apply(announcement(self.position, lines.way))
-        while entries := lines.take(BATCH, until=self.position):
-            _feed(self.stream, entries)
+        try:
+            while entries := lines.take(BATCH, until=self.position):
+                self._feed(entries)
+        except IsoglossError:
+            raise
+        except Exception as error:
+            raise StoreError(
+                f"events stand at line {self.position} of the journal, and lines before cannot be replayed "
+                f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew"
+            ) from error
         self._check_marks()
         lines.counts.clear()
         return lines
@@ -223,8 +337,10 @@ class Follower:
         update = self._rows.take(self.position, after)
         tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
-        update = replace(update, marks=self._marks(), generation=self.generation)
+        recovered = [line for line in self._failed if line <= after]
+        update = replace(update, marks=self._marks(), generation=self.generation, recovered=recovered)
         self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
+        self._failed.difference_update(recovered)
         self.keeping.done(step)
         self.lines.counts.clear()
         if after // TIDY > self.position // TIDY:
@@ -246,6 +362,7 @@ class _Rebuild(Follower):
 
     def __init__(self, store: Store, make: Callable[[bytes | None], EventStream]) -> None:
         self.store, self.position, self.read = store, 0, 0
+        self._expect_failures(make)
         self.generation = store.position(GENERATION)
         self.ids = store.begin_rebuild()
         self.keeping = Keeping(store, generation=self.generation)
@@ -272,6 +389,9 @@ class _Rebuild(Follower):
             self.generation,
         )
         self.store.finish_rebuild(self.ids, rebuilt)
+
+    def _start(self, restarted: bool) -> None:
+        raise StoreError("a line of the journal failed while events were made anew; begin the rebuild again")
 
     def _write(self, after: int) -> None:
         self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
@@ -319,14 +439,12 @@ def rebuild(
     return True
 
 
-def _feed(stream: EventStream, entries: list[Entry]) -> None:
-    """Lines of the journal to a stream; a revision does not move an article."""
-    for kind, lines in groupby(entries, key=lambda entry: entry.kind):
-        if kind == "update":
-            for _ in lines:
-                stream.update()
-        elif kind == "article":
-            stream.add(article for article in map(article_of, lines) if article is not None)
+def _described(error: Exception) -> tuple[str, str]:
+    """The reason of a failure in a word or two, and in a sentence."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, MemoryError):
+        return "out of memory", said
+    return ("process died" if isinstance(error, PreparerDiedError) else "raised an error"), said
 
 
 def keep_up(
@@ -337,12 +455,13 @@ def keep_up(
     pause: float,
     wait: Callable[[float], bool],
     tell: Callable[[int, str], None],
+    heartbeat: Heartbeat | None = None,
 ) -> None:
     """Follow the journal of a store until it is time to stop; then save the state.
 
     Parameters
     ----------
-    store, make, snapshot_every
+    store, make, snapshot_every, heartbeat
         See :class:`Follower`.
     pause : float
         Seconds between two looks at a journal without news.
@@ -353,6 +472,7 @@ def keep_up(
     """
     follower: Follower | None = None
     refused: tuple[str, object] | None = None
+    restarted = False
     while not wait(0.0):
         try:
             if refused is not None and refused[1] == _start(store):
@@ -363,7 +483,10 @@ def keep_up(
             if wanted and not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
                 continue
             if follower is None:
-                follower = Follower(store, make, snapshot_every=snapshot_every)
+                again, restarted = restarted, True
+                follower = Follower(
+                    store, make, snapshot_every=snapshot_every, heartbeat=heartbeat, restarted=again
+                )
             done = follower.follow(BATCH)
             busy = done or follower.settle()
             tell(follower.position, "")

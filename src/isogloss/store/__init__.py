@@ -6,6 +6,7 @@
 ``postgres``     a server
 ``arrays``       one statement for many rows, for the server
 ``schema``       the tables, and the steps from one version to the next
+``attempts``     failed attempts at journal lines, and the quarantine for lines that keep failing
 ``articles``     what came, once and in order, with earlier texts
 ``projection``   clusters, links and events, up to a line of the journal
 ``preparation``  articles that others prepare, and who is at which

@@ -85,6 +85,10 @@ class Database(ABC):
     def describe(self) -> dict[str, str]:
         """What it is, for people: product, version, place, warnings."""
 
+    def free_bytes(self) -> int | None:
+        """Room on the disk of the database; None where that cannot be told."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Give connections back."""

@@ -96,7 +96,8 @@ def _free_lines(session: Session, way: int, ahead: int) -> tuple[str, list[int |
     last = stands + ahead if wanted in (None, way) else first
     return (
         "FROM journal j LEFT JOIN prepared p ON p.seq = j.seq WHERE j.kind = 'article' AND j.seq > ? "
-        f"AND j.seq <= ? AND (p.seq IS NULL OR {_free('p', session)})",
+        "AND j.seq <= ? AND NOT EXISTS (SELECT 1 FROM attempt t WHERE t.seq = j.seq) "
+        f"AND (p.seq IS NULL OR {_free('p', session)})",
         [first, last, wanted],
     )
 

@@ -49,6 +49,9 @@ REBUILT = "rebuilt"
 GENERATION = "generation"
 """Progress that counts how often articles were deleted on request: a worker that read one starts again."""
 
+COMMITTED = "committed"
+"""The row of ``progress`` with the time of the last update, by the clock of the database."""
+
 PUT_PROGRESS = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq"
 """Writes down how far something has come."""
 
@@ -120,6 +123,8 @@ class Update:
         Names and lines of parts of older states.
     begun : int
         The last line whose article the worker prepares itself; 0 if that is not known.
+    recovered : sequence of int
+        Lines that failed before and succeeded now; their failed attempts are forgotten.
     tallies : mapping of str to int
         What is added to counts that are kept.
     marks : mapping of str to int
@@ -140,6 +145,7 @@ class Update:
     kept: Sequence[tuple[str, int, bytes]] = ()
     dropped: Sequence[tuple[str, int]] = ()
     begun: int = 0
+    recovered: Sequence[int] = ()
     tallies: Mapping[str, int] = field(default_factory=dict)
     marks: Mapping[str, int] = field(default_factory=dict)
     generation: int | None = None
@@ -180,6 +186,11 @@ def apply_update(session: Session, update: Update | Changeset) -> None:
         raise StoreError("articles were deleted while events were made of them: start again from the tables")
     for sql, rows in update.statements:
         session.many(sql, rows)
+    session.run(
+        f"INSERT INTO progress VALUES (?, {session.clock}) "
+        "ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
+        [COMMITTED],
+    )
     if update.progress == "events":
         delete_prepared(session, update.after)
 
@@ -231,6 +242,10 @@ def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
             list(update.kept),
         ),
         ("DELETE FROM snapshot WHERE name = ? AND seq = ?", list(update.dropped)),
+        (
+            "DELETE FROM attempt WHERE seq = ? AND quarantined = 0",
+            [(line,) for line in sorted(update.recovered)],
+        ),
     ]
     told = [(sql, rows) for sql, rows in found if rows]
     return Changeset(update.before, update.after, told, update.generation, name)

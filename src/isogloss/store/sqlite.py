@@ -137,6 +137,13 @@ class SQLiteDatabase(Database):
             )
         return told
 
+    def free_bytes(self) -> int | None:
+        """Room on the disk of the file."""
+        try:
+            return shutil.disk_usage(self.path.absolute().parent).free
+        except OSError:
+            return None
+
     def close(self) -> None:
         """Close all connections; the log is folded into the file."""
         with self._lock:

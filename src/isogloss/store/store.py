@@ -21,6 +21,15 @@ from isogloss.store.articles import (
     note_update,
     read_articles,
 )
+from isogloss.store.attempts import (
+    begin_line,
+    failed_lines,
+    list_quarantined,
+    note_failure,
+    quarantined_lines,
+    read_marks,
+    retry_quarantined,
+)
 from isogloss.store.database import Database, Session
 from isogloss.store.postgres import PostgresDatabase
 from isogloss.store.preparation import (
@@ -329,6 +338,41 @@ class Store:
                 f"SELECT {', '.join(fields)} FROM quarantine ORDER BY seq DESC LIMIT ?", [limit]
             )
         return [dict(zip(fields, row, strict=True)) for row in rows]
+
+    def note_failure(self, line: int, reason: str, said: str, taken: int | None = None) -> bool:
+        """Count a failed attempt at a journal line; whether the line is in quarantine now."""
+        with self.database.write() as session:
+            return note_failure(session, line, reason, said, micros(datetime.now(UTC)), taken=taken)
+
+    def begin_line(self, line: int) -> None:
+        """Note that a worker begins a journal line alone, in case the worker does not survive it."""
+        with self.database.write() as session:
+            begin_line(session, line)
+
+    def worker_marks(self) -> tuple[bool, int]:
+        """Whether the last worker ended without a proper stop, and the line it had begun alone, or 0."""
+        with self.database.read() as session:
+            return read_marks(session)
+
+    def failed_lines(self) -> dict[int, int]:
+        """Failed attempts by journal line, of lines that are not in quarantine."""
+        with self.database.read() as session:
+            return failed_lines(session)
+
+    def quarantined_lines(self, after: int, last: int) -> set[int]:
+        """Journal lines in quarantine, after one line and up to another."""
+        with self.database.read() as session:
+            return quarantined_lines(session, after, last)
+
+    def quarantined_articles(self, limit: int = 100) -> list[dict[str, Any]]:
+        """Journal lines in quarantine that were not retried, the newest first, with their articles."""
+        with self.database.read() as session:
+            return list_quarantined(session, limit)
+
+    def retry_quarantined(self, lines: Sequence[int] = ()) -> Sequence[int]:
+        """Append the articles of quarantined lines to the journal again; all of them if none is named."""
+        with self.database.write() as session:
+            return retry_quarantined(session, lines, micros(datetime.now(UTC)))
 
     def counts(self) -> dict[str, int]:
         """How many there are of each kind of thing."""

