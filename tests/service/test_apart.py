@@ -84,18 +84,18 @@ def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path
 
 
 class Breaking(StreamMaker):
-    """A stream that fails as soon as it has processes of its own."""
+    """A stream that fails between two lines as soon as it has processes of its own."""
 
     def __call__(self, saved):
         stream = super().__call__(saved)
-        follow = stream.update
+        begin = stream.preparer.begin
 
-        def update():
+        def failing(*articles):
             if multiprocessing.active_children():
                 raise RuntimeError("what nobody thought of")
-            return follow()
+            return begin(*articles)
 
-        stream.update = update
+        stream.preparer.begin = failing
         return stream
 
 
