@@ -21,7 +21,8 @@ demo: $(PACKAGE)  ## show what isogloss does, in a minute or two
 	@$(BIN)/isogloss demo $(ARGS)
 
 # Write bytecode even if the environment forbids it: many tests start a new Python.
-TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1
+# Processes in the background keep their priority, so that tests pass on a busy machine.
+TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 ISOGLOSS_NICE=0
 
 test: $(PACKAGE) $(STAMPS)/test  ## run the tests and every example in the docs, except the slow ones
 	@$(TESTING) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(ARGS)

@@ -156,6 +156,29 @@ def test_a_variable_that_is_no_number_is_refused(monkeypatch, wrong):
         library_threads()
 
 
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="no niceness on this system")
+@pytest.mark.parametrize(("variable", "added"), [("", 3), ("0", 0), ("7", 7)])
+def test_processes_in_the_background_lower_their_priority(variable, added):
+    code = (
+        "import os; from isogloss.threads import lower_priority\n"
+        "before = os.nice(0); lower_priority(3); print(os.nice(0) - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"ISOGLOSS_NICE": variable},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) == added
+
+
+def test_a_niceness_that_is_no_number_is_refused(monkeypatch):
+    monkeypatch.setenv("ISOGLOSS_NICE", "much")
+    with pytest.raises(ValueError, match=r"ISOGLOSS_NICE='much'; expected a number from 0 to 19"):
+        threads.lower_priority(3)
+
+
 def test_a_library_that_is_loaded_inside_is_bounded_too():
     """numpy and scipy bring a BLAS each."""
     code = (

@@ -12,6 +12,10 @@ The environment variable ``ISOGLOSS_NUM_THREADS`` changes both: BLAS and OpenMP 
 ``n_jobs=-1`` means that many. Any other ``n_jobs`` is taken as it is. When a call into the library returns,
 the pools are as large as they were before; our own programs (the command line, the service and the processes
 they start) stay bounded.
+
+Processes that isogloss starts for work in the background lower their priority, so that whoever waits for an
+answer is served first. ``ISOGLOSS_NICE`` sets how much; 0 leaves the priority as it is, for a machine on
+which other programs would take all the time.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ __all__ = [
     "bound_process",
     "count_threads",
     "library_threads",
+    "lower_priority",
     "map_threads",
     "one_thread",
     "thread_bound",
@@ -42,6 +47,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 VARIABLE = "ISOGLOSS_NUM_THREADS"
+NICE_VARIABLE = "ISOGLOSS_NICE"
 _POOL_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _LIBRARIES = ("numpy", "scipy.linalg", "sklearn.utils._openmp_helpers", "sklearn.cluster", "faiss", "torch")
 """Modules that load a library with a pool of threads."""
@@ -234,6 +240,18 @@ def bound_process() -> None:
         os.environ.setdefault(name, n)
     if _loaded():
         _bound.__enter__()
+
+
+def lower_priority(niceness: int) -> None:
+    """Add to the niceness of this process, or what ``ISOGLOSS_NICE`` says instead.
+
+    A system without niceness leaves the priority as it is.
+    """
+    text = os.environ.get(NICE_VARIABLE, "").strip()
+    if text and not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{NICE_VARIABLE}={text!r}; expected a number from 0 to 19")
+    if hasattr(os, "nice"):
+        os.nice(min(int(text or niceness), 19))
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import os
 import signal
 import sys
 import threading
@@ -202,6 +201,7 @@ def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> 
     """Prepare articles, and say how many."""
     from isogloss.service.preparers import NICE, PreparingWorker
     from isogloss.service.similarity import Similarity
+    from isogloss.threads import lower_priority
 
     maker = stream_maker(store, settings, Similarity.load(settings.models, store))
     worker = PreparingWorker(store, maker.preparer())
@@ -209,7 +209,7 @@ def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> 
         with worker.preparer:
             worker.prepare()
     else:
-        os.nice(NICE)
+        lower_priority(NICE)
         _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
     told = {"prepared": worker.done, "late": worker.late}
     echo(json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")

@@ -19,6 +19,7 @@ from typing import BinaryIO, NoReturn
 
 from isogloss.events.saving import save_stream
 from isogloss.events.stream import EventStream
+from isogloss.threads import lower_priority
 
 __all__ = ["SavingApart", "can_save_apart"]
 
@@ -140,7 +141,7 @@ def _save(stream: EventStream, file: BinaryIO) -> NoReturn:
     code = 1
     try:
         gc.disable()
-        os.nice(_NICE)
+        lower_priority(_NICE)
         file.write(save_stream(stream))
         file.flush()
         code = 0

@@ -12,12 +12,11 @@ import gc
 import os
 import signal
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import suppress
 from multiprocessing import connection, context, get_all_start_methods, get_context, parent_process
 from threading import Thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from isogloss.threads import bound_process
+from isogloss.threads import bound_process, lower_priority
 
 __all__ = ["Tool", "Workers"]
 
@@ -116,8 +115,7 @@ _tools: list[Tool[Any, Any]] = []
 def _begin(tool: Tool[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(OSError, AttributeError):
-        os.nice(_NICE)
+    lower_priority(_NICE)
     bound_process()
     tool.warm_up()
     gc.freeze()

@@ -28,7 +28,7 @@ from isogloss.service.making import StreamMaker
 from isogloss.service.worker import keep_up
 from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
 from isogloss.store.projection import LAST_PART, REBUILT, statements
-from isogloss.threads import bound_process
+from isogloss.threads import bound_process, lower_priority
 
 __all__ = ["ApartWorker"]
 
@@ -220,7 +220,7 @@ def _work(
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     os.setpgid(0, 0)
-    os.nice(NICE)
+    lower_priority(NICE)
     limit_memory(max_bytes)
     bound_process()
     leave_alone_what_stays()
