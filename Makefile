@@ -22,7 +22,8 @@ demo: $(PACKAGE)  ## show what isogloss does, in a minute or two
 
 # Write bytecode even if the environment forbids it: many tests start a new Python.
 # Processes in the background keep their priority, so that tests pass on a busy machine.
-TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 ISOGLOSS_NICE=0
+# Huge pages would make the sparse tables of every small stream resident as a whole.
+TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 ISOGLOSS_NICE=0 NUMPY_MADVISE_HUGEPAGE=0
 
 test: $(PACKAGE) $(STAMPS)/test  ## run the tests and every example in the docs, except the slow ones
 	@$(TESTING) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(ARGS)

@@ -1,6 +1,7 @@
 """RELIABILITY 37: readiness means progress: the oldest waiting article, the last commit, free disk."""
 
 import dataclasses
+import re
 from collections import namedtuple
 from datetime import UTC, datetime, timedelta
 
@@ -51,7 +52,7 @@ def test_a_worker_that_is_alive_and_makes_no_progress_is_not_ready(client, fille
     assert troubles(client) == []  # nothing waits
     filled.add([data.article(5, "en", "Rain")], now=LONG_AGO)
     (said,) = troubles(client)
-    assert "has waited for 86," in said
+    assert re.search(r"has waited for 8\d,\d{3} s", said)
     assert "limits.stalled_seconds allows 300: no end after 30 s" in said
     filled.apply(Update(4, 4))
     assert troubles(client) == []  # behind, but something was written

@@ -40,9 +40,9 @@ def delete(
     who: Annotated[str, typer.Option(help="Who asks for it; your user name by default.")] = "",
     as_json: JsonOutput = False,
 ) -> None:
-    """Delete articles with all their traces, and make events anew without them.
+    """Delete articles with all their traces.
 
-    Without --yes, only show which articles would go. The number of an article, a digest of its key, the
+    Without --yes, only show which articles would go. Events are made again without them. The number of an article, a digest of its key, the
     times, and who deleted it remain. Backups are not touched.
     """
     from isogloss.store import delete_articles

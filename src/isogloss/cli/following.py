@@ -68,11 +68,14 @@ def make_events(
         if anew:
             store.want_rebuild()
         maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
+        task = progress.add_task("making events", total=None)
+        rebuilt = 0
         if store.rebuild_wanted():
-            task = progress.add_task("rebuilding events", total=last_line(store))
+            rebuilt = last_line(store)
+            progress.update(task, total=rebuilt)
             rebuild(store, maker, progress=lambda done: progress.advance(task, done))
         follower = Follower(store, maker)
-        task = progress.add_task("making events", total=max(0, last_line(store) - follower.position))
+        progress.update(task, total=rebuilt + max(0, last_line(store) - follower.position))
         try:
             while done := follower.follow(PART):
                 progress.advance(task, done)
