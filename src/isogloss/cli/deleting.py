@@ -42,8 +42,8 @@ def delete(
 ) -> None:
     """Delete articles with all their traces.
 
-    Without --yes, only show which articles would go. Events are made again without them. The number of an article, a digest of its key, the
-    times, and who deleted it remain. Backups are not touched.
+    Without --yes, only show which articles would go. Events are made again without them. The number of an
+    article, a digest of its key, the times, and who deleted it remain. Backups are not touched.
     """
     from isogloss.store import delete_articles
 
