@@ -39,7 +39,7 @@ def test_articles_go_by_number_and_url(place):
     named = ["--url", url] if url else ["6"]
     answer = run("delete", "3", *named, "--store", str(place), "--yes", "--who", "counsel", "--json")
     assert answer.exit_code == 0, answer.output
-    assert json.loads(answer.output) == {"articles": [3, 6], "deleted": [3, 6], "events_made": True}
+    assert json.loads(answer.stdout) == {"articles": [3, 6], "deleted": [3, 6], "events_made": True}
     with Store(place) as store:
         assert store.counts()["article"] == len(ARTICLES) - 2
         assert {each["who"] for each in deletions(store)} == {"counsel"}
