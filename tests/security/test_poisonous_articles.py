@@ -15,8 +15,8 @@ from isogloss.service.making import StreamMaker
 from isogloss.service.worker import Follower
 from isogloss.store import Store
 
-NOISE = 0.5
-"""CPU seconds that are always allowed, for tables that are read at the first use."""
+NOISE = 3.0
+"""CPU seconds that are always allowed: tables are read at the first use, on machines that may be slow."""
 
 ATTACKS = {
     "900 kB of blanks in the title": {"title": "a" + " " * 900_000 + "b"},
@@ -57,7 +57,7 @@ def usual():
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_article_costs_much_more_than_a_long_one(usual, attack):
-    assert cost(ATTACKS[attack]) < NOISE + 100 * usual
+    assert cost(ATTACKS[attack]) < NOISE + 5 * usual
 
 
 def test_they_hold_nobody_up_in_the_worker(tmp_path):
