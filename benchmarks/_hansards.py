@@ -8,9 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.harness import MissingPeerError
-from isogloss.alignment import Links
-from isogloss.alignment.formats import Gold, read_gold
-from isogloss.alignment.score import score_links
+from isogloss.alignment import Gold, Links, read_gold, score_links
 
 __all__ = ["Hansards", "folder"]
 

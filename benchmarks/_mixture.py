@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from benchmarks.harness import Result, compare
 from isogloss.em import FullExpectation
 from isogloss.engine import LocalEngine, Rows
-from isogloss.mixture.start import summarise
-from isogloss.mixture.steps import MixtureParameters, mixture_model
+from isogloss.mixture import MixtureParameters, mixture_model, summarise
 
 ROWS, FEATURES, COMPONENTS, STEPS = 200_000, 20, 32, 5
 

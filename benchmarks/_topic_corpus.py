@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isogloss.corpora.base import Corpus, Settings
+from isogloss.corpora import Corpus, Settings
 
 TOPIC_WORDS, TOPICS_OF_A_DOCUMENT, TOPICAL = 200, 3, 0.2
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.lexicon.csls import unit_rows
+from isogloss.lexicon import unit_rows
 
 Single = NDArray[np.float32]
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from benchmarks._hansards import Hansards
 from benchmarks.harness import Result, compare, need
-from isogloss.alignment import Aligner, Links, symmetrise
-from isogloss.alignment.formats import read_pharaoh, write_pharaoh
+from isogloss.alignment import Aligner, Links, read_pharaoh, symmetrise, write_pharaoh
 from isogloss.corpora import LinePairs
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from benchmarks._hansards import Hansards
 from benchmarks.harness import Result, compare, need
-from isogloss.alignment import Aligner, Bitext, Links
-from isogloss.alignment.formats import write_pharaoh
+from isogloss.alignment import Aligner, Bitext, Links, write_pharaoh
 from isogloss.corpora import LinePairs
 
 SCHEDULE, AGREEMENT = "1:1,hmm:1", "product"

@@ -22,8 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.harness import Result, compare, measure_seconds, need, peak_extra_mb
 from isogloss.linalg import is_psd
 from isogloss.multiview import Certificate, SumCor, certify
-from isogloss.multiview.dual import Slack
-from isogloss.multiview.quadratic import as_quadratic_form
+from isogloss.multiview.certificates import Slack, as_quadratic_form
 
 VIEWS = 5
 LARGE = 10_000

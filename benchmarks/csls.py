@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._words import Single, sgemm_seconds, two_languages
 from benchmarks.harness import Result, compare, measure_seconds, need
-from isogloss.lexicon.csls import csls_means, csls_top_k
-from isogloss.linalg.topk import top_k
+from isogloss.lexicon import csls_means, csls_top_k
+from isogloss.linalg import top_k
 
 WORDS, DIMS, K = 50_000, 300, 10
 

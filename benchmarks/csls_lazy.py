@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._words import two_languages
 from benchmarks.harness import Result, Side, calibrate, measure_seconds, peak_extra_mb
-from isogloss.lexicon.csls import csls_top_k
-from isogloss.linalg.topk import TopK
+from isogloss.lexicon import csls_top_k
+from isogloss.linalg import TopK
 
 WORDS, DIMS, QUERIES, K = 200_000, 300, 1_500, 10
 

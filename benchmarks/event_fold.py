@@ -30,10 +30,9 @@ from numpy.typing import NDArray
 from benchmarks.event_stream import LANGUAGES, resident_mb
 from benchmarks.events_end_to_end import Stages, found_f1
 from benchmarks.harness import Result, compare
-from isogloss.events.article import Article
-from isogloss.events.signature import Draft
-from isogloss.events.stream import EventStream
-from isogloss.events.terms import N_TERMS, Terms
+from isogloss.events import Article, EventStream
+from isogloss.events.cluster import N_TERMS, Terms
+from isogloss.events.link import Draft
 from isogloss.kernels import count_terms
 
 START = datetime(2031, 1, 1, tzinfo=UTC)
@@ -61,7 +60,7 @@ Counted = tuple[NDArray[np.int32], NDArray[np.float64]]
 
 
 class Made(NamedTuple):
-    """What is known of an article before the fold; see :class:`isogloss.events.preparing.Prepared`."""
+    """What is known of an article before the fold; see :class:`isogloss.events.analyse.Prepared`."""
 
     fingerprint: NDArray[np.uint32]
     terms: Terms

@@ -23,9 +23,8 @@ import psutil
 from numpy.typing import NDArray
 
 from benchmarks.harness import Result, compare, cpu_seconds
-from isogloss.events.article import Article
-from isogloss.events.clustering import transition
-from isogloss.events.state import ClusterState
+from isogloss.events import Article
+from isogloss.events.cluster import ClusterState, transition
 
 LANGUAGES = ("en", "de", "es", "fr", "ru")
 WORDS, LENGTH, TITLE, STORY_WORDS = 60_000, 300, 10, 40

@@ -30,12 +30,10 @@ from numpy.typing import NDArray
 
 from benchmarks.event_stream import LANGUAGES, NewsMaker
 from benchmarks.harness import Result, compare
+from isogloss.events import Article, EventStream, collected_seldom
 from isogloss.events import stream as stream_module
-from isogloss.events.article import Article
-from isogloss.events.evaluation import bcubed
-from isogloss.events.garbage import collected_seldom
-from isogloss.events.samples import sample_corpus
-from isogloss.events.stream import EventStream
+from isogloss.events.ingest import sample_corpus
+from isogloss.events.training import bcubed
 from isogloss.similarity import LSISimilarity
 
 WINDOW = 4_000

@@ -28,10 +28,8 @@ from typing import Any
 
 from benchmarks.events_end_to_end import WINDOW, WorldNews
 from benchmarks.harness import Result, compare
-from isogloss.events.article import Article
-from isogloss.service.making import StreamMaker
-from isogloss.service.preparers import PreparingWorker
-from isogloss.service.worker import Follower
+from isogloss.events import Article
+from isogloss.service.worker import Follower, PreparingWorker, StreamMaker
 from isogloss.store import Store
 
 FIRST = 24

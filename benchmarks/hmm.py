@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Result, compare, need
-from isogloss.graphical.hmm import DiscreteHMM
-from isogloss.graphical.sequences import Sequences
+from isogloss.graphical import Sequences
+from isogloss.sequences import DiscreteHMM
 
 PASSES = 5
 SHAPES = {

@@ -28,8 +28,7 @@ import numpy as np
 from benchmarks._topic_corpus import TopicCorpus
 from benchmarks.harness import Result, Side, calibrate, report
 from isogloss import io
-from isogloss.corpora.base import Corpus
-from isogloss.corpora.comparable import ComparableCorpus, save_corpus
+from isogloss.corpora import ComparableCorpus, Corpus, save_corpus
 from isogloss.similarity import HubSimilarity, evaluate
 
 ROWS, LANGUAGES, WORDS, LENGTH, MISSING, TOPICS = 80_000, 12, 5_000, 250, 0.2, 8

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._topic_corpus import TopicCorpus
 from benchmarks.harness import Result, Side, calibrate, measure_seconds, peak_extra_mb, report
-from isogloss.corpora.comparable import ComparableCorpus, save_corpus
+from isogloss.corpora import ComparableCorpus, save_corpus
 from isogloss.similarity import HubSimilarity, evaluate
 
 ROWS, NEW_ROWS, LANGUAGES, WORDS, COMPONENTS, LENGTH, MISSING = 10_000, 1_000, 20, 50_000, 500, 250, 0.2

@@ -26,10 +26,7 @@ from benchmarks._networks import (
     timed,
 )
 from benchmarks.harness import Result, compare, need
-from isogloss.graphical import BayesianNetwork, decode
-from isogloss.graphical.inference import Inference
-from isogloss.graphical.learning import NetworkLearner
-from isogloss.graphical.sampling import sample
+from isogloss.graphical import BayesianNetwork, Inference, NetworkLearner, decode, sample
 
 ROWS, PEER_ROWS, QUERIES, MLE_ROWS, EM_ROWS = 10_000, 100, 100, 1_000_000, 10_000
 PEER_EM_STEPS, SMOOTHING = 5, 1e-3

@@ -18,9 +18,8 @@ from sklearn.decomposition import TruncatedSVD
 
 from benchmarks._topic_corpus import TopicCorpus
 from benchmarks.harness import Result, compare, measure_seconds, need
-from isogloss.linalg import randomized_svd
-from isogloss.linalg.krylov import krylov_svd
-from isogloss.similarity.lsi import basis_size
+from isogloss.linalg import krylov_svd, randomized_svd
+from isogloss.similarity.models import basis_size
 from isogloss.text import TermWeighting
 
 DOCUMENTS, WORDS, LENGTH, DIMENSIONS, ITERATIONS = 30_000, 50_000, 150, 200, 4

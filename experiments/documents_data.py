@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpora.base import Corpus
-from isogloss.corpora.comparable import InMemoryCorpus
+from isogloss.corpora import Corpus, InMemoryCorpus
 from isogloss.text import Tokeniser
 
 Texts = dict[str, list[str | None]]

@@ -66,7 +66,7 @@ from experiments.documents_verdicts import (
     spread_table,
     with_language,
 )
-from isogloss.corpora.base import Corpus
+from isogloss.corpora import Corpus
 from isogloss.similarity import (
     CCASimilarity,
     CombinedSimilarity,
@@ -77,7 +77,7 @@ from isogloss.similarity import (
     UniversalEncoder,
     compare,
 )
-from isogloss.similarity.base import unit_rows
+from isogloss.similarity.models import unit_rows
 
 __all__ = ["ACROSS", "GROUPS", "main"]
 

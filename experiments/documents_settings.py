@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.documents_data import Texts, chosen, halves, keep_apart, parts
-from isogloss.similarity.base import unit_rows
+from isogloss.similarity.models import unit_rows
 from isogloss.text import Tokeniser
 
 GROUPS = (("de", "cs"), ("es", "el"))

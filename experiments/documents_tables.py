@@ -40,16 +40,17 @@ from experiments._report import (
     write_report,
 )
 from experiments.documents_data import Texts, as_corpus, chosen, data_folder, help_pages, keep_apart, parts
-from isogloss.corpora.base import Corpus
+from isogloss.corpora import Corpus
 from isogloss.similarity import (
     DocumentModel,
+    Drift,
     HubSimilarity,
     KMeansSimilarity,
     LSISimilarity,
     RetrievalReport,
     evaluate,
+    find_drift,
 )
-from isogloss.similarity.drift import Drift, find_drift
 
 LANGUAGES = ("en", "es", "it", "sl", "hu", "tr", "ru", "sv")
 GROUPS = (("hu", "tr"), ("ru", "sv"))

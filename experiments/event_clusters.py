@@ -28,10 +28,9 @@ from typing import Any
 
 from experiments._report import Table, claim, options_parser, own_folder, reading, timed, write_report
 from experiments.event_data import Titles, events_folder, olympic_titles
-from isogloss.events.article import Article
-from isogloss.events.clustering import transition
-from isogloss.events.evaluation import LanguageScores, Scores, monolingual
-from isogloss.events.state import ClusterState
+from isogloss.events import Article
+from isogloss.events.cluster import ClusterState, transition
+from isogloss.events.training import LanguageScores, Scores, monolingual
 
 PRESS_LANGUAGES = ("de", "el", "en", "es", "fr", "it", "nl")
 LEAST, DEVELOPED, TARGET, SHORTEST = 20, 0.6, 0.72, 80

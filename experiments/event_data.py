@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.article import Article, article_from
+from isogloss.events import Article, article_from
 from isogloss.exceptions import ArticleError
 
 PUBLISHED_PAIRS = {"deu-eng": "en, de", "eng-spa": "en, es", "deu-spa": "es, de"}

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from experiments._report import Table, claim, options_parser, own_folder, reading, timed, write_report
 from experiments.event_data import Titles, events_folder, olympic_titles, press_items
-from isogloss.events.evaluation import bcubed, monolingual
-from isogloss.events.training import find_clusters, find_events
+from isogloss.events.training import bcubed, find_clusters, find_events, monolingual
 
 DEVELOPMENT = 0.6
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl")

@@ -26,8 +26,8 @@ import numpy as np
 
 from experiments._report import Table, claim, options_parser, own_folder, reading, timed, write_report
 from experiments.event_data import PUBLISHED_PAIRS, StoryPairs, events_folder, story_pairs
-from isogloss.events.link_evaluation import LinkScores, cross_validate_links
-from isogloss.events.linker import Linker
+from isogloss.events.link import Linker
+from isogloss.events.training import LinkScores, cross_validate_links
 
 MISC = ("TimeDiff", "CoreTimeDiff", "ExtractedDateJaccardSim", "MatchingDateCount", "MatchingDateRatio")
 PUBLISHED = {

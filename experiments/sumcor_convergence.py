@@ -38,9 +38,7 @@ from experiments._report import (
     write_report,
 )
 from experiments._sumcor_problems import random_problem
-from isogloss.multiview.block import block_ascent
-from isogloss.multiview.horst import horst, unit_blocks
-from isogloss.multiview.problem import block_slices
+from isogloss.multiview.solvers import block_ascent, block_slices, horst, unit_blocks
 
 Array = NDArray[np.float64]
 

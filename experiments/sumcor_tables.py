@@ -47,9 +47,7 @@ from experiments._report import (
 )
 from experiments._sumcor_problems import GENERATORS, SCALED, random_problem
 from isogloss.multiview import certify
-from isogloss.multiview.block import block_ascent
-from isogloss.multiview.horst import horst, unit_blocks
-from isogloss.multiview.problem import block_slices
+from isogloss.multiview.solvers import block_ascent, block_slices, horst, unit_blocks
 
 Array = NDArray[np.float64]
 

@@ -36,8 +36,8 @@ from experiments._report import (
     timed,
     write_report,
 )
-from isogloss.multiview import weighting_solution
-from isogloss.multiview.weighting import OptimalWeighting
+from isogloss.multiview import OptimalWeighting
+from isogloss.multiview.solvers import _weighting_solution as weighting_solution
 
 K = 10
 NOISE = (2.0, 0.5, 0.2)

@@ -34,7 +34,8 @@ from sklearn.cluster import KMeans
 from isogloss import io
 from isogloss.engine import LocalEngine
 from isogloss.exceptions import ModelFileError
-from isogloss.io import classes, container
+from isogloss.io import _classes as classes
+from isogloss.io import _container as container
 from isogloss.mixture import GaussianMixture
 from isogloss.stats import Counts, CountTable, ExpectedCounts, Sketch, ViewMoments
 
@@ -629,13 +630,13 @@ INJECTED = [
     "subprocess.Popen",
     "builtins.eval",
     "isogloss.io.save",
-    "isogloss.io.models.os.system",
+    "isogloss.io._models.os.system",
     "isogloss.exceptions.ModelFileError",
     "isogloss.engine.LocalEngine",
-    "isogloss.mixture.gaussian.BaseEstimator",
-    "isogloss.mixture.gaussian.DensityMixin",
+    "isogloss.mixture._gaussian.BaseEstimator",
+    "isogloss.mixture._gaussian.DensityMixin",
     "isogloss.stats.Statistic",
-    "isogloss.stats.cross.CrossMoments",
+    "isogloss.stats._cross.CrossMoments",
     "isogloss.__main__.Toy",
     "isogloss.no_such_module.Toy",
     "isogloss..Toy",

@@ -6,7 +6,8 @@ import stat
 import pytest
 
 from isogloss.exceptions import CorpusError, NetworkFileError
-from isogloss.io.files import check_writable, replacing, whole
+from isogloss.io import check_writable, replacing
+from isogloss.io._files import whole
 
 
 def names(folder):

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from isogloss.io import parser_process
-from isogloss.io.parser_process import MAX_ANSWER_BYTES, ParserFailure, ParserProcess
+from isogloss.io import ParserFailure, ParserProcess
+from isogloss.io import _parser_process as parser_process
+from isogloss.io._parser_process import MAX_ANSWER_BYTES
 from tests.waiting import LIMIT_S
 
 
@@ -86,7 +87,7 @@ def test_a_script_needs_no_guard(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import textwrap\n"
-        "from isogloss.io.parser_process import ParserProcess\n"
+        "from isogloss.io import ParserProcess\n"
         f"print(ParserProcess(textwrap.dedent, seconds={LIMIT_S})('  a'))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from isogloss.exceptions import CorpusError, FeedError
-from isogloss.io.xml import XmlReader
+from isogloss.io import XmlReader
 
 
 class Reader(XmlReader):

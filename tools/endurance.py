@@ -21,12 +21,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from isogloss import io
-from isogloss.events.article import article_from
-from isogloss.events.garbage import leave_alone_what_stays
-from isogloss.service.making import StreamMaker
-from isogloss.service.retention import Retention
+from isogloss.events import article_from, leave_alone_what_stays
 from isogloss.service.settings import Settings
-from isogloss.service.worker import Follower
+from isogloss.service.worker import Follower, Retention, StreamMaker
 from isogloss.store import Store
 from isogloss.threads import bound_process
 

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from datetime import UTC, datetime
 
-from isogloss.events.samples import sample_news
+from isogloss.events.ingest import sample_news
 
 
 class News:

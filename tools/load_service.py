@@ -11,8 +11,8 @@ from pathlib import Path
 from load_news import News
 
 from isogloss import io
-from isogloss.events.article import article_from
-from isogloss.events.samples import sample_corpus
+from isogloss.events import article_from
+from isogloss.events.ingest import sample_corpus
 from isogloss.service.settings import Settings
 from isogloss.similarity import HubSimilarity
 from isogloss.store import Store

@@ -44,8 +44,8 @@ assert np.array_equal(io.load("m.isogloss").predict(rows), model.predict(rows))
 print("fitted, saved and loaded")
 """
 STORE = """
-from isogloss.events.samples import sample_news
-from isogloss.service.making import StreamMaker
+from isogloss.events.ingest import sample_news
+from isogloss.service.worker import StreamMaker
 from isogloss.service.worker import Follower
 from isogloss.store import Store
 with Store("news.db") as store:

@@ -13,6 +13,7 @@ from . import linalg as linalg
 from . import mixture as mixture
 from . import multiview as multiview
 from . import plotting as plotting
+from . import sequences as sequences
 from . import service as service
 from . import similarity as similarity
 from . import stats as stats

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isogloss.alignment import Bitext, PairTable
-from isogloss.alignment.pairs import IndexedBitext
-from isogloss.alignment.positions import PositionLayout
+from isogloss.alignment.models import IndexedBitext, PositionLayout
 
 
 def planted(n=300, words=30, seed=0):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from isogloss.alignment import Aligner, Bitext, Links, Priors, WordForms
-from isogloss.alignment.schedule import parse_schedule
+from isogloss.alignment.models import parse_schedule
 from isogloss.io import load, save
 from tests.alignment.data import planted
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from isogloss.alignment import Aligner, Bitext, FertilityOptions, Priors
-from isogloss.alignment.checkpoint import Checkpoints
+from isogloss.alignment import Aligner, Bitext, Checkpoints, FertilityOptions, Priors
 from isogloss.exceptions import CorpusError
 
 PAIRS = [("the house", "la maison"), ("the blue house", "la maison bleue"), ("blue", "bleue")]

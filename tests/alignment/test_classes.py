@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.alignment import Bitext
-from isogloss.alignment.classes import exchange_classes, exchange_trace
+from isogloss.alignment import Bitext, exchange_classes
+from isogloss.alignment.models._classes import exchange_trace
 from tests.oracles.fertility import class_bigram_objective, exchange
 
 texts = st.lists(st.text(alphabet="abcde", max_size=6), min_size=1, max_size=6)

@@ -9,28 +9,32 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from isogloss.alignment import Aligner, Bitext, FertilityOptions, PairTable
-from isogloss.alignment.distortion import REACH, solve_displacements
-from isogloss.alignment.fertility import FertilityTrainer
-from isogloss.alignment.fertility_steps import (
+from isogloss.alignment import (
+    Aligner,
+    Bitext,
+    FertilityOptions,
     FertilityParameters,
+    PairTable,
+    read_gold,
+    score_links,
+)
+from isogloss.alignment.models import (
+    REACH,
     FertilitySettings,
     FertilityText,
+    FertilityTrainer,
+    IndexedBitext,
+    PositionLayout,
     WordClasses,
     climb,
-    expect,
-    fertility_model,
     link_probabilities,
     log_probabilities,
 )
-from isogloss.alignment.formats import read_gold
-from isogloss.alignment.pairs import IndexedBitext
-from isogloss.alignment.positions import PositionLayout
-from isogloss.alignment.score import score_links
+from isogloss.alignment.models._distortion import solve_displacements
+from isogloss.alignment.models._fertility_steps import expect, fertility_model
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
-from isogloss.io import load, save
-from isogloss.io.lines import read_lines
+from isogloss.io import load, read_lines, save
 from tests.oracles.fertility import SlowModel
 
 MODELS = ["3", "4", "5"]

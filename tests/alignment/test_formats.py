@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isogloss.alignment import formats
-from isogloss.alignment.formats import Gold
-from isogloss.alignment.links import Links
+from isogloss.alignment import Gold, Links
+from isogloss.alignment.formats import _links as formats
 from isogloss.exceptions import CorpusError
 
 sets = st.lists(st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=6), max_size=5)

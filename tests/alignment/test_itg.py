@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.alignment.itg import inside_out, itg_links
-from isogloss.alignment.links import Links
+from isogloss.alignment import Links, itg_links
+from isogloss.alignment.decoding._itg import inside_out
 
 INSIDE_OUT = ((1, 3, 0, 2), (2, 0, 3, 1))
 

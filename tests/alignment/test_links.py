@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.alignment.links import Links, link_keys
+from isogloss.alignment import Links
+from isogloss.alignment.decoding import link_keys
 
 sets = st.lists(st.sets(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=8), max_size=6)
 

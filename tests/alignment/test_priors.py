@@ -18,15 +18,13 @@ from isogloss.alignment import (
     write_fertilities,
     write_jumps,
 )
-from isogloss.alignment.jumps import EVEN
-from isogloss.alignment.lexical import LexicalPrior
-from isogloss.alignment.priors import pseudo_fertilities, pseudo_jumps
-from isogloss.alignment.steps import Settings, alignment_model, start
+from isogloss.alignment.models import LexicalPrior, Settings, pseudo_fertilities, pseudo_jumps, start
+from isogloss.alignment.models._jumps import EVEN
+from isogloss.alignment.models._steps import alignment_model
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
 from isogloss.exceptions import CorpusError
-from isogloss.io import load, save
-from isogloss.io.lines import read_lines
+from isogloss.io import load, read_lines, save
 from tests.alignment.data import indexed
 
 WORDS = 40

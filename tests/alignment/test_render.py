@@ -5,8 +5,7 @@ from xml.dom import minidom
 
 import pytest
 
-from isogloss.alignment.links import Links
-from isogloss.alignment.render import AlignmentPicture
+from isogloss.alignment import AlignmentPicture, Links
 
 
 @pytest.fixture

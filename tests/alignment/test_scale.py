@@ -5,12 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from isogloss.alignment import Aligner, Bitext, FertilityOptions, PairTable, pairs
-from isogloss.alignment import bitext as bitexts
-from isogloss.alignment.checkpoint import Checkpoints
-from isogloss.alignment.lexical import LexicalPrior
-from isogloss.alignment.pairs import IndexedBitext
-from isogloss.alignment.steps import Settings, alignment_model, start
+from isogloss.alignment import Aligner, Bitext, Checkpoints, FertilityOptions, PairTable
+from isogloss.alignment import _bitext as bitexts
+from isogloss.alignment.models import IndexedBitext, LexicalPrior, Settings, start
+from isogloss.alignment.models import _pairs as pairs
+from isogloss.alignment.models._steps import alignment_model
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
 from isogloss.exceptions import CorpusError

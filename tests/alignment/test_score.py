@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.alignment.formats import Gold, read_gold
-from isogloss.alignment.links import Links
-from isogloss.alignment.score import score_links
+from isogloss.alignment import Gold, Links, read_gold, score_links
 
 sets = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 triples = st.lists(st.tuples(sets, sets, sets), min_size=1, max_size=5)

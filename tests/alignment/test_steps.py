@@ -7,13 +7,19 @@ from scipy.special import digamma, xlogy
 from scipy.stats import beta
 
 from isogloss.alignment import Bitext, PairTable
-from isogloss.alignment.decode import Reader
-from isogloss.alignment.jumps import first_jumps
-from isogloss.alignment.lexical import LexicalPrior, solve_lexicon
-from isogloss.alignment.pairs import IndexedBitext
-from isogloss.alignment.positions import PositionLayout
-from isogloss.alignment.spelling import similarity
-from isogloss.alignment.steps import Settings, alignment_model, expect, start
+from isogloss.alignment.decoding import Reader
+from isogloss.alignment.models import (
+    IndexedBitext,
+    LexicalPrior,
+    PositionLayout,
+    Settings,
+    expect,
+    solve_lexicon,
+    start,
+)
+from isogloss.alignment.models._jumps import first_jumps
+from isogloss.alignment.models._spelling import similarity
+from isogloss.alignment.models._steps import alignment_model
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
 from tests.alignment.data import indexed, planted

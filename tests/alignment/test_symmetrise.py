@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.alignment.links import Links
-from isogloss.alignment.symmetrisation import symmetrise
+from isogloss.alignment import Links, symmetrise
 from tests.oracles import symmetrise as oracle
 
 METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from isogloss.events.article import Article
+from isogloss.events import Article
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, micros
 
 CODES = "en ar he fa ur de fr es it pt nl sv da no fi pl cs sk sl hr sr bg ro hu el ru uk tr zh ja ko hi"

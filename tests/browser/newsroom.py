@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 from isogloss.alignment import Aligner
-from isogloss.events.article import Article
-from isogloss.events.samples import sample_corpus, sample_news
+from isogloss.events import Article
+from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.lexicon import BilingualDictionary
 from isogloss.service.models import Models
-from isogloss.service.words import Lexicon
+from isogloss.service.models._dictionaries import Lexicon
 from isogloss.similarity import LSISimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, micros
 from isogloss.text import Tokeniser

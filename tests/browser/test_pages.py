@@ -9,7 +9,7 @@ pytest.importorskip("fastapi")
 
 from playwright.sync_api import expect
 
-from isogloss.service.tokens import make_token, revoke_token
+from isogloss.service.auth import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
 from tests.browser import extremes, newsroom
 from tests.browser.visit import DESK, PHONE, Watch, chromium, let_draw, new_page, serving

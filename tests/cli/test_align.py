@@ -13,9 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss import io
-from isogloss.alignment import Aligner
-from isogloss.alignment.formats import read_pharaoh
-from isogloss.cli.align_progress import AlignProgress
+from isogloss.alignment import Aligner, read_pharaoh
+from isogloss.cli.align._progress import AlignProgress
 from isogloss.cli.app import app
 
 runner = CliRunner()

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.corpora.comparable import ComparableCorpus
+from isogloss.corpora import ComparableCorpus
 from isogloss.exceptions import CorpusError
 from isogloss.text import Tokeniser
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 pytest.importorskip("fastapi")
 
 from isogloss.cli.app import app
-from isogloss.events.samples import sample_news
+from isogloss.events.ingest import sample_news
 from isogloss.store import Store, deletions, look_over
 
 ARTICLES = sample_news().articles[:40]

@@ -7,10 +7,10 @@ pytest.importorskip("fastapi")
 
 from isogloss import io
 from isogloss.alignment import Aligner
-from isogloss.cli.demo_words import dictionary_of, evaluation, learn_words
-from isogloss.events.samples import sample_corpus, sample_pairs
+from isogloss.cli.demo._words import dictionary_of, evaluation, learn_words
+from isogloss.events.ingest import sample_corpus, sample_pairs
 from isogloss.lexicon import read_induced
-from isogloss.service.pages.reports import parts_of
+from isogloss.service.web._reports import parts_of
 from isogloss.similarity import LSISimilarity
 
 

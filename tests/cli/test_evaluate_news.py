@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss import io
-from isogloss.cli.evaluate import evaluate_group
-from isogloss.events.labelled import read_labelled
+from isogloss.cli._evaluate import evaluate_group
 from isogloss.events.training import train_linker
+from isogloss.events.training._labelled import read_labelled
 
 RUN = CliRunner()
 

@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.cli.events import event_table
-from isogloss.events import preparing
-from isogloss.events.samples import sample_news
-from isogloss.events.workers import Workers
+from isogloss.cli.news._events import event_table
+from isogloss.events.analyse import _analyser as preparing
+from isogloss.events.analyse._pool import Workers
+from isogloss.events.ingest import sample_news
 from tests.waiting import LIMIT_S
 
 runner = CliRunner()
@@ -92,8 +92,8 @@ def test_processes_find_the_same(found, news, monkeypatch):
 INTERRUPTED = """
 import signal, sys
 from isogloss.cli.app import main
-from isogloss.events import preparing
-from isogloss.events.workers import Workers
+from isogloss.events.analyse import _analyser as preparing
+from isogloss.events.analyse._pool import Workers
 
 def ready(workers):
     workers.wait()

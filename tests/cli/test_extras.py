@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.events.samples import sample_news
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import SettingsError
 from isogloss.extras import EXTRAS, has_module, require_extra
 from isogloss.similarity import HubSimilarity

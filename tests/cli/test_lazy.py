@@ -66,5 +66,5 @@ def test_the_list_imports_no_command():
 
 def test_a_command_imports_no_other():
     modules = imported_by("align", "--help")
-    assert "isogloss.cli.align" in modules
-    assert not modules & {"isogloss.lexicon", "isogloss.mixture", "isogloss.cli.demo"}
+    assert "isogloss.cli.align._commands" in modules
+    assert not modules & {"isogloss.lexicon", "isogloss.mixture", "isogloss.cli.demo._commands"}

@@ -10,10 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss import io
-from isogloss.cli.link import link_group
-from isogloss.events.features import FEATURES
-from isogloss.events.labelled import read_labelled
-from isogloss.events.linker import Linker
+from isogloss.cli.news._link import link_group
+from isogloss.events.link import FEATURES, Linker
+from isogloss.events.training._labelled import read_labelled
 from isogloss.exceptions import CorpusError
 
 RUN = CliRunner()

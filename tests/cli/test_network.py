@@ -13,17 +13,8 @@ from typer.testing import CliRunner
 
 from isogloss.cli import main
 from isogloss.cli.app import app
-from isogloss.cli.network import network_group
-from isogloss.graphical import (
-    bdeu,
-    bic,
-    read_network,
-    read_rows,
-    sample,
-    student,
-    write_network,
-    write_rows,
-)
+from isogloss.cli.network._commands import network_group
+from isogloss.graphical import bdeu, bic, read_network, read_rows, sample, student, write_network, write_rows
 
 runner = CliRunner()
 PLACES = typer.main.get_group(network_group).places

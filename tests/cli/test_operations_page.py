@@ -6,10 +6,10 @@ import shlex
 import pytest
 import typer
 
+from isogloss.cli._lazy import Place
+from isogloss.cli._serving import work
 from isogloss.cli.app import app
-from isogloss.cli.lazy import Place
-from isogloss.cli.serving import work
-from isogloss.cli.stored import list_events
+from isogloss.cli.news._stored import list_events
 
 ELSEWHERE = {("work",): work, ("events", "list"): list_events}
 

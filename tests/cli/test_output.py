@@ -12,8 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.corpora.comparable import save_corpus
-from isogloss.events.samples import sample_news
+from isogloss.corpora import save_corpus
+from isogloss.events.ingest import sample_news
 from isogloss.graphical import read_network
 from isogloss.lexicon import read_induced, write_dictionary, write_vectors
 from tests.lexicon.data import dictionary, languages

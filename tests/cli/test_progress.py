@@ -12,10 +12,9 @@ from rich.progress import Progress
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.corpora.comparable import save_corpus
-from isogloss.events.reading import ArticleReader
-from isogloss.events.samples import sample_news
-from isogloss.io.files import opened, reporting_reads, total_size
+from isogloss.corpora import save_corpus
+from isogloss.events.ingest import ArticleReader, sample_news
+from isogloss.io import opened, reporting_reads, total_size
 from isogloss.lexicon import write_dictionary, write_vectors
 from tests.lexicon.data import dictionary, languages
 from tests.similarity.data import comparable_corpus

@@ -17,7 +17,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
 from isogloss.cli.app import app
-from isogloss.events.samples import sample_news
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ServiceClientError, SettingsError, StoreError
 from isogloss.service.client import Client
 from isogloss.store import Store
@@ -207,7 +207,7 @@ def test_a_signal_stops_it_soon_and_nothing_acknowledged_is_lost(tmp_path):
 def test_work_makes_events_of_what_waits(tmp_path):
     import typer
 
-    from isogloss.cli.serving import work
+    from isogloss.cli._serving import work
 
     working, path = typer.Typer(), tmp_path / "news.db"
     working.command()(work)
@@ -225,7 +225,7 @@ def test_work_makes_events_of_what_waits(tmp_path):
 def test_articles_are_prepared_for_the_worker(tmp_path):
     import typer
 
-    from isogloss.cli.serving import work
+    from isogloss.cli._serving import work
 
     working, path = typer.Typer(), tmp_path / "news.db"
     working.command()(work)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from isogloss import io
 from isogloss.cli.app import app
-from isogloss.corpora.comparable import save_corpus
+from isogloss.corpora import save_corpus
 from isogloss.similarity import CCASimilarity
 from tests.similarity.data import comparable_corpus
 

@@ -11,10 +11,12 @@ import sys
 import pytest
 
 from isogloss.alignment import Aligner
-from isogloss.alignment.steps import AGREEMENTS
-from isogloss.alignment.symmetrisation import Heuristic
-from isogloss.cli import align, align_options, evaluate_news
-from isogloss.events.state import ClusterSettings
+from isogloss.alignment.decoding import Heuristic
+from isogloss.alignment.models import AGREEMENTS
+from isogloss.cli.align import _commands as align
+from isogloss.cli.align import _options as align_options
+from isogloss.cli.news import _evaluate as evaluate_news
+from isogloss.events.cluster import ClusterSettings
 
 HEAVY = (
     *("numpy", "scipy", "sklearn", "matplotlib", "fastapi", "sqlite3", "asyncio.base_events"),

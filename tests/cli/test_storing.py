@@ -10,10 +10,10 @@ import typer
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.cli.stored import list_events
-from isogloss.events.samples import sample_news
+from isogloss.cli.news._stored import list_events
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import IsoglossError, SettingsError, StoreError, StoreVersionError
-from isogloss.service.leases import Lease
+from isogloss.service.worker import Lease
 from isogloss.store import Store
 
 runner = CliRunner()
@@ -98,7 +98,7 @@ def test_the_store_is_beside_its_settings_wherever_the_command_runs(tmp_path, ne
 
 
 def test_files_that_settings_name_are_beside_them(tmp_path):
-    from isogloss.cli.place import load_settings
+    from isogloss.cli.store._place import load_settings
 
     (tmp_path / "desk").mkdir()
     (tmp_path / "desk" / "a.toml").write_text(
@@ -138,7 +138,7 @@ def test_what_is_no_article_goes_to_the_quarantine(news):
 
 @pytest.mark.parametrize("articles", [0, 1])
 def test_every_record_that_is_refused_is_kept(tmp_path, monkeypatch, articles):
-    monkeypatch.setattr("isogloss.cli.storing.BATCH", 7)
+    monkeypatch.setattr("isogloss.cli.store._storing.BATCH", 7)
     most = []
     real = Store.add
 
@@ -319,7 +319,7 @@ def test_events_of_a_store_by_names_and_times_as_the_api_has_them(stored):
 
 def test_pages_of_events_join_to_the_whole(stored, monkeypatch):
     everything = listed("--store", stored, "--limit", 500)
-    monkeypatch.setattr("isogloss.cli.stored.PAGE", 3)
+    monkeypatch.setattr("isogloss.cli.news._stored.PAGE", 3)
     assert listed("--store", stored, "--limit", 500) == everything
     assert listed("--store", stored, "--limit", 4) == everything[:4]
 

@@ -25,12 +25,12 @@ from isogloss.multiview import (
     KernelCCA,
     KernelSumCor,
     MaxVar,
+    Multiview,
     OptimalWeighting,
     RandomProjection,
     SSCor,
     SumCor,
 )
-from isogloss.multiview.base import Multiview
 from isogloss.views import Views
 
 ROWS_CASES = {

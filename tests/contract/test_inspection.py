@@ -10,18 +10,11 @@ from sklearn.base import clone
 
 import isogloss.alignment.aligner
 from isogloss.alignment import Aligner
-from isogloss.corpora.comparable import InMemoryCorpus
-from isogloss.graphical import (
-    BernoulliMixture,
-    DiscreteHMM,
-    NaiveBayes,
-    NetworkLearner,
-    NgramModel,
-    Structure,
-    Variable,
-)
+from isogloss.corpora import InMemoryCorpus
+from isogloss.graphical import BernoulliMixture, NaiveBayes, NetworkLearner, Structure, Variable
 from isogloss.lexicon import Procrustes
 from isogloss.multiview import SumCor
+from isogloss.sequences import DiscreteHMM, NgramModel
 from isogloss.similarity import (
     CCASimilarity,
     CombinedSimilarity,

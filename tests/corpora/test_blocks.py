@@ -13,12 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isogloss.alignment import Bitext
-from isogloss.alignment import bitext as bitexts
-from isogloss.alignment.bitext import WordForms, WordList
+from isogloss.alignment import Bitext, WordForms, WordList
+from isogloss.alignment import _bitext as bitexts
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
 from isogloss.exceptions import CorpusError
-from isogloss.io import lines
+from isogloss.io import _lines as lines
 from isogloss.kernels import number_pairs, part_spans
 from tests.oracles import words as twin
 

@@ -9,12 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from isogloss.corpora.building import build_corpus
-from isogloss.corpora.comparable import ComparableCorpus, InMemoryCorpus, save_corpus
-from isogloss.corpora.counting import in_order
-from isogloss.corpora.records import Document, JsonLines
-from isogloss.corpora.strings import StringTable
-from isogloss.corpora.summary import rank_ratio
+from isogloss.corpora import (
+    ComparableCorpus,
+    Document,
+    InMemoryCorpus,
+    JsonLines,
+    StringTable,
+    build_corpus,
+    save_corpus,
+)
+from isogloss.corpora._counting import in_order
+from isogloss.corpora._summary import rank_ratio
 from isogloss.exceptions import CorpusError
 
 TEXTS = {

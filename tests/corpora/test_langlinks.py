@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.corpora.langlinks import Concepts, LanguageLinks, PageIndex, normal_title, read_langlinks
-from isogloss.corpora.sqldump import read_table
-from isogloss.corpora.wikipedia import WikipediaDump
+from isogloss.corpora import Concepts, LanguageLinks, PageIndex, WikipediaDump, read_langlinks
+from isogloss.corpora.readers import normal_title
+from isogloss.corpora.readers._sqldump import read_table
 from isogloss.exceptions import CorpusError
 
 LANGLINKS = r"""-- MySQL dump 10.19

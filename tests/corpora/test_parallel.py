@@ -10,10 +10,9 @@ import zipfile
 import pytest
 
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
-from isogloss.corpora.languages import same_language
+from isogloss.corpora._languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io.files import opened, replacing
-from isogloss.io.lines import MAX_LINE_BYTES
+from isogloss.io import MAX_LINE_BYTES, opened, replacing
 
 PAIRS = [(["the", "house"], ["la", "maison"]), (["été"], ["summer", "time"])]
 

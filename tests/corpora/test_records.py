@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from isogloss.corpora.records import AlignedLines, Document, JsonLines
+from isogloss.corpora import AlignedLines, Document, JsonLines
 from isogloss.exceptions import CorpusError
 
 

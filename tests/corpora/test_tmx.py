@@ -4,7 +4,8 @@ import gzip
 
 import pytest
 
-from isogloss.corpora import TmxPairs, tmx
+from isogloss.corpora import TmxPairs
+from isogloss.corpora.readers import _tmx as tmx
 from isogloss.exceptions import CorpusError
 
 

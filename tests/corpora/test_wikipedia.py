@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from isogloss.corpora import markup
-from isogloss.corpora.building import build_corpus
-from isogloss.corpora.markup import WikiMarkup
-from isogloss.corpora.wikipedia import WikipediaDump, _PageParser
+from isogloss.corpora import WikipediaDump, build_corpus
+from isogloss.corpora.readers import _markup as markup
+from isogloss.corpora.readers._markup import WikiMarkup
+from isogloss.corpora.readers._wikipedia import _PageParser
 from isogloss.exceptions import CorpusError
-from isogloss.io.parser_process import ParserProcess
+from isogloss.io import ParserProcess
 from tests.waiting import LIMIT_S
 
 SITE = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
@@ -152,15 +152,15 @@ def test_what_is_no_dump(folder):
 
 
 def test_an_endless_page_is_not_read_into_memory(folder, monkeypatch):
-    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_ELEMENT", 1000)
-    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_PAGE", 100)
+    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_ELEMENT", 1000)
+    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_PAGE", 100)
     (folder / "d.xml").write_text(SITE + page("Haus", "lang " * 500) + "</mediawiki>")
     with pytest.raises(CorpusError, match="longer than 1,000 letters"):
         list(WikipediaDump("d.xml", on_bad="skip"))
 
 
 def test_a_page_that_is_too_long_is_left_out_by_name(folder, monkeypatch):
-    monkeypatch.setattr("isogloss.corpora.wikipedia.MAX_PAGE", 1000)
+    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_PAGE", 1000)
     (folder / "d.xml").write_text(SITE + page("Haus", "lang " * 500) + page("Katze", "kurz") + "</mediawiki>")
     dump = WikipediaDump("d.xml", on_bad="skip")
     assert [document.id for document in dump] == ["Katze"]

@@ -13,9 +13,9 @@ from contextlib import suppress
 
 import pytest
 
-from isogloss.corpora.comparable import save_corpus
-from isogloss.events.journal import Journal
-from isogloss.events.samples import sample_news
+from isogloss.corpora import save_corpus
+from isogloss.events import Journal
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ArticleError, StoreError, StoreFullError
 from isogloss.lexicon import write_dictionary, write_vectors
 from isogloss.store import Store, back_up, look_over, restore

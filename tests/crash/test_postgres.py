@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isogloss.exceptions import StoreBusyError
-from isogloss.service.writing import GroupWriter
+from isogloss.service.api import GroupWriter
 from isogloss.store import PostgresDatabase, Store, look_over
 from tests.crash.test_store import article
 from tests.store.conftest import postgres, server  # noqa: F401

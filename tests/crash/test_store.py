@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from isogloss.events.article import Article
+from isogloss.events import Article
 from isogloss.exceptions import StoreError, StoreFullError
-from isogloss.store import SQLiteDatabase, Store
-from isogloss.store.upkeep import back_up, look_over, restore
+from isogloss.store import SQLiteDatabase, Store, back_up, look_over, restore
 
 DAY = datetime(2025, 3, 5, 8, tzinfo=UTC)
 WRITER = """

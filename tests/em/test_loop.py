@@ -12,14 +12,7 @@ import pytest
 from scipy.special import logsumexp, xlogy
 from sklearn.exceptions import ConvergenceWarning
 
-from isogloss.em import (
-    EMModel,
-    FullExpectation,
-    IncrementalExpectation,
-    best_of,
-    parameters_id,
-    run_em,
-)
+from isogloss.em import EMModel, FullExpectation, IncrementalExpectation, best_of, parameters_id, run_em
 from isogloss.engine import LocalEngine, Rows
 from isogloss.exceptions import DecreaseError
 from isogloss.stats import ExpectedCounts

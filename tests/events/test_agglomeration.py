@@ -7,7 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.agglomeration import Rules, agglomerate
+from isogloss.events.track import Rules
+from isogloss.events.track._agglomeration import agglomerate
 
 LANGUAGES = {1: "en", 2: "de", 3: "fr", 4: "en", 5: "de", 6: "fr"}
 STORIES = {(1, 2): 0.9, (1, 3): 0.85, (2, 3): 0.8, (4, 5): 0.9, (4, 6): 0.85, (5, 6): 0.8}

@@ -6,12 +6,12 @@ from math import log
 
 import pytest
 
-from isogloss.events.annotation import Annotator
-from isogloss.events.article import Article
-from isogloss.events.keywords import find_keywords, find_numbers
-from isogloss.events.names import name_key
-from isogloss.events.words import Words
-from isogloss.text.languages import known_languages
+from isogloss.events import Article
+from isogloss.events.annotate import Annotator
+from isogloss.events.annotate._keywords import find_keywords, find_numbers
+from isogloss.events.annotate._names import name_key
+from isogloss.events.annotate._words import Words
+from isogloss.text import known_languages
 from tests.elsewhere import same_elsewhere
 from tests.waiting import cpu_at_most
 
@@ -148,8 +148,9 @@ def test_a_megabyte_is_cut():
 SCRIPT = """
 import json
 from datetime import UTC, datetime
-from isogloss.events.annotation import Annotation, Annotator
-from isogloss.events.article import Article
+from isogloss.events.annotate._annotator import Annotation
+from isogloss.events.annotate import Annotator
+from isogloss.events import Article
 texts = json.loads({texts!r})
 annotator = Annotator(gazetteer=None)
 for lang, (title, body) in texts.items():
@@ -168,6 +169,6 @@ def test_what_fails_is_never_taken_for_an_article_about_nothing(monkeypatch, err
     def failing(words, lang):
         raise error("unforeseen")
 
-    monkeypatch.setattr("isogloss.events.annotation._world", failing)
+    monkeypatch.setattr("isogloss.events.annotate._annotator._world", failing)
     with pytest.raises(error, match="unforeseen"):
         Annotator().annotate(article("en", *VOTE))

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.article import MAX_MARKUP, MAX_TEXT, Article, article_from
-from isogloss.events.html import has_markup, text_of_html
+from isogloss.events import Article, article_from
+from isogloss.events._html import has_markup, text_of_html
+from isogloss.events.article import MAX_MARKUP, MAX_TEXT
 from isogloss.exceptions import ArticleError, IsoglossError
 from tests.waiting import cpu_at_most
 
@@ -239,7 +240,7 @@ def test_without_identification_known_tags_are_believed(monkeypatch):
     def missing(text):
         raise ModuleNotFoundError("identifying a language needs py3langid; pip install 'isogloss[text]'")
 
-    monkeypatch.setattr("isogloss.events.tags.identify", missing)
+    monkeypatch.setattr("isogloss.events._language_tags.identify", missing)
     long = {"id": 1, "title": "Storm", "body": "Das Haus steht am Ufer. " * 20, "time": "2031-03-05T08:40Z"}
     assert article_from({**long, "lang": "en-GB"}).lang == "en"
     with pytest.raises(ArticleError, match=r"isogloss\[text\]") as refused:

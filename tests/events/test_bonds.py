@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.linking import LinkState
-from isogloss.events.samples import sample_news
-from isogloss.events.stream import EventStream
+from isogloss.events import EventStream
+from isogloss.events.ingest import sample_news
+from isogloss.events.link import LinkState
 from isogloss.kernels import Bonds, NearPairs
 from tests.oracles import linking as twin
 

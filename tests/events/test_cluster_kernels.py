@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.terms import Terms
-from isogloss.events.vectors import TermWindow, add_vectors
-from isogloss.kernels import (
-    add_sparse,
-    count_terms,
-    dot_sparse,
-    find_clusters,
-    list_cluster,
-    weigh_article,
-)
+from isogloss.events.cluster import Terms, TermWindow, add_vectors
+from isogloss.kernels import add_sparse, count_terms, dot_sparse, find_clusters, list_cluster, weigh_article
 from tests.oracles import postings as twin
 
 SIZE = 64

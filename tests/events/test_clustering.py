@@ -7,14 +7,18 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from isogloss.events import vectors
-from isogloss.events.article import Article
-from isogloss.events.clustering import Decision, transition
-from isogloss.events.evaluation import bcubed
-from isogloss.events.snapshot import from_state, state_dict
-from isogloss.events.state import ClusterSettings, ClusterState
-from isogloss.events.terms import article_terms
-from isogloss.events.vectors import TermWindow
+from isogloss.events import Article
+from isogloss.events.checkpoint._cluster_state import from_state, state_dict
+from isogloss.events.cluster import (
+    ClusterSettings,
+    ClusterState,
+    Decision,
+    TermWindow,
+    article_terms,
+    transition,
+)
+from isogloss.events.cluster import _vectors as vectors
+from isogloss.events.training import bcubed
 from tests.elsewhere import same_elsewhere
 
 START = datetime(2031, 3, 5, 8, tzinfo=UTC)

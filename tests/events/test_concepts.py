@@ -8,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from isogloss.cli.concepts import concepts_group
-from isogloss.corpora.langlinks import Concepts
-from isogloss.corpora.wikipedia import WikipediaDump
-from isogloss.events.annotation import Annotator
-from isogloss.events.article import Article
-from isogloss.events.concept_building import build_concepts
-from isogloss.events.concepts import ConceptDictionary, Phrase, write_concepts
+from isogloss.cli.news._concepts import concepts_group
+from isogloss.corpora import Concepts, WikipediaDump
+from isogloss.events import Article
+from isogloss.events.annotate import Annotator, ConceptDictionary, build_concepts
+from isogloss.events.annotate._concepts import Phrase, write_concepts
 from isogloss.exceptions import CorpusError
 
 PAGE = "<page><title>{}</title><ns>0</ns><id>{}</id>{}<revision><text>{}</text></revision></page>"

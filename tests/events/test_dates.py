@@ -4,8 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from isogloss.events.dates import calendar_words, find_dates
-from isogloss.events.words import Words
+from isogloss.events.annotate._dates import calendar_words, find_dates
+from isogloss.events.annotate._words import Words
 
 pytest.importorskip("dateparser", reason="the extra isogloss[dates] is not installed")
 babel_dates = pytest.importorskip("babel.dates", reason="the extra isogloss[dates] is not installed")

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.events.article import Article
-from isogloss.events.duplicates import _FACTORS, _STEPS, Duplicates, _letters, fingerprint
+from isogloss.events import Article
+from isogloss.events.ingest import Duplicates, fingerprint
+from isogloss.events.ingest._duplicates import _FACTORS, _STEPS, _letters
 from isogloss.kernels import find_copy, min_hashes
 from tests.elsewhere import same_elsewhere
 from tests.oracles import words as oracle
@@ -201,8 +202,8 @@ def test_a_state_keeps_the_order_of_its_texts(rng):
 SCRIPT = """
 import json
 from datetime import datetime, timedelta, UTC
-from isogloss.events.article import Article
-from isogloss.events.duplicates import Duplicates
+from isogloss.events import Article
+from isogloss.events.ingest import Duplicates
 seen = Duplicates(capacity=50)
 start = datetime(2031, 3, 5, tzinfo=UTC)
 articles = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.evaluation import Scores, bcubed, monolingual, pairwise
+from isogloss.events.training import Scores, bcubed, monolingual, pairwise
 
 labels = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=20)
 

@@ -5,10 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from isogloss.events.article import article_from
-from isogloss.events.reading import ArticleReader
-from isogloss.events.samples import sample_news
-from isogloss.events.stream import EventStream
+from isogloss.events import EventStream, article_from
+from isogloss.events.ingest import ArticleReader, sample_news
 
 NOW = datetime(2031, 4, 1, tzinfo=UTC)
 BOGUS = {"id": "x", "lang": "en", "title": "Comet lands in 2205", "time": "2205-03-05T08:00:00Z"}
@@ -38,7 +36,7 @@ def test_a_stream_of_nothing_but_the_future_is_of_now(tmp_path):
 
 
 def test_few_records_are_held_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("isogloss.events.reading.MAX_UNDATED", 2)
+    monkeypatch.setattr("isogloss.events.ingest._readers.MAX_UNDATED", 2)
     found = read(tmp_path / "a.jsonl", [*(BOGUS | {"id": f"x{n}"} for n in range(4)), RECORDS[0]])
     assert [each.id for each in found] == ["x0", "x1", "x2", "x3", RECORDS[0]["id"]]
 

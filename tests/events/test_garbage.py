@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from isogloss.events.garbage import _trim, give_back
-from isogloss.events.samples import sample_news
-from isogloss.events.signature import Draft, Signatures, draft_signature
+from isogloss.events import give_back
+from isogloss.events._gc import _trim
+from isogloss.events.ingest import sample_news
+from isogloss.events.link import Draft, Signatures, draft_signature
 
 
 def resident():
@@ -32,7 +33,7 @@ def test_what_is_free_between_what_is_not_is_given_back():
 
 
 def test_where_the_system_has_no_way_nothing_happens(monkeypatch):
-    monkeypatch.setattr("isogloss.events.garbage._trim", lambda: None)
+    monkeypatch.setattr("isogloss.events._gc._trim", lambda: None)
     give_back()
 
 

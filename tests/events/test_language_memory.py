@@ -8,21 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isogloss.events import candidates, vectors
-from isogloss.events.article import Article
-from isogloss.events.candidates import _Lists
-from isogloss.events.samples import sample_news
-from isogloss.events.saving import save_stream
-from isogloss.events.stream import EventStream
-from isogloss.events.vectors import TermCounts, TermWindow, Vector
+from isogloss.events import Article, EventStream
+from isogloss.events.checkpoint import save_stream
+from isogloss.events.cluster import TermWindow, Vector
+from isogloss.events.cluster import _vectors as vectors
+from isogloss.events.cluster._vectors import TermCounts
+from isogloss.events.ingest import sample_news
+from isogloss.events.link import _candidates as candidates
+from isogloss.events.link._candidates import _Lists
 
 MOST_MB = 400
 """A short article in each of 172 languages took 3,956 MB with tables of fixed size, and 234 MB now."""
 
 SCRIPT = """
 from tests.events.test_language_memory import article, resident_mb
-from isogloss.events.stream import EventStream
-from isogloss.text.languages import known_languages
+from isogloss.events import EventStream
+from isogloss.text import known_languages
 
 stream = EventStream()
 stream.add([article(n, "en") for n in range(400)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isogloss.events.latest import LatestPoints
+from isogloss.events.link._latest_points import LatestPoints
 
 
 @pytest.mark.parametrize("dims", [6, 50])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.agglomeration import Rules, agglomerate
+from isogloss.events.track import Rules
+from isogloss.events.track._agglomeration import agglomerate
 from isogloss.kernels import (
     PackedProfile,
     find_nearest,

@@ -10,9 +10,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from isogloss import io
-from isogloss.events.features import FEATURES
-from isogloss.events.link_evaluation import cross_validate_links, score_links
-from isogloss.events.linker import Linker
+from isogloss.events.link import FEATURES, Linker
+from isogloss.events.training import cross_validate_links, score_links
 
 NAMES = ("likeness", "hours", "noise")
 

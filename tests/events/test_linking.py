@@ -8,16 +8,14 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 
-from isogloss.events.article import Article
-from isogloss.events.candidates import Neighbours
-from isogloss.events.explain import explain_link
-from isogloss.events.features import FEATURES, pair_features
-from isogloss.events.linking import LinkState
-from isogloss.events.newswords import NEWS_WORDS, news_concepts
-from isogloss.events.profile import Profile
-from isogloss.events.signature import Signature, Signatures
-from isogloss.events.tracking import EventTracker
-from isogloss.events.vectors import Vector, product
+from isogloss.events import Article
+from isogloss.events.annotate import news_concepts
+from isogloss.events.annotate._news_words import NEWS_WORDS
+from isogloss.events.cluster import Vector
+from isogloss.events.cluster._vectors import product
+from isogloss.events.link import FEATURES, LinkState, Neighbours, Profile, Signature, Signatures, explain_link
+from isogloss.events.link._features import pair_features
+from isogloss.events.track import EventTracker
 from tests.elsewhere import same_elsewhere
 
 START = datetime(2031, 3, 5, tzinfo=UTC)
@@ -290,8 +288,8 @@ def test_every_language_has_words_for_nearly_every_meaning() -> None:
 
 SCRIPT = """
 from tests.events.test_linking import _signatures
-from isogloss.events.linking import LinkState
-from isogloss.events.tracking import EventTracker
+from isogloss.events.link import LinkState
+from isogloss.events.track import EventTracker
 
 state = LinkState()
 tracker = EventTracker(state)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.names import count_names, name_key
-from isogloss.events.words import Words
+from isogloss.events.annotate._names import count_names, name_key
+from isogloss.events.annotate._words import Words
 
 DATA = Path(os.environ.get("ISOGLOSS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from isogloss.events.annotation import Annotator
-from isogloss.events.article import Article
-from isogloss.events.peoples import PEOPLES, named_peoples
+from isogloss.events import Article
+from isogloss.events.annotate import Annotator
+from isogloss.events.annotate._demonyms import PEOPLES, named_peoples
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isogloss.events.annotation import Annotator
-from isogloss.events.prepared import Prepared
-from isogloss.events.prepared_bytes import _LENGTH, _digest, from_bytes, to_bytes
-from isogloss.events.samples import sample_news
-from isogloss.events.terms import N_TERMS, Terms
+from isogloss.events.analyse import from_bytes, to_bytes
+from isogloss.events.analyse._analysed_article import Prepared
+from isogloss.events.analyse._prepared_bytes import _LENGTH, _digest
+from isogloss.events.annotate import Annotator
+from isogloss.events.cluster import N_TERMS, Terms
+from isogloss.events.ingest import sample_news
 
 NEWS = sample_news().articles[:40]
 POINT = np.array([0.1, -2.5, 3e-30], np.float32)

@@ -12,16 +12,17 @@ import numpy as np
 import psutil
 import pytest
 
-from isogloss.events import EventStream, preparing
-from isogloss.events.annotation import Annotator
-from isogloss.events.concepts import ConceptDictionary, Phrase, write_concepts
-from isogloss.events.prepared import Prepared, pack, unpack
-from isogloss.events.preparing import Preparer
-from isogloss.events.samples import sample_corpus, sample_news
-from isogloss.events.saving import save_stream
-from isogloss.events.workers import Workers
+from isogloss.events import EventStream
+from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import _analyser as preparing
+from isogloss.events.analyse._analysed_article import Prepared, pack, unpack
+from isogloss.events.analyse._pool import Workers
+from isogloss.events.annotate import Annotator, ConceptDictionary
+from isogloss.events.annotate._concepts import Phrase, write_concepts
+from isogloss.events.checkpoint import save_stream
+from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.similarity import LSISimilarity
-from isogloss.text.gazetteer import Gazetteer
+from isogloss.text import Gazetteer
 from tests.waiting import wait_until
 
 NEWS = sample_news().articles[:120]
@@ -234,8 +235,8 @@ def test_gazetteers_and_dictionaries_are_sent_by_name(tmp_path):
 
 KILLED = """
 import sys, time
-from isogloss.events.annotation import Annotator
-from isogloss.events.preparing import Preparer
+from isogloss.events.annotate import Annotator
+from isogloss.events.analyse import Preparer
 
 if __name__ == "__main__":
     preparer = Preparer(Annotator(gazetteer=None), n_jobs=2)
@@ -264,9 +265,9 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
 
 
 UNGUARDED = """
-from isogloss.events import preparing
-from isogloss.events.annotation import Annotator
-from isogloss.events.samples import sample_news
+from isogloss.events.analyse import _analyser as preparing
+from isogloss.events.annotate import Annotator
+from isogloss.events.ingest import sample_news
 
 preparing._BATCH, preparing._AHEAD = 8, 1
 with preparing.Preparer(Annotator(gazetteer=None), n_jobs=2) as preparer:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.vectors import NOTHING, Vector, product, products
+from isogloss.events.cluster import Vector, products
+from isogloss.events.cluster._vectors import NOTHING, product
 from isogloss.kernels import dot_each
 from tests.events.test_cluster_kernels import SIZE, VECTORS
 from tests.oracles import postings as twin

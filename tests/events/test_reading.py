@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.quarantine import Quarantine
-from isogloss.events.reading import ArticleReader
+from isogloss.events.ingest import ArticleReader, Quarantine
 from isogloss.exceptions import ArticleError, CorpusError
 
 TIME = "2021-07-01T08:00:00Z"

@@ -9,10 +9,12 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events import EventStream, columns, saving, saving_apart
-from isogloss.events.samples import sample_news
-from isogloss.events.saving import restore_stream, save_stream
-from isogloss.events.saving_apart import SavingApart, can_save_apart
+from isogloss.events import EventStream
+from isogloss.events.checkpoint import SavingApart, can_save_apart, restore_stream, save_stream
+from isogloss.events.checkpoint import _columns as columns
+from isogloss.events.checkpoint import _forked as saving_apart
+from isogloss.events.checkpoint import _stream_state as saving
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ModelFileError
 
 NEWS = sample_news().articles[:130]

@@ -7,8 +7,8 @@ from collections import deque
 import numpy as np
 import pytest
 
-from isogloss.events.shelf import Shelf
-from isogloss.events.vectors import Vector
+from isogloss.events.cluster import Vector
+from isogloss.events.link._vector_table import Shelf
 
 
 def read(shelf: Shelf, number: int) -> list[int]:

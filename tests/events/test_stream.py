@@ -11,12 +11,11 @@ from datetime import timedelta
 
 import pytest
 
-from isogloss.events import Article, EventStream, History, Journal, StreamSettings, read_journal
-from isogloss.events.article import article_from
-from isogloss.events.evaluation import bcubed
-from isogloss.events.samples import sample_corpus, sample_news
-from isogloss.events.saving import restore_stream, save_stream
-from isogloss.events.state import ClusterSettings
+from isogloss.events import Article, EventStream, History, Journal, StreamSettings, article_from, read_journal
+from isogloss.events.checkpoint import restore_stream, save_stream
+from isogloss.events.cluster import ClusterSettings
+from isogloss.events.ingest import sample_corpus, sample_news
+from isogloss.events.training import bcubed
 from isogloss.exceptions import ArticleError, ModelFileError
 from tools.load_news import News
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isogloss.events.cluster import Vector
 from isogloss.events.event import describe_event
-from isogloss.events.linking import LinkState
-from isogloss.events.profile import Profile
-from isogloss.events.signature import Signature
-from isogloss.events.tracking import EventTracker
-from isogloss.events.vectors import Vector
+from isogloss.events.link import LinkState, Profile, Signature
+from isogloss.events.track import EventTracker
 
 STORY = {1: "de", 2: "en", 3: "es", 4: "fr"}
 NEW = 9

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from isogloss.events.reading import ArticleReader
-from isogloss.events.warc import PageParser, WebPage, _depth
+from isogloss.events.ingest import ArticleReader
+from isogloss.events.ingest._warc import PageParser, WebPage, _depth
 from isogloss.exceptions import ArticleError
 from tests.waiting import LIMIT_S, cpu_at_most
 

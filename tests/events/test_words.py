@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.events.words import Words, _marks
+from isogloss.events.annotate._words import Words, _marks
 from isogloss.kernels import cut_parts, letter_kinds, score_languages, sound_key, spot_words, strongest_keys
 from tests.oracles import words as twin
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from isogloss.factor import FactorParameters
-from isogloss.factor.noise import noise_of
+from isogloss.factor._noise import noise_of
 from isogloss.views import Views
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from isogloss.factor.one_view import OneView, one_view
+from isogloss.factor._one_view import OneView, one_view
 
 FLOOR = 1e-3
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.em import parameters_id
-from isogloss.factor.data import prepare
-from isogloss.factor.noise import NOISES, noise_of
-from isogloss.factor.steps import expect, expected_log_joint, factor_model, log_likelihood_of, solve
-from isogloss.factor.units import shift
+from isogloss.factor._data import prepare
+from isogloss.factor._noise import NOISES, noise_of
+from isogloss.factor._steps import expect, expected_log_joint, factor_model, log_likelihood_of, solve
+from isogloss.factor._units import shift
 from isogloss.stats import PatternMoments
 from tests.factor.data import draw_parameters, draw_rows, flat
 from tests.oracles import factor as oracle

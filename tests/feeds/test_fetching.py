@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
 from isogloss.feeds import FeedState, Fetcher, FetchLimits, Watcher, is_public
-from isogloss.feeds.fetching import _seconds
-from isogloss.feeds.unpacking import unpack
+from isogloss.feeds._fetching import _seconds
+from isogloss.feeds._unpacking import unpack
 from tests.waiting import LIMIT_S
 
 from .conftest import http

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
 from isogloss.feeds import FeedReader, FeedState, Page, Watcher, parse_feed, parse_sitemap
-from isogloss.feeds.scan import scan_xml
+from isogloss.feeds._scan import scan_xml
 from tests.waiting import LIMIT_S, cpu_at_most
 
 from .conftest import http
@@ -202,7 +202,7 @@ def test_nothing_of_a_feed_is_parsed_in_this_process(monkeypatch):
 
     for name in ("scan.scan_xml", "syndication.scan_xml", "sitemaps.scan_xml", "reader.parse_feed"):
         monkeypatch.setattr(f"isogloss.feeds.{name}", fail)
-    monkeypatch.setattr("isogloss.feeds.reader.parse_sitemap", fail)
+    monkeypatch.setattr("isogloss.feeds._reader.parse_sitemap", fail)
     pages = {
         "https://a.example/f": ATOM,
         "https://a.example/s": SITEMAP,

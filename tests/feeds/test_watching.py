@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from isogloss.feeds import FeedReader, FeedState, Fetcher, FetchLimits, Watcher, parse_feed
-from isogloss.feeds.watching import LONGEST_WAIT
+from isogloss.feeds._watching import LONGEST_WAIT
 from tests.waiting import LIMIT_S
 
 from .conftest import http

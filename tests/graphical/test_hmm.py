@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from isogloss import io
 from isogloss.engine import Batches
-from isogloss.graphical.hmm import DiscreteHMM
-from isogloss.graphical.hmm_steps import count_labelled, hmm_model
-from isogloss.graphical.sequences import Sequences, encode_sequences
+from isogloss.graphical import Sequences, encode_sequences
 from isogloss.kernels import hmm_best_paths, hmm_expect, hmm_posteriors
+from isogloss.sequences import DiscreteHMM
+from isogloss.sequences._hmm_steps import count_labelled, hmm_model
 from tests.oracles import hmm as oracle
 
 NO_LABELS = np.empty(0, dtype=np.int32)

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import isogloss.graphical.batched as batched
-from isogloss.graphical import CPD, BayesianNetwork, Variable, student
-from isogloss.graphical.contraction import BATCH, Contraction
-from isogloss.graphical.inference import Inference
-from isogloss.graphical.junction import JunctionTree
-from isogloss.graphical.relevance import Relevance, bits, mask_of
+import isogloss.graphical.inference._batched as batched
+from isogloss.graphical import CPD, BayesianNetwork, Inference, Variable, student
+from isogloss.graphical.inference import JunctionTree, Relevance
+from isogloss.graphical.inference._contraction import BATCH, Contraction
+from isogloss.graphical.inference._relevance import bits, mask_of
 from tests.oracles.enumerate_network import (
     best_configuration,
     joint_table,

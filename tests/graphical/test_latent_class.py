@@ -10,8 +10,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from isogloss import io
 from isogloss.engine import LocalEngine
-from isogloss.graphical.bernoulli_mixture import BernoulliMixture
-from isogloss.graphical.naive_bayes import NaiveBayes
+from isogloss.graphical import BernoulliMixture, NaiveBayes
 
 ROWS = [
     ["rain", "cold", "x"],

@@ -10,18 +10,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-import isogloss.graphical.em_steps as em_steps
+import isogloss.graphical.learning._em_steps as em_steps
 from isogloss.engine import Batches, LocalEngine, Rows
-from isogloss.graphical import CPD, BayesianNetwork, Structure, Variable, asia, decode, student
-from isogloss.graphical.em_steps import NetworkParameters, collapse, expect
-from isogloss.graphical.family_counts import FamilyCounts
-from isogloss.graphical.inference import Inference
-from isogloss.graphical.layout import Layout
-from isogloss.graphical.learning import NetworkLearner
-from isogloss.graphical.relevance import Relevance
-from isogloss.graphical.sampling import likelihood_weighting, sample
-from isogloss.graphical.scores import bdeu, bic, compare_structures, log_likelihood
-from isogloss.graphical.trees import chow_liu, mutual_information
+from isogloss.graphical import (
+    CPD,
+    BayesianNetwork,
+    FamilyCounts,
+    Inference,
+    NetworkLearner,
+    NetworkParameters,
+    Structure,
+    Variable,
+    asia,
+    bdeu,
+    bic,
+    chow_liu,
+    compare_structures,
+    decode,
+    likelihood_weighting,
+    mutual_information,
+    sample,
+    student,
+)
+from isogloss.graphical.inference import Relevance
+from isogloss.graphical.learning._em_steps import collapse, expect
+from isogloss.graphical.learning._layout import Layout
+from isogloss.graphical.learning._scores import log_likelihood
 from tests.oracles.enumerate_network import expected_counts, posterior, random_network
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isogloss.alignment import Aligner
-from isogloss.graphical.inference import Inference
-from isogloss.graphical.lexical_graph import OTHER_WORDS, lexical_network
+from isogloss.graphical import Inference, lexical_network
+from isogloss.graphical._lexical_graph import OTHER_WORDS
 
 LEXICON = {
     "das": {"the": 0.7, "that": 0.15, "which": 0.075, "who": 0.05, "this": 0.025},

@@ -11,10 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 from isogloss import io
 from isogloss.exceptions import ModelFileError
-from isogloss.graphical.arpa import read_arpa, write_arpa
-from isogloss.graphical.backoff import BEGIN, END, UNKNOWN
-from isogloss.graphical.ngram import NgramModel, count_ngrams
-from isogloss.graphical.smoothing import discounts
+from isogloss.sequences import NgramModel, count_ngrams, read_arpa, write_arpa
+from isogloss.sequences._backoff import BEGIN, END, UNKNOWN
+from isogloss.sequences._smoothing import discounts
 from isogloss.stats import Counts
 from tests.oracles.ngram import Text
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.graphical import NetworkPicture, Plate, Structure, Variable, asia, student
-from isogloss.graphical.drawing import places_of
+from isogloss.graphical.drawing._layers import places_of
 
 
 @st.composite

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isogloss.lexicon import csls
-from isogloss.lexicon.csls import csls_both, csls_means, csls_top_k, unit_rows
+from isogloss.lexicon import csls_both, csls_means, csls_top_k, unit_rows
+from isogloss.lexicon.retrieval import _csls as csls
 from tests.oracles import topk as twin
 
 

@@ -12,7 +12,6 @@ from isogloss.lexicon import (
     WordSpace,
     WordVectors,
     build_space,
-    building,
     chance_test,
     evaluate_induced,
     evaluate_space,
@@ -23,6 +22,7 @@ from isogloss.lexicon import (
     refine,
     write_induced,
 )
+from isogloss.lexicon import _building as building
 from tests.lexicon.data import dictionary, languages
 
 PAIR = ("en", "de")

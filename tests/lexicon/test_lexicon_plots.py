@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from isogloss.lexicon import WordVectors, evaluate_space, neighbourhood
-from isogloss.plotting.lexicon import plot_neighbourhood, plot_precision, save_picture
+from isogloss.plotting import plot_neighbourhood, plot_precision, save_picture
 from tests.lexicon.data import dictionary, languages
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from isogloss.lexicon import retrieval
-from isogloss.lexicon.retrieval import RULES, retrieve
+from isogloss.lexicon import retrieve
+from isogloss.lexicon.retrieval import _retrieval as retrieval
+from isogloss.lexicon.retrieval._retrieval import RULES
 from tests.oracles import topk as twin
 
 

@@ -13,7 +13,7 @@ from isogloss.lexicon import (
     evaluate_space,
     smoothed,
 )
-from isogloss.lexicon.spaces import _smoothing
+from isogloss.lexicon._spaces import _smoothing
 from isogloss.stats import PatternMoments
 from isogloss.views import Views
 from tests.lexicon.data import dictionary, languages

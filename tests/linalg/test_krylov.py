@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isogloss.linalg import randomized_svd
-from isogloss.linalg.krylov import krylov_svd
+from isogloss.linalg import krylov_svd, randomized_svd
 
 
 def matrix_with_spectrum(n, p, values, seed=0):

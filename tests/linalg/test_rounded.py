@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from isogloss import kernels
-from isogloss.linalg import RoundedVectors, piecewise, top_k, top_k_rounded
-from isogloss.linalg import rounded as module
+from isogloss.linalg import RoundedVectors, top_k, top_k_rounded
+from isogloss.linalg import _piecewise as piecewise
+from isogloss.linalg import _rounded as module
 from tests.oracles import topk as twin
 
 SHAPES = [(1, 1, 1), (4, 16, 4), (5, 17, 3), (3, 40, 30), (9, 33, 129)]

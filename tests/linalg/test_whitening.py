@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import hilbert
 
 from isogloss.linalg import regularise, whitening_matrix
-from isogloss.linalg.whitening import _by_eigenvectors
+from isogloss.linalg._whitening import _by_eigenvectors
 
 
 def covariance(n, p, seed=0):

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.mixture import GaussianMixture as Peer
 
-from isogloss.em import run_em
-from isogloss.em.expectation import FullExpectation, SparseExpectation
+from isogloss.em import FullExpectation, SparseExpectation, run_em
 from isogloss.engine import Batches, Files, LocalEngine, Rows
 from isogloss.exceptions import DecreaseError
-from isogloss.mixture import GaussianMixture
-from isogloss.mixture import steps as mixture_steps
-from isogloss.mixture.covariance import SHAPES
+from isogloss.mixture import SHAPES, GaussianMixture
+from isogloss.mixture import _steps as mixture_steps
 from tests.oracles import mixture as twin
 
 TYPES = ["full", "tied", "diag", "spherical"]

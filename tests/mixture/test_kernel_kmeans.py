@@ -16,7 +16,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from isogloss.mixture.kernel_kmeans import KernelKMeans, _centroids, _descend, _fill_empty, _nearest, _start
+from isogloss.mixture import KernelKMeans
+from isogloss.mixture._kernel_kmeans import _centroids, _descend, _fill_empty, _nearest, _start
 
 BLOBS, BLOB = make_blobs(90, 3, centers=[[0, 0, 0], [9, 0, 1], [1, 8, 0]], random_state=0)
 RINGS, RING = make_circles(200, factor=0.2, noise=0.05, random_state=0)

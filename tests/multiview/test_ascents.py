@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.multiview.block import block_ascent, rotate_to_order, sum_of_pairs
-from isogloss.multiview.horst import horst, horst_components
-from isogloss.multiview.problem import WhitenedProblem, block_slices
-from isogloss.multiview.sscor import sscor_ascent
-from isogloss.multiview.start import leading_eigenvectors, polar, start_blocks
+from isogloss.multiview._sscor import sscor_ascent
+from isogloss.multiview.solvers import (
+    WhitenedProblem,
+    block_ascent,
+    block_slices,
+    horst,
+    leading_eigenvectors,
+    polar,
+    start_blocks,
+)
+from isogloss.multiview.solvers._block import rotate_to_order, sum_of_pairs
+from isogloss.multiview.solvers._horst import horst_components
 
 
 def random_problem(seed, sizes, definite=True):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from isogloss.multiview import CCA, prediction_score
-from isogloss.multiview.significance import permutation_test, wilks_test
+from isogloss.multiview._significance import permutation_test, wilks_test
 from isogloss.views import Views
 from tests.multiview.data import latent_views, with_missing
 

@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
 from experiments._sumcor_problems import GENERATORS, random_problem
-from isogloss.multiview import dual
-from isogloss.multiview.certificate import Certificate, certify
-from isogloss.multiview.quadratic import Blocks, QuadraticForm
+from isogloss.multiview import Certificate, certify
+from isogloss.multiview.certificates import Blocks, QuadraticForm
+from isogloss.multiview.certificates import _dual as dual
 from tests.oracles.sumcor import brute_force, starting_points
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from isogloss.linalg import is_psd
-from isogloss.multiview.binary import binary_as_sumcor, max_cut
+from isogloss.multiview import binary_as_sumcor, max_cut
 
 
 def all_signs(m):

@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 
 from experiments._sumcor_problems import random_problem
-from isogloss.multiview import trust_region
-from isogloss.multiview.dual import Slack, largest_eigenpair
-from isogloss.multiview.lowrank_sdp import largest_rank, solve_relaxation
-from isogloss.multiview.quadratic import Blocks, QuadraticForm, as_quadratic_form, deflate
-from isogloss.multiview.rounding import best_rounding, climb_by_blocks
+from isogloss.multiview.certificates import (
+    Blocks,
+    QuadraticForm,
+    Slack,
+    as_quadratic_form,
+    best_rounding,
+    deflate,
+    largest_eigenpair,
+    solve_relaxation,
+)
+from isogloss.multiview.certificates import _trust_region as trust_region
+from isogloss.multiview.certificates._lowrank_sdp import largest_rank
+from isogloss.multiview.certificates._rounding import climb_by_blocks
 from tests.oracles.sumcor import starting_points
 
 

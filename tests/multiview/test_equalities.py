@@ -9,9 +9,8 @@ from sklearn.base import clone
 
 from isogloss.engine import Batches, LocalEngine
 from isogloss.multiview import CCA, MaxVar, SSCor, SumCor
-from isogloss.multiview.matrix_free import Variates, ascend, shared_start, variates_of
-from isogloss.multiview.products import RowProducts
-from isogloss.multiview.sumcor import SUM
+from isogloss.multiview._sumcor import SUM
+from isogloss.multiview.solvers import RowProducts, Variates, ascend, shared_start, variates_of
 from isogloss.views import Views
 from tests.multiview.data import latent_views, same_up_to_sign, with_missing
 

@@ -8,10 +8,9 @@ from scipy import sparse
 
 from isogloss.engine import Batches
 from isogloss.io import load, save
-from isogloss.multiview.base import view_correlations
-from isogloss.multiview.cca import CCA
-from isogloss.multiview.hub import HubCCA
-from isogloss.multiview.hub_reduction import HubOperator
+from isogloss.multiview import CCA, HubCCA
+from isogloss.multiview._base import view_correlations
+from isogloss.multiview.solvers import HubOperator
 from isogloss.views import Views
 
 NAMES = ("en", "de", "sl", "fr", "hi")

@@ -11,14 +11,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from isogloss import io
 from isogloss.linalg import CentredOperator, centre_kernel
-from isogloss.multiview.cca import CCA
-from isogloss.multiview.horst import horst
-from isogloss.multiview.kernel import KernelCCA, KernelSumCor
-from isogloss.multiview.kernel_map import ViewKernel, kernel_spectrum
-from isogloss.multiview.kernel_operator import DualProducts
-from isogloss.multiview.kernel_problem import dual_problem
-from isogloss.multiview.low_rank import nystrom, pivoted_cholesky
-from isogloss.multiview.sumcor import SumCor
+from isogloss.multiview import CCA, KernelCCA, KernelSumCor, SumCor
+from isogloss.multiview.kernels import DualProducts, ViewKernel, dual_problem, kernel_spectrum
+from isogloss.multiview.kernels._low_rank import nystrom, pivoted_cholesky
+from isogloss.multiview.solvers import horst
 from isogloss.views import Views
 
 KAPPA = 0.2
@@ -364,7 +360,7 @@ class TestOperator:
 
         monkeypatch.setattr(sparse.csr_array, "toarray", refuse)
         monkeypatch.setattr(sparse.csr_matrix, "toarray", refuse)
-        monkeypatch.setattr("isogloss.multiview.kernel_map.pairwise_kernels", refuse)
+        monkeypatch.setattr("isogloss.multiview.kernels._map.pairwise_kernels", refuse)
         widths = []
         plain = CentredOperator.kernel_matmat
         monkeypatch.setattr(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.linalg import is_psd
-from isogloss.multiview.problem import check_ridges, lack_of_rows, whitened_problem
+from isogloss.multiview.solvers import check_ridges, lack_of_rows, whitened_problem
 from isogloss.stats import ViewMoments
 from isogloss.views import Views
 from tests.multiview.data import latent_views, with_missing

@@ -6,8 +6,7 @@ from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn.linear_model import LinearRegression
 
-from isogloss.multiview.random_projection import RandomProjection
-from isogloss.multiview.sumcor import SumCor
+from isogloss.multiview import RandomProjection, SumCor
 from isogloss.views import Views
 
 

@@ -9,18 +9,16 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from isogloss import io
-from isogloss.multiview import KernelSumCor, RandomProjection, SumCor, coordinates, kernel
-from isogloss.multiview.certificate import certify
-from isogloss.multiview.coordinates import (
+from isogloss.multiview import KernelSumCor, RandomProjection, SumCor, certify
+from isogloss.multiview import _coordinates as coordinates
+from isogloss.multiview import _kernel as kernel
+from isogloss.multiview._coordinates import (
     MomentCoordinates,
     OperatorCoordinates,
     RowCoordinates,
     row_coordinates,
 )
-from isogloss.multiview.inverse_root import InverseRoot
-from isogloss.multiview.problem import whitened_problem
-from isogloss.multiview.products import RowProducts
-from isogloss.multiview.start import relaxed_components
+from isogloss.multiview.solvers import InverseRoot, RowProducts, relaxed_components, whitened_problem
 from isogloss.stats import ViewMoments
 from isogloss.views import Views
 from tests.multiview.data import latent_views, sparse_views, with_missing

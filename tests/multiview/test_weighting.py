@@ -13,9 +13,9 @@ from sklearn.linear_model import LinearRegression
 
 from isogloss.engine import Batches
 from isogloss.io import load, save
-from isogloss.multiview import weighting_solution
-from isogloss.multiview.weighting import OptimalWeighting
-from isogloss.multiview.weighting_solution import three_view_subspace
+from isogloss.multiview import OptimalWeighting
+from isogloss.multiview.solvers import _weighting_solution as weighting_solution
+from isogloss.multiview.solvers import three_view_subspace
 from isogloss.views import Views
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "weighting_three_views.py"

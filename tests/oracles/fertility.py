@@ -6,8 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from isogloss.alignment.distortion import REACH
-from isogloss.alignment.steps import DIRECTIONS
+from isogloss.alignment.models import DIRECTIONS, REACH
 
 
 class SlowModel:

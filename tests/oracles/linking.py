@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from isogloss.events.agglomeration import Rules
+from isogloss.events.track import Rules
 
 Pair = tuple[int, int]
 Sparse = tuple[np.ndarray, np.ndarray]

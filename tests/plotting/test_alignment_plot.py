@@ -2,10 +2,10 @@
 
 import pytest
 
-from isogloss.alignment.render import AlignmentPicture
+from isogloss.alignment import AlignmentPicture
 
 pytest.importorskip("matplotlib")
-from isogloss.plotting.alignment import plot_alignment
+from isogloss.plotting import plot_alignment
 
 
 def test_words_links_and_gold_are_drawn():

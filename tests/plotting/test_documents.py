@@ -5,13 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from isogloss.plotting.documents import (
-    DocumentMap,
-    documents_html,
-    documents_svg,
-    map_documents,
-    plot_documents,
-)
+from isogloss.plotting import DocumentMap, documents_html, documents_svg, map_documents, plot_documents
 
 SVG = "{http://www.w3.org/2000/svg}"
 

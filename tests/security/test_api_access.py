@@ -11,7 +11,7 @@ pytest.importorskip("prometheus_client")
 from fastapi.testclient import TestClient
 
 from isogloss.service.app import ROUTERS, create_app
-from isogloss.service.tokens import make_token, revoke_token
+from isogloss.service.auth import make_token, revoke_token
 from isogloss.store import Store
 from tests.service import data
 

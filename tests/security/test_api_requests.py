@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 
 from isogloss.exceptions import SettingsError
 from isogloss.service.app import create_app
-from isogloss.service.bodies import outline
-from isogloss.service.tokens import make_token
+from isogloss.service.auth import make_token
+from isogloss.service.http._json_scan import outline
 from isogloss.store import Store
 from tests.service import data
 

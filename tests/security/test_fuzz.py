@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from isogloss.events.article import article_from
+from isogloss.events import article_from
 from isogloss.exceptions import ArticleError
 from isogloss.store import Store
 from tests.security.fuzz.budget import MAX_GROWTH, Cost, checked, cost_of

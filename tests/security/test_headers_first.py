@@ -14,10 +14,10 @@ from fastapi.testclient import TestClient
 
 from isogloss.exceptions import SettingsError
 from isogloss.service.app import create_app
-from isogloss.service.pages.visitor import KEY, TOKEN
-from isogloss.service.rates import Rates
+from isogloss.service.auth import make_token
+from isogloss.service.auth._rates import Rates
 from isogloss.service.server import Server, running
-from isogloss.service.tokens import make_token
+from isogloss.service.web._session import KEY, TOKEN
 from isogloss.store import Store
 from tests.security import test_api_access, test_pages_access
 from tests.service import data

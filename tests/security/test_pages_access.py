@@ -13,10 +13,10 @@ pytest.importorskip("prometheus_client")
 from fastapi.testclient import TestClient
 
 from isogloss.service.app import create_app
-from isogloss.service.pages import router
-from isogloss.service.pages.visitor import KEY, TOKEN
+from isogloss.service.auth import make_token, revoke_token
 from isogloss.service.server import running
-from isogloss.service.tokens import make_token, revoke_token
+from isogloss.service.web._router import router
+from isogloss.service.web._session import KEY, TOKEN
 from isogloss.store import EventRow, Store, Update
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -94,9 +94,9 @@ def test_no_page_is_missing_from_the_table():
 
 
 def _routers():
-    from isogloss.service.pages.events import events_router
-    from isogloss.service.pages.overview import overview_router
-    from isogloss.service.pages.texts import texts_router
+    from isogloss.service.web._events import events_router
+    from isogloss.service.web._overview import overview_router
+    from isogloss.service.web._texts import texts_router
 
     own = [each.routes for each in (events_router, texts_router, overview_router)]
     assert len(router.routes) in (len(own), sum(map(len, own)))

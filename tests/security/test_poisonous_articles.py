@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from isogloss.events.article import MAX_TITLE, article_from
-from isogloss.events.stream import EventStream
+from isogloss.events import EventStream, article_from
+from isogloss.events.article import MAX_TITLE
 from isogloss.exceptions import ArticleError
-from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower
+from isogloss.service.worker import Follower, StreamMaker
 from isogloss.store import Store
 
 NOISE = 3.0

@@ -20,7 +20,7 @@ LENGTH = 1_500
 NOISE = 0.004
 """CPU seconds that a search may always take."""
 CHECKED_BEFORE = {
-    "isogloss.corpora.sqldump._VALUES": "reads rows that the pattern of a row has matched",
+    "isogloss.corpora.readers._sqldump._VALUES": "reads rows that the pattern of a row has matched",
 }
 CALLS = {"compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"}
 PIECES = [

@@ -12,9 +12,9 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 from isogloss.cli import app as command
-from isogloss.cli.console import Console
-from isogloss.cli.output import echo, echo_json, written
-from isogloss.io.terminal import TerminalFormatter, escape_controls, strip_controls
+from isogloss.cli._console import Console
+from isogloss.cli._output import echo, echo_json, written
+from isogloss.io import TerminalFormatter, escape_controls, strip_controls
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\x85\u202egnp\u2066\u2029\r\x08\x7f"
 ODD = {chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x2028, 0x2029)}

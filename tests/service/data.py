@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from isogloss.alignment import Aligner
-from isogloss.events.article import Article
+from isogloss.events import Article
 from isogloss.lexicon import BilingualDictionary
 from isogloss.service.models import Models
+from isogloss.service.models._dictionaries import Lexicon
 from isogloss.service.settings import Settings
-from isogloss.service.words import Lexicon
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, micros
 from tests.similarity.data import comparable_corpus

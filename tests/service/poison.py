@@ -4,8 +4,8 @@ import os
 import signal
 from dataclasses import dataclass
 
-from isogloss.events.annotation import Annotator
-from isogloss.service.making import StreamMaker
+from isogloss.events.annotate import Annotator
+from isogloss.service.worker import StreamMaker
 
 WORD = "Belladonna"
 

@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 
 from isogloss.service.app import create_app
+from isogloss.service.auth import make_token
 from isogloss.service.server import running
-from isogloss.service.tokens import make_token
 from isogloss.store import Store
 from tests.service import data
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from isogloss.events.samples import sample_news
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreFullError
-from isogloss.service.apart import ApartWorker, _Elsewhere
-from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower
+from isogloss.service.worker import ApartWorker, Follower, StreamMaker
+from isogloss.service.worker._subprocess import _Elsewhere
 from isogloss.store import Store, Update
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from isogloss.service.app import ROUTERS
-from isogloss.service.errors import CODES
+from isogloss.service.schemas import CODES
 from tests.security.test_api_access import TABLE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "api.rst").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from isogloss.exceptions import StoreError, StoreFullError
+from isogloss.service.api import GroupWriter
 from isogloss.service.app import create_app
-from isogloss.service.writing import GroupWriter
 from isogloss.store import deletions
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -191,7 +191,7 @@ def test_a_request_that_fails_late_leaves_nothing_behind(filled, monkeypatch):
     def full(*_, **__):
         raise StoreError("too late")
 
-    monkeypatch.setattr("isogloss.store.store._remember", full)
+    monkeypatch.setattr("isogloss.store._store._remember", full)
     writer = GroupWriter(filled)
     go = hold(writer, monkeypatch)
     late, fine = writer.add(waiting(0), key="k"), writer.add(waiting(1))

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.service.comparing import Comparing
+from isogloss.service.models import Comparing
 from tests.service import data
 
 

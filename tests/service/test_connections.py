@@ -15,11 +15,12 @@ pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 pytest.importorskip("resource")
 
-from isogloss.service import connections, protocol
+from isogloss.service.auth import make_token
 from isogloss.service.client import Client
-from isogloss.service.connections import Connections
+from isogloss.service.http import Connections
+from isogloss.service.http import _connections as connections
+from isogloss.service.http import _protocol as protocol
 from isogloss.service.server import Server, running
-from isogloss.service.tokens import make_token
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
 
@@ -243,7 +244,7 @@ import resource, sys
 soft, hard = map(int, sys.argv[2:4])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 from isogloss.service.app import create_app
-from isogloss.service.logs import log_to_stderr
+from isogloss.service import log_to_stderr
 from isogloss.service.server import listen, serve
 from isogloss.store import Store
 from tests.service import data

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from isogloss.events.samples import sample_news
-from isogloss.events.saving import restore_stream
-from isogloss.service.apart import ApartWorker
-from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower, keep_up
+from isogloss.events.checkpoint import restore_stream
+from isogloss.events.ingest import sample_news
+from isogloss.service.worker import ApartWorker, Follower, StreamMaker
+from isogloss.service.worker._follower import keep_up
 from isogloss.store import Store, delete_articles, look_over
 from tests.waiting import LIMIT_S, wait_until
 

@@ -14,8 +14,9 @@ from starlette.testclient import TestClient
 
 from isogloss.exceptions import StoreBusyError, StoreFullError
 from isogloss.service.app import create_app
-from isogloss.service.errors import ServiceError, _wants_page
-from isogloss.service.pages.filters import SORTS, Filters
+from isogloss.service.schemas import ServiceError
+from isogloss.service.schemas._errors import _wants_page
+from isogloss.service.web._filters import SORTS, Filters
 from tests.service import data
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}

@@ -6,9 +6,9 @@ import json
 import pytest
 from fastapi.testclient import TestClient
 
-from isogloss.events.labels import known_places
+from isogloss.events.annotate import known_places
 from isogloss.service.app import create_app
-from isogloss.service.neighbours import Neighbours
+from isogloss.service.search import Neighbours
 from isogloss.similarity import shared_topics
 from isogloss.store import EventRow, Update, micros
 from tests.service import data

@@ -6,11 +6,10 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.events.saving import save_stream
-from isogloss.service import keeping
-from isogloss.service.keeping import Keeping
-from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower
+from isogloss.events.checkpoint import save_stream
+from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker import _checkpoints as keeping
+from isogloss.service.worker._checkpoints import Keeping
 from isogloss.store import Store, Update
 from tests.service import data
 

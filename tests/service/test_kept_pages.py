@@ -7,8 +7,8 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
+from isogloss.service._page_cache import KeptPages
 from isogloss.service.app import create_app
-from isogloss.service.kept_pages import KeptPages
 from isogloss.store import EventRow, Update
 from tests.service import data
 
@@ -38,7 +38,7 @@ def _written(client, address, **options):
 
 def test_a_page_is_written_once(client, monkeypatch):
     first = client.get("/").text
-    monkeypatch.setattr("isogloss.service.pages.events.written", lambda *_, **__: "written again")
+    monkeypatch.setattr("isogloss.service.web._events.written", lambda *_, **__: "written again")
     assert client.get("/").text == first
     assert client.get("/?lang=de").text == "written again"
     assert client.get("/", headers={"Accept-Language": "de"}).text == "written again"

@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from isogloss.exceptions import StoreError
-from isogloss.service.leases import Lease, TakingTurns
+from isogloss.service.worker import Lease, TakingTurns
 from isogloss.store import Database, PostgresDatabase, Store
 from tests.store.conftest import database, postgres, server, store  # noqa: F401
 from tests.waiting import wait_until
 
 HOLD = """
 import sys
-from isogloss.service.leases import Lease
+from isogloss.service.worker import Lease
 from isogloss.store import Store
 store = Store(sys.argv[1])
 print(Lease(store).take(), flush=True)

@@ -5,11 +5,10 @@ import asyncio
 import pytest
 from fastapi.testclient import TestClient
 
-from isogloss.service.access import PRINCIPAL, Principal
 from isogloss.service.app import create_app
-from isogloss.service.guard import Guard
-from isogloss.service.rates import Rates
-from isogloss.service.tokens import Holder, make_token
+from isogloss.service.auth import PRINCIPAL, Holder, Principal, make_token
+from isogloss.service.auth._rates import Rates
+from isogloss.service.http import Guard
 from tests.service import data
 from tests.waiting import LIMIT_S
 

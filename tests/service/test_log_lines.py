@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from isogloss.service.log_lines import PatientHandler
+from isogloss.service._log_lines import PatientHandler
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def ends():
 @pytest.fixture
 def log(monkeypatch):
     """A logger above which there is nothing but the handlers that a test gives it."""
-    logger = logging.getLogger("isogloss.service.log_lines")
+    logger = logging.getLogger("isogloss.service._log_lines")
     monkeypatch.setattr(logger, "handlers", [])
     monkeypatch.setattr(logger, "propagate", False)
     return logger

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from isogloss.service.logs import JsonLines, Logged, log_to_stderr
+from isogloss.service import Logged, log_to_stderr
+from isogloss.service._logs import JsonLines
 
 SECRET = "isg_secret"
 

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.service import neighbours
-from isogloss.service.stored_neighbours import neighbours_of
+from isogloss.service.search import _neighbours as neighbours
+from isogloss.service.search import neighbours_of
 from isogloss.store import Update, prune_before
 from tests.service import data
 

@@ -11,10 +11,10 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
+from isogloss.service._lookups import read_link
 from isogloss.service.app import create_app
-from isogloss.service.lookups import read_link
+from isogloss.service.auth import make_token
 from isogloss.service.settings import ServerSettings, Settings
-from isogloss.service.tokens import make_token
 from isogloss.store import Store
 from tests.browser import newsroom
 

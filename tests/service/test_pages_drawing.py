@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("markupsafe")
 
-from isogloss.service.drawing import bars, crossing, curve, event_map, sparkline, timeline, world_svg
+from isogloss.service.web.drawing import bars, crossing, curve, event_map, sparkline, timeline, world_svg
 from tests.browser.newsroom import HOSTILE
 
 DAYS = [("2025-03-05", 1), ("2025-03-07", 4)]

@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from isogloss.events import Article
 from isogloss.service.app import create_app
 from isogloss.service.models import Models
-from isogloss.service.pages.filters import Filters
-from isogloss.service.pages.reports import parts_of
 from isogloss.service.settings import Settings
+from isogloss.service.web._filters import Filters
+from isogloss.service.web._reports import parts_of
 from isogloss.store import ClusterRow, EventRow, Store, Update, micros
 from tests.browser import extremes, newsroom
 

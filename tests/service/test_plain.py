@@ -8,9 +8,9 @@ pytest.importorskip("httpx")
 from starlette.testclient import TestClient
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.service import plain
 from isogloss.service.app import create_app
-from isogloss.service.tokens import make_token
+from isogloss.service.auth import make_token
+from isogloss.service.http import _fast_path as plain
 from tests.service import data
 
 TWO = {"a": {"text": "en2w1 en2w3", "lang": "en"}, "b": {"text": "de2w1", "lang": "de"}}

@@ -9,16 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.events import clustering
-from isogloss.events.samples import sample_news
+from isogloss.events.cluster import _clustering as clustering
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
-from isogloss.service import worker as worker_module
-from isogloss.service.apart import ApartWorker
-from isogloss.service.budget import Heartbeat, Watchdog, kill_group
-from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower
+from isogloss.service.worker import ApartWorker, Follower, StreamMaker
+from isogloss.service.worker import _follower as worker_module
+from isogloss.service.worker._budgets import Heartbeat, Watchdog, kill_group
 from isogloss.store import Store
-from isogloss.store.attempts import MAX_STOPS, STOPPED
+from isogloss.store.queries import STOPPED
+from isogloss.store.queries._attempts import MAX_STOPS
 from tests.service.poison import WORD, PoisonedMaker
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until
@@ -135,8 +134,8 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
 
 
 def test_a_process_of_the_pool_that_dies_takes_only_its_article_with_it(store, monkeypatch):
-    monkeypatch.setattr("isogloss.events.preparing._WORTH", 1)
-    monkeypatch.setattr("isogloss.events.preparing._BATCH", 8)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._WORTH", 1)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
     store.add(NEWS)
     maker = PoisonedMaker(harm="die", n_jobs=2)
 
@@ -244,7 +243,7 @@ def test_a_process_that_grows_beyond_its_memory_is_found_out():
 
 def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("isogloss.service.budget.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("isogloss.service.worker._budgets.time.monotonic", lambda: now[0])
     process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
     watchdog = Watchdog(process, heartbeat, record_seconds=1e9, max_bytes=1 << 60)
     watchdog.record_seconds = 5.0

@@ -6,19 +6,17 @@ from contextlib import contextmanager
 
 import pytest
 
-from isogloss.events.annotation import Annotator
-from isogloss.events.preparing import Preparer
-from isogloss.events.samples import sample_corpus, sample_news
-from isogloss.events.saving import save_stream
+from isogloss.events.analyse import Preparer
+from isogloss.events.annotate import Annotator
+from isogloss.events.checkpoint import save_stream
+from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.exceptions import StoreError
-from isogloss.service.lines import Lines
-from isogloss.service.making import StreamMaker
-from isogloss.service.metrics import Metrics
-from isogloss.service.preparers import PreparingWorker, prepared_figures
-from isogloss.service.worker import Follower
+from isogloss.service._metrics import Metrics
+from isogloss.service.worker import Follower, PreparingWorker, StreamMaker, prepared_figures
+from isogloss.service.worker._journal_reader import Lines
 from isogloss.similarity import LSISimilarity
 from isogloss.store import Store
-from isogloss.store.preparation import announcement
+from isogloss.store.queries import announcement
 from tests.service.test_worker import tables, without_lines
 from tests.store.conftest import database, postgres, server, store  # noqa: F401
 from tests.waiting import wait_until
@@ -190,8 +188,8 @@ def test_it_runs_until_it_is_stopped(store):  # noqa: F811
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_the_processes_of_the_worker_are_kept_busy(store, whole, monkeypatch):  # noqa: F811
-    monkeypatch.setattr("isogloss.events.preparing._BATCH", 8)
-    monkeypatch.setattr("isogloss.events.preparing._LEAST", 2)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._LEAST", 2)
     store.add(ARTICLES)
     helper(store).prepare()
     with store.database.write() as session:
@@ -231,9 +229,9 @@ def test_figures_are_told(store):  # noqa: F811
 
 HELP = """
 import sys, time
-from isogloss.events import preparing
-from isogloss.service.making import StreamMaker
-from isogloss.service.preparers import PreparingWorker
+from isogloss.events.analyse import _analyser as preparing
+from isogloss.service.worker import StreamMaker
+from isogloss.service.worker import PreparingWorker
 from isogloss.store import PostgresDatabase, Store
 
 url, schema, owner = sys.argv[1:]

@@ -9,7 +9,7 @@ from http.client import HTTPResponse
 import psutil
 import pytest
 
-from isogloss.service import protocol
+from isogloss.service.http import _protocol as protocol
 from isogloss.service.server import running
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until

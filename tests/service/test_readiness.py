@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from isogloss.service.app import create_app
 from isogloss.store import Update, micros
-from isogloss.store.projection import COMMITTED
+from isogloss.store.queries import COMMITTED
 from tests.service import data
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=1)

@@ -2,15 +2,15 @@
 
 import pytest
 
-from isogloss.events.samples import sample_news
-from isogloss.events.saving import save_stream
+from isogloss.events.checkpoint import save_stream
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ReplayError
-from isogloss.service.lookups import add_verdict
-from isogloss.service.making import StreamMaker
+from isogloss.service._lookups import add_verdict
 from isogloss.service.settings import StreamSettings
-from isogloss.service.worker import Follower, keep_up
+from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker._follower import keep_up
 from isogloss.store import Store, look_over, prune_before
-from isogloss.store.projection import LAST_CLUSTER, LAST_EVENT
+from isogloss.store.queries import LAST_CLUSTER, LAST_EVENT
 
 from .test_worker import tables, without_lines
 

@@ -6,12 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from isogloss.events.article import Article
+from isogloss.events import Article
 from isogloss.exceptions import StoreBusyError
-from isogloss.service.making import StreamMaker
-from isogloss.service.retention import Retention, WithRetention, clock_warning
 from isogloss.service.settings import Settings, StoreSettings, StreamSettings
-from isogloss.service.worker import Follower
+from isogloss.service.worker import Follower, Retention, StreamMaker, WithRetention, clock_warning
 from isogloss.store import Store, look_over
 from tests.store.conftest import database, postgres, server  # noqa: F401
 
@@ -444,7 +442,7 @@ def test_a_worker_with_retention_prunes_beside_its_work(store, clock):
 
 
 def test_a_stop_ends_a_run_between_two_parts(store, clock, monkeypatch):
-    monkeypatch.setattr("isogloss.store.pruning.PART", 1)
+    monkeypatch.setattr("isogloss.store._pruning.PART", 1)
     clock.now, count = archive(store)
     told = settings(keep_days=6000, prune_without_asking=True)
     asked = iter([True, True, False])

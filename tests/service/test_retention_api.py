@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from fastapi.testclient import TestClient
 
-from isogloss.events.samples import sample_news
+from isogloss.events.ingest import sample_news
 from isogloss.service.app import create_app
-from isogloss.service.making import StreamMaker
-from isogloss.service.retention import Retention
-from isogloss.service.worker import Follower
+from isogloss.service.worker import Follower, Retention, StreamMaker
 from isogloss.store import Update
 from tests.service import data
 

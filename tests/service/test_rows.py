@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from isogloss.events.samples import sample_news
-from isogloss.events.stream import Changes, EventStream, StreamSettings
-from isogloss.service.explained import explained
-from isogloss.service.rows import Rows
+from isogloss.events import EventStream, StreamSettings
+from isogloss.events.ingest import sample_news
+from isogloss.events.stream import Changes
+from isogloss.service.worker._changed_rows import Rows
+from isogloss.service.worker._link_rows import explained
 
 ARTICLES = [replace(one, id=str(n + 1)) for n, one in enumerate(sample_news().articles[:256])]
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from isogloss.exceptions import ServiceClientError, SettingsError
-from isogloss.service import transport
+from isogloss.service import _transport as transport
 from isogloss.service.app import create_app
 from isogloss.service.client import Client
 from isogloss.service.server import Server, listen, running, serve

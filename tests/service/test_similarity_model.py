@@ -10,13 +10,11 @@ pytest.importorskip("fastapi")
 from rich.progress import Progress
 
 from isogloss import io
-from isogloss.cli.following import make_events
+from isogloss.cli.store._following import make_events
 from isogloss.exceptions import SettingsError
-from isogloss.service.making import StreamMaker
-from isogloss.service.models import Models
+from isogloss.service.models import Models, Similarity, agreed_model
 from isogloss.service.settings import ModelSettings, Settings
-from isogloss.service.similarity import Similarity, agreed_model
-from isogloss.service.worker import Follower
+from isogloss.service.worker import Follower, StreamMaker
 from isogloss.store import Store
 from tests.service import data
 

@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.service.neighbours import Neighbours
-from isogloss.service.stored_neighbours import StoredNeighbours, neighbours_of
+from isogloss.service.search import Neighbours, neighbours_of
+from isogloss.service.search._stored_neighbours import StoredNeighbours
 from isogloss.store import Store
-from isogloss.store.points import Point, Points, has_vectors
+from isogloss.store.queries import Point, Points, has_vectors
 from tests.service import data
 from tests.store.conftest import postgres, server  # noqa: F401
 
@@ -115,8 +115,8 @@ def test_a_model_without_a_plain_name_is_refused(store):
 @pytest.mark.parametrize("drawn", [0.0, 30.0, 100.0])
 def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, monkeypatch, drawn):
     """Points of which few are sorted give what sorting all of them gives, ties and times included."""
-    monkeypatch.setattr("isogloss.store.points._DRAWN", drawn)
-    monkeypatch.setattr("isogloss.store.points._DRAWN_MOST", drawn)
+    monkeypatch.setattr("isogloss.store.queries._points._DRAWN", drawn)
+    monkeypatch.setattr("isogloss.store.queries._points._DRAWN_MOST", drawn)
     n, languages = 3_000, ["de", "en"]
     places = rng.integers(-2, 3, (n, 4)).astype(np.float32)
     store.add([replace(data.ARTICLES[0], id=f"many{i}", url="") for i in range(n)])

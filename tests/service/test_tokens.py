@@ -3,8 +3,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from isogloss.exceptions import StoreError
-from isogloss.service.rates import Rates
-from isogloss.service.tokens import KnownTokens, list_tokens, make_token, revoke_token, who_has
+from isogloss.service.auth import list_tokens, make_token, revoke_token, who_has
+from isogloss.service.auth._rates import Rates
+from isogloss.service.auth._tokens import KnownTokens
 from isogloss.store import Store
 
 NOW = datetime(2025, 3, 5, tzinfo=UTC)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from isogloss.events.annotation import Annotator
-from isogloss.events.samples import sample_news
-from isogloss.events.stream import EventStream
+from isogloss.events import EventStream
+from isogloss.events.annotate import Annotator
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
-from isogloss.service import worker
-from isogloss.service.making import StreamMaker
-from isogloss.service.worker import Follower, keep_up
+from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker import _follower as worker
+from isogloss.service.worker._follower import keep_up
 from isogloss.store import Store, Update, look_over
 
 ARTICLES = sample_news().articles[:120]

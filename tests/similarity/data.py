@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isogloss.corpora.comparable import InMemoryCorpus
+from isogloss.corpora import InMemoryCorpus
 from isogloss.text import Tokeniser
 
 CODES = ("en", "de", "fr", "sl")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isogloss.similarity.drift import find_drift
+from isogloss.similarity import find_drift
 from tests.similarity.data import as_corpus, comparable_corpus, comparable_texts
 
 

@@ -7,17 +7,19 @@ import pytest
 from sklearn.base import clone
 
 from isogloss import io
-from isogloss.similarity import HubSimilarity, compare, encoder
-from isogloss.similarity.encoder import (
+from isogloss.similarity import (
+    EncodedHub,
     Encoder,
     EncoderSimilarity,
+    ExtraView,
+    HubSimilarity,
     UniversalEncoder,
-    _pieces,
-    encode_documents,
+    compare,
     rerank,
 )
-from isogloss.similarity.encoder_view import EncodedHub, encoder_rows
-from isogloss.similarity.extra_views import ExtraView
+from isogloss.similarity.models import _encoder as encoder
+from isogloss.similarity.models._encoder import _pieces, encode_documents
+from isogloss.similarity.models._encoder_view import encoder_rows
 from tests.similarity.data import as_corpus, comparable_texts
 from tests.similarity.toy_encoder import ToyEncoder
 

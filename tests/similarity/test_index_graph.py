@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("faiss", reason="needs the extra isogloss[ann]")
 
 from isogloss import io
-from isogloss.similarity import Index, index_graph
-from isogloss.similarity.graph_links import load_faiss
-from isogloss.similarity.index_graph import GraphIndex
+from isogloss.similarity import GraphIndex, Index
+from isogloss.similarity.index import _graph_index as index_graph
+from isogloss.similarity.index._graph_links import load_faiss
 from tests.oracles.topk import unit
 from tests.similarity.test_index import Coming
 

@@ -16,11 +16,9 @@ from isogloss.similarity import (
     LSISimilarity,
     evaluate,
 )
-from isogloss.similarity.consensus import find_consensus
-from isogloss.similarity.lsi import pseudo_inverse
-from isogloss.similarity.scarce import scarce_directions
-from isogloss.similarity.shards import HeldShards
-from isogloss.similarity.star import fit_star
+from isogloss.similarity.fitting import HeldShards, fit_star, scarce_directions
+from isogloss.similarity.fitting._consensus import find_consensus
+from isogloss.similarity.models._lsi import pseudo_inverse
 from isogloss.views import Views
 from tests.similarity.data import as_corpus, comparable_corpus, comparable_texts, without_common_rows
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from isogloss import extras, io
-from isogloss.similarity import CombinedSimilarity, HubSimilarity, NameChannel, mate_ranks, names
-from isogloss.similarity.combined import _most_likely
-from isogloss.text.gazetteer import Gazetteer
+from isogloss.similarity import CombinedSimilarity, HubSimilarity, NameChannel, mate_ranks
+from isogloss.similarity.models import _names as names
+from isogloss.similarity.models._combined import _most_likely
+from isogloss.text import Gazetteer
 from tests.similarity.data import as_corpus, comparable_texts
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from isogloss.similarity import HubSimilarity, find_similar
-from isogloss.similarity.search import index_corpus
+from isogloss.similarity import HubSimilarity, find_similar, index_corpus
 from tests.similarity.data import comparable_corpus
 
 

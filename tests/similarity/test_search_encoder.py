@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from isogloss import io, similarity
 from isogloss.cli.app import app
-from isogloss.corpora.comparable import save_corpus
+from isogloss.corpora import save_corpus
 from isogloss.similarity import EncodedHub, EncoderSimilarity, HubSimilarity, find_similar, rerank_found
 from tests.similarity.data import as_corpus, comparable_texts
 from tests.similarity.toy_encoder import ToyEncoder

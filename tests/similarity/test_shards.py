@@ -7,15 +7,16 @@ import pytest
 from sklearn.base import clone
 
 from isogloss import io
-from isogloss.corpora.comparable import ComparableCorpus, save_corpus
+from isogloss.corpora import ComparableCorpus, save_corpus
 from isogloss.engine import LocalEngine
 from isogloss.linalg import CentredOperator
-from isogloss.similarity import HubSimilarity, LanguageSpace, LSISimilarity, plan
-from isogloss.similarity.plan import predict_fit, predict_sizes
-from isogloss.similarity.shards import CorpusShards, HeldShards, shared_documents
-from isogloss.similarity.spaces import Weigher
-from isogloss.similarity.speeds import Speeds
-from isogloss.similarity.spokes import Spokes
+from isogloss.similarity import HubSimilarity, LanguageSpace, LSISimilarity
+from isogloss.similarity.fitting import HeldShards, predict_fit, predict_sizes, shared_documents
+from isogloss.similarity.fitting import _plan as plan
+from isogloss.similarity.fitting._shards import CorpusShards
+from isogloss.similarity.fitting._spaces import Weigher
+from isogloss.similarity.fitting._speeds import Speeds
+from isogloss.similarity.fitting._spokes import Spokes
 from tests.similarity.data import as_corpus, comparable_corpus, comparable_texts
 
 MODELS = [
@@ -116,7 +117,7 @@ def test_the_operator_of_step_one_is_the_sum_of_squared_covariances(corpus, spac
 def test_groups_of_languages_do_not_change_the_operator(corpus, spaces, monkeypatch):
     memory, block = held(corpus, spaces), np.eye(len(spaces["en"].vocabulary))
     whole = Spokes(memory, "en", LocalEngine(), width=5)
-    monkeypatch.setattr("isogloss.similarity.spokes._BUDGET", 1)
+    monkeypatch.setattr("isogloss.similarity.fitting._spokes._BUDGET", 1)
     single = Spokes(memory, "en", LocalEngine(), width=5)
     assert [len(spokes.groups) for spokes in (whole, single)] == [1, 3]
     np.testing.assert_allclose(single.matmat(block), whole.matmat(block), atol=1e-12)
@@ -124,7 +125,7 @@ def test_groups_of_languages_do_not_change_the_operator(corpus, spaces, monkeypa
 
 def test_frequencies_are_counted_in_pieces(corpus, monkeypatch):
     whole = LanguageSpace.learn(corpus, "de")
-    monkeypatch.setattr("isogloss.similarity.spaces._ENTRIES", 100)
+    monkeypatch.setattr("isogloss.similarity.fitting._spaces._ENTRIES", 100)
     pieces = LanguageSpace.learn(corpus, "de")
     assert pieces.vocabulary == whole.vocabulary
     np.testing.assert_allclose(pieces.weighting.idf_, whole.weighting.idf_)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from isogloss.stats import Sketch, Statistic, ViewMoments, cross
-from isogloss.stats.cross import CrossMoments, about_mean, row_blocks
+from isogloss.stats import Sketch, Statistic, ViewMoments
+from isogloss.stats import _cross as cross
+from isogloss.stats._cross import CrossMoments, about_mean, row_blocks
 from isogloss.views import Views
 
 

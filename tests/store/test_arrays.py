@@ -3,7 +3,7 @@
 import pytest
 
 from isogloss.exceptions import StoreError
-from isogloss.store.arrays import together
+from isogloss.store._arrays import together
 
 PUT = "INSERT INTO note VALUES (?, ?, ?, ?) ON CONFLICT (n, who) DO UPDATE SET said = excluded.said"
 ROWS = [(n % 5, f"who {n}", f'{{"a\\b": "c, \'{n}\'", "雨": null}}', n / 3) for n in range(20)]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from isogloss.events.article import Article
+from isogloss.events import Article
 from isogloss.exceptions import StoreError
 from isogloss.store import Store
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isogloss.exceptions import StoreBusyError, StoreError
-from isogloss.service.leases import Lease
+from isogloss.service.worker import Lease
 from isogloss.store import PostgresDatabase, Store
 from tests.store.conftest import postgres, server  # noqa: F401
 from tools.private_postgres import PrivatePostgres, programs

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from isogloss.store import Update, delete_articles, deletions, look_over
-from isogloss.store.projection import GENERATION
+from isogloss.store.queries import GENERATION
 from tests.service import data
 
 MARKER = "Zanzibarquux"

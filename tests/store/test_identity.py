@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from isogloss.events.article import article_from
+from isogloss.events import article_from
 from isogloss.exceptions import StoreError
 
 from .test_articles import DAY, article

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from isogloss.store import PostgresDatabase, Update, look_over, prune_before
-from isogloss.store.preparation import announcement, claim_lines
+from isogloss.store.queries import announcement, claim_lines
 
 from .test_articles import DAY, article
 

@@ -6,21 +6,15 @@ import json
 import pytest
 
 from isogloss.exceptions import StoreError
-from isogloss.store.projection import (
-    ClusterRow,
-    EventRow,
-    LinkRow,
-    Update,
-    apply_update,
-    old_parts,
-    position,
-)
+from isogloss.store import ClusterRow, EventQuery, EventRow, LinkRow, Update
 from isogloss.store.queries import (
-    EventQuery,
+    apply_update,
     changed_since,
     cluster_links,
     event_clusters,
     find_events,
+    old_parts,
+    position,
     read_event,
 )
 

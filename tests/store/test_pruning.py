@@ -2,8 +2,17 @@
 
 from datetime import timedelta
 
-from isogloss.store import look_over, newest_article, plan_prune, prune_before
-from isogloss.store.projection import ClusterRow, EventRow, LinkRow, Update, apply_update
+from isogloss.store import (
+    ClusterRow,
+    EventRow,
+    LinkRow,
+    Update,
+    look_over,
+    newest_article,
+    plan_prune,
+    prune_before,
+)
+from isogloss.store.queries import apply_update
 
 from .test_articles import DAY, article
 
@@ -116,7 +125,7 @@ def stories(store, *sizes):
 
 
 def test_a_run_that_is_stopped_has_deleted_whole_stories(store, monkeypatch):
-    monkeypatch.setattr("isogloss.store.pruning.PART", 3)
+    monkeypatch.setattr("isogloss.store._pruning.PART", 3)
     stories(store, 2, 5, 1, 1, 4, 2)
     parts, asked = [], iter([True, True, False])
     cutoff = DAY + timedelta(days=1)
@@ -128,7 +137,7 @@ def test_a_run_that_is_stopped_has_deleted_whole_stories(store, monkeypatch):
 
 
 def test_every_story_is_deleted_however_small_the_parts_are(store, monkeypatch):
-    monkeypatch.setattr("isogloss.store.pruning.PART", 1)
+    monkeypatch.setattr("isogloss.store._pruning.PART", 1)
     stories(store, 2, 3, 1)
     assert prune_before(store, DAY + timedelta(minutes=5)) == 5
     assert [each["id"] for each in store.events().events] == ["e3"]

@@ -13,7 +13,7 @@ from isogloss.store import (
     delete_articles,
     look_over,
 )
-from isogloss.store.projection import LAST_CLUSTER, LAST_EVENT, LINES, statements
+from isogloss.store.queries import LAST_CLUSTER, LAST_EVENT, LINES, statements
 
 from .test_articles import article
 

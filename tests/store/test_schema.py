@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from isogloss.events.article import Article
+from isogloss.events import Article
 from isogloss.exceptions import StoreError, StoreVersionError
 from isogloss.store import Store, look_over, migrate
-from isogloss.store.articles import digest_of
+from isogloss.store.queries import digest_of
 from isogloss.store.schema import STEPS, version_of
 from tests.store import releases
 

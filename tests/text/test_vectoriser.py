@@ -5,8 +5,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-import isogloss.text.counting
-import isogloss.text.tokens
+import isogloss.text._counting
+import isogloss.text._tokens
 from isogloss.io import load, save
 from isogloss.text import TextVectoriser, Tokeniser, Vocabulary, count_frequencies, count_words
 
@@ -72,7 +72,7 @@ def test_fitting_again_forgets(texts):
 def test_any_split_into_chunks_finds_the_same(texts, monkeypatch):
     whole = TextVectoriser("en").fit(texts)
     expected = whole.transform(texts)
-    monkeypatch.setattr(isogloss.text.counting, "_CHUNK_LETTERS", 100)
+    monkeypatch.setattr(isogloss.text._counting, "_CHUNK_LETTERS", 100)
     parts = TextVectoriser("en").fit(iter(texts))
     assert parts.frequencies_ == whole.frequencies_
     assert (parts.transform(iter(texts)) != expected).nnz == 0
@@ -80,7 +80,7 @@ def test_any_split_into_chunks_finds_the_same(texts, monkeypatch):
 
 @pytest.mark.slow
 def test_processes_find_the_same(texts, monkeypatch):
-    monkeypatch.setattr(isogloss.text.counting, "_CHUNK_LETTERS", 1000)
+    monkeypatch.setattr(isogloss.text._counting, "_CHUNK_LETTERS", 1000)
     one = TextVectoriser("en").fit(texts)
     two = TextVectoriser("en", n_jobs=2).fit(iter(texts))
     assert two.frequencies_ == one.frequencies_
@@ -92,7 +92,7 @@ def test_long_texts_are_counted_block_by_block(texts, monkeypatch):
     expected = count_frequencies(texts, tokeniser)
     words = Vocabulary.from_frequencies(expected)
     counts = count_words(texts, tokeniser, words)
-    monkeypatch.setattr(isogloss.text.tokens, "_BLOCK", 20)
+    monkeypatch.setattr(isogloss.text._tokens, "_BLOCK", 20)
     assert count_frequencies(texts, tokeniser) == expected
     assert (count_words(texts, tokeniser, words) != counts).nnz == 0
 

@@ -11,22 +11,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.alignment.bitext import Bitext, WordForms, WordList
-from isogloss.alignment.checks import check_settings
-from isogloss.alignment.decode import Reader
-from isogloss.alignment.fertility import FertilityOptions, FertilityTrained
-from isogloss.alignment.fertility_state import FertilityReader, FertilityState
-from isogloss.alignment.knowledge import extend_parameters, word_classes
-from isogloss.alignment.learning import Learner, longest, simple_reader
-from isogloss.alignment.lexical import LexicalPrior, solve_lexicon
-from isogloss.alignment.links import Links
-from isogloss.alignment.pairs import PairTable
-from isogloss.alignment.priors import FertilityRow, JumpRow, Priors
-from isogloss.alignment.schedule import Progress, Stage
-from isogloss.alignment.steps import AlignmentParameters
-from isogloss.alignment.symmetrisation import Heuristic, symmetrise
-from isogloss.alignment.tables import fertility_rows, jump_rows, lexicon_rows
-from isogloss.alignment.training import OnIteration, Trained
+from isogloss.alignment._bitext import Bitext, WordForms, WordList
+from isogloss.alignment._checks import check_settings
+from isogloss.alignment._fertility_state import FertilityReader, FertilityState
+from isogloss.alignment._learning import Learner, longest, simple_reader
+from isogloss.alignment.decoding import Heuristic, Links, Reader, symmetrise
+from isogloss.alignment.formats import fertility_rows, jump_rows, lexicon_rows
+from isogloss.alignment.models import (
+    AlignmentParameters,
+    FertilityOptions,
+    FertilityRow,
+    FertilityTrained,
+    JumpRow,
+    LexicalPrior,
+    OnIteration,
+    PairTable,
+    Priors,
+    Progress,
+    Stage,
+    Trained,
+    extend_parameters,
+    solve_lexicon,
+    word_classes,
+)
 from isogloss.engine import Engine
 from isogloss.threads import ThreadBoundMixin, count_threads
 
@@ -117,7 +124,7 @@ class Aligner(ThreadBoundMixin, BaseEstimator):
         Expected counts of the pairs in each direction.
     parameters_ : :class:`~isogloss.alignment.AlignmentParameters`
         What the simple models have learned, with the lexicon of the last model of all.
-    fertility_ : :class:`~isogloss.alignment.fertility_state.FertilityState` or None
+    fertility_ : :class:`~isogloss.alignment.FertilityState` or None
         What models 3, 4 and 5 have learned.
     jump_totals_ : pair of arrays
         Expected numbers of jumps from each class of words, forward and backward.
@@ -271,7 +278,7 @@ class Aligner(ThreadBoundMixin, BaseEstimator):
             The text; words that were not seen are aligned by their spelling and position.
         method : str
             ``agreed`` for links on which both posteriors agree; ``forward`` and ``backward`` for the best
-            alignment of one direction; or a heuristic of :func:`~isogloss.alignment.symmetrisation`.
+            alignment of one direction; or a heuristic of :func:`~isogloss.alignment.decoding._symmetrisation`.
         """
         reader, bitext = self._reader(pairs)
         if method == "agreed":

@@ -11,10 +11,10 @@ from typing import Annotated, ClassVar, NoReturn
 import typer
 
 import isogloss
-from isogloss.cli.lazy import LazyGroup, Place
-from isogloss.cli.output import echo
+from isogloss.cli._lazy import LazyGroup, Place
+from isogloss.cli._output import echo
 from isogloss.exceptions import IsoglossError
-from isogloss.io.terminal import TerminalFormatter
+from isogloss.io import TerminalFormatter
 from isogloss.threads import bound_process
 
 __all__ = ["main"]
@@ -28,30 +28,48 @@ class _Commands(LazyGroup):
     """The commands of isogloss."""
 
     places: ClassVar = {
-        "demo": Place("isogloss.cli.demo", "demo_group", "See what isogloss does, on built-in sample data."),
-        "events": Place("isogloss.cli.events", "events_group", "Find events in news of many languages."),
-        "init": Place("isogloss.cli.storing", "init", "Create a settings file and an empty store."),
-        "ingest": Place("isogloss.cli.storing", "ingest", "Add articles to the store, and make events."),
-        "watch": Place("isogloss.cli.storing", "watch", "Visit feeds and add what is new to the store."),
-        "serve": Place("isogloss.cli.serving", "serve", "Serve the API and the pages."),
-        "work": Place("isogloss.cli.serving", "work", "Make events of stored articles, without serving."),
-        "token": Place("isogloss.cli.serving", "token_group", "Manage access tokens."),
-        "backup": Place("isogloss.cli.storing", "backup", "Copy the store to a file while it is in use."),
-        "restore": Place("isogloss.cli.storing", "restore", "Restore a backup; the target must not exist."),
-        "prune": Place("isogloss.cli.pruning", "prune", "Show, or with --yes delete, old stories."),
-        "delete": Place("isogloss.cli.deleting", "delete", "Delete articles with all their traces."),
-        "doctor": Place("isogloss.cli.storing", "doctor", "Check the store and report problems."),
-        "concepts": Place("isogloss.cli.concepts", "concepts_group", "Build and try concept dictionaries."),
-        "link": Place("isogloss.cli.link", "link_group", "Train and score links across languages."),
-        "model": Place("isogloss.cli.models", "model_group", "Inspect model files."),
-        "align": Place("isogloss.cli.align", "align_group", "Align the words of sentence pairs."),
-        "corpus": Place("isogloss.cli.corpus", "corpus_group", "Build comparable corpora from documents."),
-        "dictionary": Place(
-            "isogloss.cli.dictionary", "dictionary_group", "Build bilingual dictionaries from word vectors."
+        "demo": Place(
+            "isogloss.cli.demo._commands", "demo_group", "See what isogloss does, on built-in sample data."
         ),
-        "evaluate": Place("isogloss.cli.evaluate", "evaluate_group", "Measure how good a model is."),
-        "similar": Place("isogloss.cli.similar", "similar_group", "Find similar documents across languages."),
-        "network": Place("isogloss.cli.network", "network_group", "Ask, learn and draw Bayesian networks."),
+        "events": Place(
+            "isogloss.cli.news._events", "events_group", "Find events in news of many languages."
+        ),
+        "init": Place("isogloss.cli.store._storing", "init", "Create a settings file and an empty store."),
+        "ingest": Place(
+            "isogloss.cli.store._storing", "ingest", "Add articles to the store, and make events."
+        ),
+        "watch": Place(
+            "isogloss.cli.store._storing", "watch", "Visit feeds and add what is new to the store."
+        ),
+        "serve": Place("isogloss.cli._serving", "serve", "Serve the API and the pages."),
+        "work": Place("isogloss.cli._serving", "work", "Make events of stored articles, without serving."),
+        "token": Place("isogloss.cli._serving", "token_group", "Manage access tokens."),
+        "backup": Place(
+            "isogloss.cli.store._storing", "backup", "Copy the store to a file while it is in use."
+        ),
+        "restore": Place(
+            "isogloss.cli.store._storing", "restore", "Restore a backup; the target must not exist."
+        ),
+        "prune": Place("isogloss.cli.store._pruning", "prune", "Show, or with --yes delete, old stories."),
+        "delete": Place("isogloss.cli.store._deleting", "delete", "Delete articles with all their traces."),
+        "doctor": Place("isogloss.cli.store._storing", "doctor", "Check the store and report problems."),
+        "concepts": Place(
+            "isogloss.cli.news._concepts", "concepts_group", "Build and try concept dictionaries."
+        ),
+        "link": Place("isogloss.cli.news._link", "link_group", "Train and score links across languages."),
+        "model": Place("isogloss.cli._models", "model_group", "Inspect model files."),
+        "align": Place("isogloss.cli.align._commands", "align_group", "Align the words of sentence pairs."),
+        "corpus": Place("isogloss.cli._corpus", "corpus_group", "Build comparable corpora from documents."),
+        "dictionary": Place(
+            "isogloss.cli._dictionary", "dictionary_group", "Build bilingual dictionaries from word vectors."
+        ),
+        "evaluate": Place("isogloss.cli._evaluate", "evaluate_group", "Measure how good a model is."),
+        "similar": Place(
+            "isogloss.cli._similar", "similar_group", "Find similar documents across languages."
+        ),
+        "network": Place(
+            "isogloss.cli.network._commands", "network_group", "Ask, learn and draw Bayesian networks."
+        ),
     }
 
 
@@ -101,7 +119,7 @@ def main() -> None:
 
 
 def _fail(said: str) -> NoReturn:
-    from isogloss.service.logs import logs_json
+    from isogloss.service import logs_json
 
     if logs_json():
         logger.error("%s", said)

@@ -1,53 +1,31 @@
-from .base import Corpus as Corpus
-from .building import build_corpus as build_corpus
-from .checking import PairReport as PairReport
-from .checking import ParallelText as ParallelText
-from .checking import SentencePair as SentencePair
-from .comparable import (
-    ComparableCorpus as ComparableCorpus,
-)
-from .comparable import (
-    InMemoryCorpus as InMemoryCorpus,
-)
-from .comparable import (
-    save_corpus as save_corpus,
-)
-from .langlinks import (
-    Concepts as Concepts,
-)
-from .langlinks import (
-    LanguageLinks as LanguageLinks,
-)
-from .langlinks import (
-    PageIndex as PageIndex,
-)
-from .langlinks import (
-    read_langlinks as read_langlinks,
-)
-from .parallel import (
-    BarPairs as BarPairs,
-)
-from .parallel import (
-    ColumnPairs as ColumnPairs,
-)
-from .parallel import (
-    LinePairs as LinePairs,
-)
-from .parallel import (
-    ZipPairs as ZipPairs,
-)
-from .records import (
-    AlignedLines as AlignedLines,
-)
-from .records import (
-    Document as Document,
-)
-from .records import (
-    DocumentReader as DocumentReader,
-)
-from .records import (
-    JsonLines as JsonLines,
-)
-from .summary import CorpusSummary as CorpusSummary
-from .tmx import TmxPairs as TmxPairs
-from .wikipedia import WikipediaDump as WikipediaDump
+from ._base import Corpus as Corpus
+from ._base import Settings as Settings
+from ._building import build_corpus as build_corpus
+from ._comparable import ComparableCorpus as ComparableCorpus
+from ._comparable import InMemoryCorpus as InMemoryCorpus
+from ._comparable import save_corpus as save_corpus
+from ._storage import check_language as check_language
+from ._storage import new_folder as new_folder
+from ._storage import read_array as read_array
+from ._storage import read_strings as read_strings
+from ._storage import write_array as write_array
+from ._storage import write_strings as write_strings
+from ._strings import StringTable as StringTable
+from ._summary import CorpusSummary as CorpusSummary
+from .readers._checking import PairReport as PairReport
+from .readers._checking import ParallelText as ParallelText
+from .readers._checking import SentencePair as SentencePair
+from .readers._langlinks import Concepts as Concepts
+from .readers._langlinks import LanguageLinks as LanguageLinks
+from .readers._langlinks import PageIndex as PageIndex
+from .readers._langlinks import read_langlinks as read_langlinks
+from .readers._parallel import BarPairs as BarPairs
+from .readers._parallel import ColumnPairs as ColumnPairs
+from .readers._parallel import LinePairs as LinePairs
+from .readers._parallel import ZipPairs as ZipPairs
+from .readers._records import AlignedLines as AlignedLines
+from .readers._records import Document as Document
+from .readers._records import DocumentReader as DocumentReader
+from .readers._records import JsonLines as JsonLines
+from .readers._tmx import TmxPairs as TmxPairs
+from .readers._wikipedia import WikipediaDump as WikipediaDump

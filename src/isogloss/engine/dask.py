@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from isogloss.engine.base import Source, tree_reduce
+from isogloss.engine._base import Source, tree_reduce
 from isogloss.exceptions import EngineError
 
 __all__ = ["DaskEngine"]

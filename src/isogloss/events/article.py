@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from isogloss.events.html import has_markup, text_of_html
-from isogloss.events.tags import settle_language
+from isogloss.events._html import has_markup, text_of_html
+from isogloss.events._language_tags import settle_language
 from isogloss.exceptions import ArticleError, IsoglossError
 
 __all__ = ["CUT", "MAX_TEXT", "MAX_TITLE", "Article", "article_from", "article_key"]
@@ -158,7 +158,7 @@ def article_from(
         ellipsis.
     check_language : bool
         Whether the text is looked at when there is a language tag, see
-        :func:`~isogloss.events.tags.settle_language`.
+        :func:`~isogloss.events._language_tags.settle_language`.
     notes : Counter, optional
         Repairs are counted here.
 

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from isogloss.events.profile import PARTS, Profile
-from isogloss.events.signature import Signature
-from isogloss.events.vectors import products
+from isogloss.events.cluster import products
+from isogloss.events.link import PARTS, Profile, Signature
 from isogloss.kernels import strongest_names
 
 __all__ = ["Event", "describe_event"]
@@ -34,7 +33,7 @@ class Event:
     Attributes
     ----------
     id : int
-        Stays while the event changes, see :mod:`isogloss.events.identity`.
+        Stays while the event changes, see :mod:`isogloss.events.track._identity`.
     clusters : tuple of int
         Its clusters, ascending.
     articles : dict of str to tuple of str

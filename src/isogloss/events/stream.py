@@ -13,20 +13,15 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, Self
 
-from isogloss.events.agglomeration import Rules
-from isogloss.events.annotation import Annotator
+from isogloss.events.analyse import Prepared, Preparer
+from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
-from isogloss.events.clustering import Decision, transition
-from isogloss.events.duplicates import Duplicates
+from isogloss.events.cluster import ClusterSettings, ClusterState, Decision, transition
 from isogloss.events.event import Event
-from isogloss.events.explain import Explanation, explain_link
-from isogloss.events.linker import Linker
-from isogloss.events.linking import LinkState
-from isogloss.events.preparing import Prepared, Preparer
-from isogloss.events.signature import Signatures
-from isogloss.events.state import ClusterSettings, ClusterState
-from isogloss.events.tracking import EventTracker
-from isogloss.similarity.base import DocumentModel
+from isogloss.events.ingest import Duplicates
+from isogloss.events.link import Explanation, Linker, LinkState, Signatures, explain_link
+from isogloss.events.track import EventTracker, Rules
+from isogloss.similarity import DocumentModel
 
 __all__ = ["Changes", "EventStream", "Failed", "Step", "StreamSettings"]
 
@@ -53,7 +48,7 @@ class StreamSettings:
     update_every : int
         Articles after which clusters that changed are grouped to events.
     duplicates : float
-        Similarity from which on a text repeats another, see :class:`~isogloss.events.duplicates.Duplicates`.
+        Similarity from which on a text repeats another, see :class:`~isogloss.events.ingest.Duplicates`.
     """
 
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
@@ -114,7 +109,7 @@ class Changes:
 class EventStream:
     """Follows the news: articles of many languages in, events out.
 
-    Memory: bounded by the articles of the window, see :class:`~isogloss.events.state.ClusterSettings`, and a
+    Memory: bounded by the articles of the window, see :class:`~isogloss.events.cluster.ClusterSettings`, and a
     quarter more for clusters that expired while their events go on.
 
     Parameters
@@ -144,7 +139,7 @@ class EventStream:
 
     Examples
     --------
-    >>> from isogloss.events.samples import sample_news
+    >>> from isogloss.events.ingest import sample_news
     >>> news = sample_news()
     >>> stream = EventStream()
     >>> _ = stream.add(article for article in news.articles[:120])

@@ -1,93 +1,52 @@
-from .arpa import read_arpa as read_arpa
-from .arpa import write_arpa as write_arpa
-from .backoff import BackoffModel as BackoffModel
-from .bernoulli_mixture import BernoulliMixture as BernoulliMixture
-from .bif import read_bif as read_bif
-from .bif import write_bif as write_bif
-from .cpd import CPD as CPD
-from .drawing import Plate as Plate
-from .em_steps import NetworkParameters as NetworkParameters
-from .examples import asia as asia
-from .examples import student as student
-from .family_counts import FamilyCounts as FamilyCounts
-from .hmm import DiscreteHMM as DiscreteHMM
-from .hmm_steps import HMMParameters as HMMParameters
-from .independence import (
-    active_trail as active_trail,
-)
-from .independence import (
-    d_separated as d_separated,
-)
-from .independence import (
-    explain as explain,
-)
-from .independence import (
-    markov_blanket as markov_blanket,
-)
-from .inference import Inference as Inference
-from .latent_class import LatentClassParameters as LatentClassParameters
-from .learning import NetworkLearner as NetworkLearner
-from .lexical_graph import lexical_network as lexical_network
-from .most_probable import Explanation as Explanation
-from .naive_bayes import NaiveBayes as NaiveBayes
+from ._cpd import CPD as CPD
+from ._examples import asia as asia
+from ._examples import student as student
+from ._independence import active_trail as active_trail
+from ._independence import d_separated as d_separated
+from ._independence import explain as explain
+from ._independence import markov_blanket as markov_blanket
+from ._lexical_graph import lexical_network as lexical_network
+from ._rows import Observations as Observations
+from ._rows import decode as decode
+from ._rows import encode as encode
+from ._rows import read_rows as read_rows
+from ._rows import write_rows as write_rows
+from ._sequences import Sequences as Sequences
+from ._sequences import encode_sequences as encode_sequences
+from ._sequences import symbols_of as symbols_of
+from ._statements import IMap as IMap
+from ._statements import Statement as Statement
+from ._statements import check_imap as check_imap
+from ._statements import global_statements as global_statements
+from ._statements import holds as holds
+from ._statements import local_statements as local_statements
+from ._structure import Structure as Structure
+from ._table import Table as Table
+from ._unrolled import unrolled_hmm as unrolled_hmm
+from ._unrolled import unrolled_markov as unrolled_markov
+from ._variables import Variable as Variable
+from .drawing._layers import Plate as Plate
+from .drawing._render import NetworkPicture as NetworkPicture
+from .formats._bif import read_bif as read_bif
+from .formats._bif import write_bif as write_bif
+from .formats._files import read_network as read_network
+from .formats._files import write_network as write_network
+from .formats._xmlbif import read_xmlbif as read_xmlbif
+from .formats._xmlbif import write_xmlbif as write_xmlbif
+from .inference._inference import Inference as Inference
+from .inference._most_probable import Explanation as Explanation
+from .inference._sampling import WeightedEstimate as WeightedEstimate
+from .inference._sampling import likelihood_weighting as likelihood_weighting
+from .inference._sampling import sample as sample
+from .learning._bernoulli_mixture import BernoulliMixture as BernoulliMixture
+from .learning._em_steps import NetworkParameters as NetworkParameters
+from .learning._family_counts import FamilyCounts as FamilyCounts
+from .learning._latent_class import LatentClassParameters as LatentClassParameters
+from .learning._learning import NetworkLearner as NetworkLearner
+from .learning._naive_bayes import NaiveBayes as NaiveBayes
+from .learning._scores import bdeu as bdeu
+from .learning._scores import bic as bic
+from .learning._scores import compare_structures as compare_structures
+from .learning._trees import chow_liu as chow_liu
+from .learning._trees import mutual_information as mutual_information
 from .network import BayesianNetwork as BayesianNetwork
-from .network_files import read_network as read_network
-from .network_files import write_network as write_network
-from .ngram import NgramModel as NgramModel
-from .ngram import count_ngrams as count_ngrams
-from .render import NetworkPicture as NetworkPicture
-from .rows import (
-    Observations as Observations,
-)
-from .rows import (
-    decode as decode,
-)
-from .rows import (
-    encode as encode,
-)
-from .rows import (
-    read_rows as read_rows,
-)
-from .rows import (
-    write_rows as write_rows,
-)
-from .sampling import (
-    WeightedEstimate as WeightedEstimate,
-)
-from .sampling import (
-    likelihood_weighting as likelihood_weighting,
-)
-from .sampling import (
-    sample as sample,
-)
-from .scores import bdeu as bdeu
-from .scores import bic as bic
-from .scores import compare_structures as compare_structures
-from .sequences import Sequences as Sequences
-from .statements import (
-    IMap as IMap,
-)
-from .statements import (
-    Statement as Statement,
-)
-from .statements import (
-    check_imap as check_imap,
-)
-from .statements import (
-    global_statements as global_statements,
-)
-from .statements import (
-    holds as holds,
-)
-from .statements import (
-    local_statements as local_statements,
-)
-from .structure import Structure as Structure
-from .table import Table as Table
-from .trees import chow_liu as chow_liu
-from .trees import mutual_information as mutual_information
-from .unrolled import unrolled_hmm as unrolled_hmm
-from .unrolled import unrolled_markov as unrolled_markov
-from .variables import Variable as Variable
-from .xmlbif import read_xmlbif as read_xmlbif
-from .xmlbif import write_xmlbif as write_xmlbif

@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from isogloss.graphical.cpd import CPD
-from isogloss.graphical.structure import Graph, Structure
-from isogloss.graphical.variables import Variable
+from isogloss.graphical._cpd import CPD
+from isogloss.graphical._structure import Graph, Structure
+from isogloss.graphical._variables import Variable
 
 __all__ = ["BayesianNetwork"]
 

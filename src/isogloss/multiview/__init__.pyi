@@ -1,26 +1,20 @@
-from .binary import (
-    BinaryProblem as BinaryProblem,
-)
-from .binary import (
-    MaxCut as MaxCut,
-)
-from .binary import (
-    binary_as_sumcor as binary_as_sumcor,
-)
-from .binary import (
-    max_cut as max_cut,
-)
-from .cca import CCA as CCA
-from .cca import prediction_score as prediction_score
-from .certificate import Certificate as Certificate
-from .certificate import certify as certify
-from .hub import HubCCA as HubCCA
-from .kernel import KernelCCA as KernelCCA
-from .kernel import KernelSumCor as KernelSumCor
-from .maxvar import MaxVar as MaxVar
-from .random_projection import RandomProjection as RandomProjection
-from .significance import PermutationTest as PermutationTest
-from .significance import WilksTest as WilksTest
-from .sscor import SSCor as SSCor
-from .sumcor import SumCor as SumCor
-from .weighting import OptimalWeighting as OptimalWeighting
+from ._base import LinearMultiview as LinearMultiview
+from ._base import Multiview as Multiview
+from ._cca import CCA as CCA
+from ._cca import prediction_score as prediction_score
+from ._hub import HubCCA as HubCCA
+from ._kernel import KernelCCA as KernelCCA
+from ._kernel import KernelSumCor as KernelSumCor
+from ._maxvar import MaxVar as MaxVar
+from ._random_projection import RandomProjection as RandomProjection
+from ._significance import PermutationTest as PermutationTest
+from ._significance import WilksTest as WilksTest
+from ._sscor import SSCor as SSCor
+from ._sumcor import SumCor as SumCor
+from ._weighting import OptimalWeighting as OptimalWeighting
+from .certificates._binary import BinaryProblem as BinaryProblem
+from .certificates._binary import MaxCut as MaxCut
+from .certificates._binary import binary_as_sumcor as binary_as_sumcor
+from .certificates._binary import max_cut as max_cut
+from .certificates._certificate import Certificate as Certificate
+from .certificates._certificate import certify as certify

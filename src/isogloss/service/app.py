@@ -14,38 +14,34 @@ from starlette.concurrency import run_in_threadpool
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import isogloss
-from isogloss.service import errors
-from isogloss.service.access import Access, check_exposure, is_loopback
-from isogloss.service.backlog import Backlog
-from isogloss.service.changes import Changes
-from isogloss.service.comparing import Comparing
-from isogloss.service.guard import Guard
-from isogloss.service.heads import Heads
-from isogloss.service.metrics import Measured, Metrics
-from isogloss.service.models import Models
-from isogloss.service.parts import Parts, Worker
-from isogloss.service.preparers import prepared_figures
-from isogloss.service.records import Problem
-from isogloss.service.retention import Retention
-from isogloss.service.routes import PREFIX
-from isogloss.service.routes.articles import articles_router
-from isogloss.service.routes.events import events_router
-from isogloss.service.routes.models import models_router
-from isogloss.service.routes.similarity import similarity_router
-from isogloss.service.routes.status import status_router
-from isogloss.service.routes.tokens import tokens_router
-from isogloss.service.routes.words import words_router
-from isogloss.service.search import Search
+from isogloss.service._backlog import Backlog
+from isogloss.service._change_feed import Changes
+from isogloss.service._metrics import Measured, Metrics
+from isogloss.service._state import Parts, Worker
+from isogloss.service.api import (
+    PREFIX,
+    GroupWriter,
+    articles_router,
+    events_router,
+    models_router,
+    similarity_router,
+    status_router,
+    tokens_router,
+    words_router,
+)
+from isogloss.service.auth import Access, check_exposure, is_loopback
+from isogloss.service.http import Guard, Heads
+from isogloss.service.models import Comparing, Models
+from isogloss.service.schemas import Problem
+from isogloss.service.schemas import _errors as errors
+from isogloss.service.search import Search, Titles, neighbours_of
 from isogloss.service.settings import ServerSettings, Settings
-from isogloss.service.stored_neighbours import neighbours_of
-from isogloss.service.titles import Titles
-from isogloss.service.writing import GroupWriter
-from isogloss.store import Store
-from isogloss.store.pruning import PRUNED
+from isogloss.service.worker import Retention, prepared_figures
+from isogloss.store import PRUNED, Store
 
 __all__ = ["create_app"]
 
-PAGES = "isogloss.service.pages"
+PAGES = "isogloss.service.web._router"
 
 ABOUT = """
 Follow one event through every language.

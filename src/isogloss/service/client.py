@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
 
-from isogloss.service.transport import Transport
+from isogloss.service._transport import Transport
 
 __all__ = ["Client"]
 
@@ -64,7 +64,7 @@ class Client:
         Parameters
         ----------
         articles : mapping or sequence of mappings
-            Fields as :func:`~isogloss.events.article.article_from` takes them.
+            Fields as :func:`~isogloss.events.article_from` takes them.
         key : str
             The name of this request, so that it counts once however often it is sent; a random one by
             default.

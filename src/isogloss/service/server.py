@@ -17,11 +17,10 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from isogloss.events.garbage import leave_alone_what_stays
+from isogloss.events import leave_alone_what_stays
 from isogloss.exceptions import SettingsError
-from isogloss.service.background import SIGNALS
-from isogloss.service.connections import BACKLOG, Connections, connection_limit, raise_descriptor_limit
-from isogloss.service.protocol import Protocol
+from isogloss.service._background import SIGNALS
+from isogloss.service.http import BACKLOG, Connections, Protocol, connection_limit, raise_descriptor_limit
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store.arrays import together
-from isogloss.store.database import Database, Row, Session
+from isogloss.store._arrays import together
+from isogloss.store.interface import Database, Row, Session
 
 __all__ = ["PostgresDatabase", "patience", "watch_over"]
 

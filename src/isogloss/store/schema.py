@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from isogloss.events.article import article_key
 from isogloss.exceptions import StoreVersionError
-from isogloss.store.articles import stored_key
-from isogloss.store.database import Database, Session
+from isogloss.store.interface import Database, Session
+from isogloss.store.queries import stored_key
 
 __all__ = ["STEPS", "Step", "migrate", "version_of"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store.database import Database, Row, Session
+from isogloss.store.interface import Database, Row, Session
 
 __all__ = ["SQLiteDatabase", "check_owner", "copy_to"]
 

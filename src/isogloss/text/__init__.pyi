@@ -1,24 +1,18 @@
-from .counting import count_frequencies as count_frequencies
-from .counting import count_words as count_words
-from .frequencies import DocumentFrequencies as DocumentFrequencies
-from .frequencies import FrequencyWindow as FrequencyWindow
-from .gazetteer import Gazetteer as Gazetteer
-from .gazetteer import Mention as Mention
-from .gazetteer import Place as Place
-from .identification import identify as identify
-from .languages import (
-    Language as Language,
-)
-from .languages import (
-    known_languages as known_languages,
-)
-from .languages import (
-    language as language,
-)
-from .languages import (
-    stopwords as stopwords,
-)
-from .tokens import Tokeniser as Tokeniser
-from .vectoriser import TextVectoriser as TextVectoriser
-from .vocabulary import Vocabulary as Vocabulary
-from .weighting import TermWeighting as TermWeighting
+from ._counting import count_frequencies as count_frequencies
+from ._counting import count_words as count_words
+from ._frequencies import DocumentFrequencies as DocumentFrequencies
+from ._frequencies import FrequencyWindow as FrequencyWindow
+from ._identification import identify as identify
+from ._languages import Language as Language
+from ._languages import known_languages as known_languages
+from ._languages import language as language
+from ._languages import stopwords as stopwords
+from ._tokens import Tokeniser as Tokeniser
+from ._tokens import check_text as check_text
+from ._vectoriser import TextVectoriser as TextVectoriser
+from ._vocabulary import Vocabulary as Vocabulary
+from ._weighting import Scheme as Scheme
+from ._weighting import TermWeighting as TermWeighting
+from .gazetteer._gazetteer import Gazetteer as Gazetteer
+from .gazetteer._gazetteer import Mention as Mention
+from .gazetteer._gazetteer import Place as Place

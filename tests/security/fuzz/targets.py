@@ -79,8 +79,8 @@ class Texts(Target):
         """Tokenise, identify, find dates."""
         from datetime import date
 
-        from isogloss.events.dates import find_dates
-        from isogloss.events.words import Words
+        from isogloss.events.annotate._dates import find_dates
+        from isogloss.events.annotate._words import Words
         from isogloss.text import Tokeniser, identify
 
         lang, text = given
@@ -103,7 +103,7 @@ class Html(Target):
 
     def run(self, given):
         """Remove the markup."""
-        from isogloss.events.html import has_markup, text_of_html
+        from isogloss.events._html import has_markup, text_of_html
 
         has_markup(given)
         text_of_html(given)
@@ -120,7 +120,7 @@ class Pipeline(Target):
 
     @cached_property
     def _annotator(self):
-        from isogloss.events.annotation import Annotator
+        from isogloss.events.annotate import Annotator
 
         return Annotator()
 
@@ -130,8 +130,7 @@ class Pipeline(Target):
 
     def run(self, given):
         """Check a record, analyse the article, and fold it into the stream."""
-        from isogloss.events.article import article_from
-        from isogloss.events.stream import EventStream
+        from isogloss.events import EventStream, article_from
 
         stream = vars(self).get("_stream")
         if stream is None or stream.count > self.LONGEST:
@@ -163,7 +162,7 @@ class Lines(WithFolder):
 
     def run(self, given):
         """Read the articles; the good ones are among them."""
-        from isogloss.events.reading import ArticleReader
+        from isogloss.events.ingest import ArticleReader
 
         content, sound = given
         ids = [article.id for article in ArticleReader(self.file("news.jsonl", content))]
@@ -180,7 +179,7 @@ class Warc(WithFolder):
 
     @cached_property
     def _parse(self):
-        from isogloss.events.warc import PageParser
+        from isogloss.events.ingest._warc import PageParser
 
         return PageParser()
 
@@ -212,8 +211,8 @@ class Warc(WithFolder):
 
     def run(self, given):
         """Read every page."""
-        from isogloss.events.article import article_from
-        from isogloss.events.warc import web_pages
+        from isogloss.events import article_from
+        from isogloss.events.ingest._warc import web_pages
 
         for _, page in web_pages(self.file("crawl.warc", given), 1 << 20):
             article_from(self._parse(page))
@@ -497,14 +496,14 @@ class Markup(Target):
 
     @cached_property
     def allowed(self):
-        from isogloss.io.parser_process import ParserFailure
+        from isogloss.io import ParserFailure
 
         return (ParserFailure,)
 
     @cached_property
     def _parse(self):
-        from isogloss.corpora.markup import _without_markup
-        from isogloss.io.parser_process import ParserProcess
+        from isogloss.corpora.readers._markup import _without_markup
+        from isogloss.io import ParserProcess
 
         return ParserProcess(_without_markup, seconds=1.0)
 

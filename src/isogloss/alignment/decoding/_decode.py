@@ -1,0 +1,139 @@
+"""From parameters to links: posteriors of every word pair, and the best alignment of each direction."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.alignment._bitext import Bitext
+from isogloss.alignment.decoding._links import Links
+from isogloss.alignment.models import (
+    AlignmentParameters,
+    IndexedBitext,
+    PairTable,
+    PositionLayout,
+    Settings,
+    expect,
+    side,
+)
+from isogloss.kernels import best_links, link_posteriors
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """Reads text with given parameters.
+
+    Parameters
+    ----------
+    settings : Settings
+        Which model, with how many threads.
+    parameters : AlignmentParameters
+        What it has learned.
+    table : PairTable
+        The pairs of the lexicon.
+    classes : pair of int arrays
+        Classes of source and of target words.
+    layout : PositionLayout, optional
+        Where the tables over positions are, for models that have them.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        parameters: AlignmentParameters,
+        table: PairTable,
+        classes: tuple[NDArray[np.int32], NDArray[np.int32]],
+        layout: PositionLayout | None = None,
+    ) -> None:
+        self.settings, self.parameters, self.table = settings, parameters, table
+        self.classes, self.layout = classes, layout
+        self.forward, self.backward = (side(parameters, d, classes[d]) for d in (0, 1))
+        kind, _, null, uniform = settings.numbers()
+        self.numbers = kind, 0, null, uniform
+
+    def index(self, bitext: Bitext) -> IndexedBitext:
+        """A stretch of the text with its pairs and its tables over positions found."""
+        offsets = None if self.layout is None else self.layout.offsets(bitext)
+        return IndexedBitext(bitext, self.table, table_offsets=offsets)
+
+    def log_likelihood(self, bitext: Bitext) -> float:
+        """Of both directions, each on its own."""
+        return sum(self._log_likelihood(self.index(bitext[rows])) for rows in bitext.blocks())
+
+    def _log_likelihood(self, text: IndexedBitext) -> float:
+        alone = dataclasses.replace(self.settings, agreement=None)
+        return float(expect(alone, self.classes, text, self.parameters).log_likelihood or 0.0)
+
+    def posteriors(self, text: IndexedBitext) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The posterior of every cell in each direction, each direction on its own."""
+        arrays = text.text()
+        forward, backward = np.zeros((2, len(arrays.slots)), dtype=np.float32)
+        link_posteriors(
+            arrays,
+            self.parameters.lexicon,
+            self.numbers,
+            self.forward,
+            self.backward,
+            self.settings.threads,
+            forward,
+            backward,
+        )
+        return forward, backward
+
+    def agreed(self, bitext: Bitext, threshold: float) -> Links:
+        """Links whose geometric mean of the two posteriors exceeds ``threshold``, with that mean."""
+        parts = [self._agreed(bitext[rows], threshold) for rows in bitext.blocks()]
+        return Links.concatenate(parts) if parts else Links([0], [], [], [])
+
+    def best(self, bitext: Bitext) -> tuple[Links, Links]:
+        """The best alignment of each direction: each generated word has one link or none."""
+        forward, backward = self.origins(bitext)
+        s, t = bitext.source, bitext.target
+        f, b = np.flatnonzero(forward >= 0), np.flatnonzero(backward >= 0)
+        f_sentence, b_sentence = _sentence_of(t.offsets, f), _sentence_of(s.offsets, b)
+        return (
+            Links.from_arrays(f_sentence, forward[f], f - t.offsets[f_sentence], n=len(bitext)),
+            Links.from_arrays(b_sentence, b - s.offsets[b_sentence], backward[b], n=len(bitext)),
+        )
+
+    def origins(self, bitext: Bitext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Where each target word comes from in its best alignment, and each source word; -1 is nowhere."""
+        parts = [self._origins(bitext[rows]) for rows in bitext.blocks()]
+        none = np.empty(0, dtype=np.int32)
+        forward, backward = (
+            (np.concatenate([none, *side]) for side in zip(*parts, strict=True)) if parts else (none, none)
+        )
+        return forward, backward
+
+    def _origins(self, bitext: Bitext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        text = self.index(bitext).text()
+        forward, backward = (np.empty(len(side.words), np.int32) for side in (bitext.target, bitext.source))
+        best_links(
+            text,
+            self.parameters.lexicon,
+            self.numbers,
+            self.forward,
+            self.backward,
+            self.settings.threads,
+            forward,
+            backward,
+        )
+        return forward, backward
+
+    def _agreed(self, bitext: Bitext, threshold: float) -> Links:
+        forward, backward = self.posteriors(self.index(bitext))
+        mean = np.sqrt(forward * backward)
+        found = np.flatnonzero(mean > threshold)
+        cells = bitext.cells
+        sentence = _sentence_of(cells, found)
+        source, target = np.divmod(found - cells[sentence], bitext.target.lengths[sentence])
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(sentence, minlength=len(bitext)))])
+        return Links(offsets, source, target, mean[found])
+
+
+def _sentence_of(offsets: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sentence in which each position lies."""
+    return np.searchsorted(offsets, position, side="right") - 1

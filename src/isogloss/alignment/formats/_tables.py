@@ -1,0 +1,51 @@
+"""What a fitted aligner knows, as rows that people and other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from isogloss.alignment.models import DIRECTIONS, FertilityRow, JumpRow
+
+__all__ = ["fertility_rows", "jump_rows", "lexicon_rows"]
+
+LEAST = 0.01
+"""Rows with a smaller count are left out."""
+
+
+def lexicon_rows(aligner: Any) -> list[tuple[str, str, float, float, float]]:
+    """Word pairs with their probabilities and counts, the likeliest translations of a word first."""
+    sources, t = aligner.table_.sources, aligner.parameters_.lexicon
+    keep = np.flatnonzero(aligner.counts_.max(axis=1) >= LEAST)
+    keep = keep[np.lexsort((-t[keep, 0], sources[keep]))]
+    counts = aligner.counts_[keep].mean(axis=1)
+    columns = sources[keep], aligner.table_.columns[keep], t[keep, 0], t[keep, 1], counts
+    return [
+        (aligner.source_words_[e], aligner.target_words_[f], float(p), float(q), float(c))
+        for e, f, p, q, c in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def jump_rows(aligner: Any) -> Iterator[JumpRow]:
+    """Jumps by direction and origin; counts are the numbers of jumps, spread like their weights."""
+    words = aligner.source_words_, aligner.target_words_
+    classes = aligner.source_classes_, aligner.target_classes_
+    for d, name in enumerate(DIRECTIONS):
+        weights = getattr(aligner.parameters_, f"jumps_{name}")
+        counts = weights / weights.sum(axis=1, keepdims=True) * aligner.jump_totals_[d][:, None]
+        reach, last = weights.shape[1] // 2, len(weights) - 2
+        frequent = {int(c): words[d][w] for w, c in enumerate(classes[d].tolist()) if c < last}
+        for c, at in np.argwhere(counts >= LEAST).tolist():
+            origin = "word" if c < last else "other" if c == last else "start"
+            yield name, origin, frequent.get(c, ""), at - reach, float(counts[c, at])
+
+
+def fertility_rows(aligner: Any) -> Iterator[FertilityRow]:
+    """How many words each word has generated, and how often."""
+    words = aligner.source_words_, aligner.target_words_
+    for d, name in enumerate(DIRECTIONS):
+        counts = aligner.fertility_.counts[f"fertility_{name}"]
+        for w, born in np.argwhere(counts >= LEAST).tolist():
+            yield name, words[d][w], born, float(counts[w, born])

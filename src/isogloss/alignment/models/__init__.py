@@ -1,0 +1,5 @@
+"""The alignment models as EM steps: IBM Models 1-5 and the HMM, with their tables and priors."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

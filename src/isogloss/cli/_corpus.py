@@ -1,0 +1,353 @@
+"""``isogloss corpus``: comparable corpora from files, and what is in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._progress import progress_bar, reading
+from isogloss.exceptions import CorpusError
+from isogloss.io import total_size
+
+if TYPE_CHECKING:
+    from isogloss.corpora import ComparableCorpus, Concepts, CorpusSummary, DocumentReader, PageIndex
+
+__all__ = ["corpus_group"]
+
+corpus_group = typer.Typer(help="Build comparable corpora from documents.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")]
+Files = list[str] | None
+LinkTables = Annotated[
+    Files, typer.Option(metavar="LANGUAGE=FILE", help="Table langlinks of a Wikipedia; once for each.")
+]
+PageTables = Annotated[
+    Files,
+    typer.Option(metavar="LANGUAGE=FILE", help="Table page of a Wikipedia; instead of a pass over its dump."),
+]
+RedirectTables = Annotated[
+    Files, typer.Option(metavar="LANGUAGE=FILE", help="Table redirect of a Wikipedia, with --pages.")
+]
+FORMS = ("auto", "jsonl", "lines", "wikipedia")
+
+
+@corpus_group.callback()
+def _group() -> None:
+    """Commands about corpora."""
+
+
+@corpus_group.command("build")
+def build(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[LANGUAGE=]FILE...",
+            help="Documents of each language: JSON lines, line-aligned text (.txt), dumps of Wikipedia "
+            "(.xml, .xml.bz2). Without LANGUAGE, the file name up to its first full stop is the language.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.", callback=not_stdout)],
+    form: Annotated[
+        str, typer.Option("--format", metavar="|".join(FORMS), help="What the files are.")
+    ] = "auto",
+    sitelinks: Annotated[
+        Path | None,
+        typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one row."),
+    ] = None,
+    links: LinkTables = None,
+    pages: PageTables = None,
+    redirects: RedirectTables = None,
+    min_words: Annotated[int, typer.Option(help="Different words of the shortest document.", min=0)] = 20,
+    min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
+    min_languages: Annotated[int, typer.Option(help="Languages that a row needs.", min=1)] = 1,
+    ngrams: Annotated[int, typer.Option(help="Longest sequences of words that count as terms.", min=1)] = 1,
+    stem: Annotated[bool, typer.Option("--stem", help="Cut words to their stems.")] = False,
+    stop_words: Annotated[bool, typer.Option("--no-stop-words", help="Leave stop words out.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first bad record instead of leaving it out.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin again, whatever an interrupted build has left.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")] = -1,
+    as_json: Json = False,
+) -> None:
+    """Count the words of documents in several languages.
+
+    Documents with the same id are one row; articles of Wikipedia are joined by --sitelinks or --links. After
+    an interruption the same command goes on where it stopped.
+    """
+    from isogloss.corpora import build_corpus
+    from isogloss.text import Tokeniser
+
+    console = Console(stderr=True)
+    readers = {code: _reader(code, path, form, strict) for code, path in named_files(files, "FILE").items()}
+    stemmer: Literal["snowball"] | None = "snowball" if stem else None
+    tokenisers = {
+        code: Tokeniser(code, ngrams=ngrams, stem=stemmer, stop_words=stop_words) for code in readers
+    }
+    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
+    with progress_bar(console) as progress:
+        align = link_rows(progress, readers, *tables)
+        with counting_documents(progress, readers) as count:
+            corpus = build_corpus(
+                readers,
+                output,
+                tokenisers,
+                align=align,
+                min_words=min_words,
+                min_df=min_df,
+                min_languages=min_languages,
+                n_jobs=jobs,
+                restart=restart,
+                progress=count,
+            )
+    for reader in readers.values():
+        if reader.report.examples:
+            console.print(f"{escape(reader.path)}: {escape(str(reader.report))}", highlight=False)
+    _show_build(corpus, as_json)
+
+
+@corpus_group.command("info")
+def info(
+    folder: Folder,
+    test: Annotated[
+        Path | None, typer.Option(help="A second corpus, of test rows, to show beside the first.")
+    ] = None,
+    hub: Annotated[
+        str | None, typer.Option(help="Language to compare ranks with; the largest by default.")
+    ] = None,
+    rank_rows: Annotated[
+        int, typer.Option(help="Rows that ranks are estimated from; 0 for no ranks.", min=0)
+    ] = 1000,
+    check: Annotated[bool, typer.Option("--check", help="Read every file and see that it is sound.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show how many rows each pair of languages shares, and how much their documents differ."""
+    from isogloss.corpora import ComparableCorpus
+
+    corpus = ComparableCorpus(folder)
+    if check:
+        corpus.check()
+    with Console(stderr=True).status("looking"):
+        summary = corpus.info(hub=hub, max_rows=rank_rows)
+        tested = None if test is None else ComparableCorpus(test).select(None, corpus.languages).pair_sizes()
+    if as_json:
+        said = summary.as_dict() | ({} if tested is None else {"test_pair_sizes": tested.tolist()})
+        echo(json.dumps(said))
+        return
+    console = Console()
+    for table in _sizes_tables(summary, tested, console.width):
+        console.print(table)
+    if summary.ranks:
+        console.print(_ranks_table(summary))
+
+
+@corpus_group.command("split")
+def split(
+    folder: Folder,
+    train: Annotated[
+        Path, typer.Option(help="The folder to make of rows to learn from.", callback=not_stdout)
+    ],
+    test: Annotated[Path, typer.Option(help="The folder to make of rows to test on.", callback=not_stdout)],
+    share: Annotated[float, typer.Option(help="Share of the rows to test on.", min=0, max=1)] = 0.1,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A:B,C:D",
+            help="Instead of a share: test on all rows with both languages of a pair, so that the pair has "
+            "no common row to learn from.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Divide the rows of a corpus into two corpora."""
+    from isogloss.corpora import ComparableCorpus, save_corpus
+
+    corpus = ComparableCorpus(folder)
+    for place in (train, test):
+        if place.exists():
+            raise CorpusError(f"{place}: is there already; remove it, or give another name")
+    parts = corpus.split(share, pairs=_pairs(pairs), random_state=seed)
+    with Console(stderr=True).status("writing"):
+        for part, place in zip(parts, (train, test), strict=True):
+            save_corpus(part, place)
+    sizes = {str(place): len(part) for part, place in zip(parts, (train, test), strict=True)}
+    echo(json.dumps(sizes) if as_json else ", ".join(f"{k}: {n:,} rows" for k, n in sizes.items()))
+
+
+def named_files(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
+    """Files by language; ``what`` allows files whose name says their language."""
+    files: dict[str, Path] = {}
+    for text in given or []:
+        code, equals, path = text.partition("=")
+        if not equals:
+            if not what:
+                raise typer.BadParameter(f"{text}: expected LANGUAGE=FILE")
+            code, path = Path(text).name.partition(".")[0], text
+            _check_language(code, text)
+        if code in files:
+            raise typer.BadParameter(
+                f"{text}: a file of {code!r} was given before; give one for each language"
+            )
+        files[code] = Path(path)
+    return files
+
+
+def _check_language(code: str, file: str) -> None:
+    """Refuse a language that was read off the name of a file and is none."""
+    from isogloss.text import language
+
+    try:
+        language(code)
+    except ValueError as error:
+        said = f"{file}: {code!r} is no language; write LANGUAGE=FILE, as en={file}"
+        raise typer.BadParameter(said) from error
+
+
+def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
+    from isogloss.corpora import AlignedLines, JsonLines, WikipediaDump
+    from isogloss.extras import require_extra
+
+    if form not in FORMS:
+        raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
+    if form == "auto":
+        endings = {".xml": "wikipedia", ".txt": "lines"}
+        form = next((form for ending, form in endings.items() if ending in path.suffixes), "jsonl")
+    if form == "wikipedia":
+        require_extra("wikipedia", "a dump of Wikipedia")
+    kinds: dict[str, type[DocumentReader]] = {
+        "jsonl": JsonLines,
+        "lines": AlignedLines,
+        "wikipedia": WikipediaDump,
+    }
+    return kinds[form](path, lang=code, on_bad="raise" if strict else "skip")
+
+
+def _link_rows(
+    readers: dict[str, DocumentReader],
+    sitelinks: Path | None,
+    links: dict[str, Path],
+    pages: dict[str, Path],
+    redirects: dict[str, Path],
+) -> Concepts | None:
+    """Which articles are one row, as far as files were given that say so."""
+    from isogloss.corpora import Concepts, LanguageLinks, read_langlinks
+
+    if sitelinks is not None:
+        return Concepts.from_sitelinks(sitelinks, readers)
+    if not links:
+        return None
+    index = {code: _index(code, reader, pages, redirects) for code, reader in readers.items()}
+    graph = LanguageLinks(index)
+    for code, path in links.items():
+        graph.add(code, read_langlinks(path))
+    return graph.concepts()
+
+
+def _index(
+    code: str, reader: DocumentReader, pages: dict[str, Path], redirects: dict[str, Path]
+) -> PageIndex:
+    from isogloss.corpora import PageIndex, WikipediaDump
+
+    if code in pages:
+        return PageIndex.from_sql(pages[code], redirects.get(code))
+    if not isinstance(reader, WikipediaDump):
+        raise typer.BadParameter(f"--links needs the articles of {code!r}: a dump, or --pages {code}=FILE")
+    return PageIndex.from_dump(reader)
+
+
+def _pairs(text: str | None) -> list[tuple[str, str]]:
+    parts = [tuple(pair.strip().split(":")) for pair in text.split(",")] if text else []
+    if any(len(pair) != 2 for pair in parts):
+        raise typer.BadParameter(f"--pairs {text}: expected pairs of languages, as hi:ht,hi:pms")
+    return [(pair[0], pair[1]) for pair in parts]
+
+
+def link_rows(
+    progress: Progress,
+    readers: Mapping[str, DocumentReader],
+    sitelinks: Path | None,
+    links: dict[str, Path],
+    pages: dict[str, Path],
+    redirects: dict[str, Path],
+) -> Concepts | None:
+    """Return which articles are one row, as far as files say so, with a bar for reading them."""
+    files: list[str | Path] = [] if sitelinks is None else [sitelinks]
+    if sitelinks is None:
+        files += [*links.values(), *pages.values(), *redirects.values()]
+        files += [reader.path for code, reader in readers.items() if links and code not in pages]
+    if not files:
+        return None
+    with reading(progress, "reading links", total_size(files)):
+        return _link_rows(dict(readers), sitelinks, links, pages, redirects)
+
+
+@contextmanager
+def counting_documents(
+    progress: Progress, readers: Mapping[str, DocumentReader]
+) -> Iterator[Callable[[str, int], None]]:
+    """Show which language is read, how many documents so far, and how much of all files."""
+    with reading(progress, "reading", total_size(reader.path for reader in readers.values())) as describe:
+        yield lambda what, n: describe(f"{what} {n:,}" if n else what)
+
+
+def _show_build(corpus: ComparableCorpus, as_json: bool) -> None:
+    if as_json:
+        echo(json.dumps(corpus.header))
+        return
+    table = Table(title=f"{corpus.folder}: {len(corpus):,} rows", title_justify="left")
+    for name in ("language", "read", "documents", "words", "left out"):
+        table.add_column(name, justify="left" if name in ("language", "left out") else "right")
+    for code, said in corpus.header["languages"].items():
+        left_out = ", ".join(f"{n:,} {kind}" for kind, n in (said["left_out"] | said["bad"]).items())
+        table.add_row(
+            code, f"{said['read']:,}", f"{said['documents']:,}", f"{said['words']:,}", left_out or "-"
+        )
+    Console().print(table)
+
+
+def _sizes_tables(summary: CorpusSummary, test: Any, width: int) -> Iterator[Table]:
+    """Table 8.5: rows that pairs of languages share, in as many tables as the width asks for."""
+    cells = [[f"{size:,}" for size in row] for row in summary.pair_sizes.tolist()]
+    if test is not None:
+        cells = [
+            [f"{cell} - {size:,}" for cell, size in zip(*rows, strict=True)]
+            for rows in zip(cells, test.tolist(), strict=True)
+        ]
+    codes = summary.languages
+    longest = max(len(text) for text in (*codes, *(cell for row in cells for cell in row))) + 3
+    at_once = max(1, (width - longest - 1) // longest)
+    title = f"{summary.rows:,} rows" + ("" if test is None else ", train - test")
+    for first in range(0, len(codes), at_once):
+        last = min(first + at_once, len(codes))
+        table = Table(title="" if first else title, title_justify="left")
+        for heading in ("", *codes[first:last]):
+            table.add_column(heading, justify="right")
+        for i in range(last):
+            table.add_row(codes[i], *("" if j < i else cells[i][j] for j in range(first, last)))
+        yield table
+
+
+def _ranks_table(summary: CorpusSummary) -> Table:
+    """Table 8.7: rank ratios of pairs with the hub."""
+    table = Table(title="rank / highest possible", title_justify="left")
+    for heading in ("pair", "rows", summary.hub, "other"):
+        table.add_column(heading, justify="left" if heading == "pair" else "right")
+    for other, ratio in summary.ranks.items():
+        table.add_row(
+            f"{summary.hub} - {other}", f"{ratio.rows:,}", f"{ratio.hub:.2f}", f"{ratio.language:.2f}"
+        )
+    return table

@@ -1,0 +1,383 @@
+"""``isogloss dictionary``: bilingual dictionaries from word vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
+from isogloss.cli._progress import counting_steps, progress_bar, reading
+from isogloss.exceptions import DictionaryError, ModelFileError
+from isogloss.io import total_size
+
+if TYPE_CHECKING:
+    from isogloss.lexicon import (
+        BilingualDictionary,
+        CheckedSpace,
+        Evaluation,
+        Neighbourhood,
+        WordSpace,
+        WordVectors,
+    )
+
+__all__ = ["dictionary_group"]
+
+dictionary_group = typer.Typer(help="Build bilingual dictionaries from word vectors.", no_args_is_help=True)
+
+Vectors = Annotated[
+    list[str],
+    typer.Option(
+        "--vectors",
+        "-v",
+        metavar="[LANGUAGE=]FILE",
+        help="Vectors of a language of the model; once for each.",
+    ),
+]
+Words = Annotated[int, typer.Option(help="Read only this many words of each file, the first.", min=1)]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse files of vectors with bad lines.")]
+Threads = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Model = Annotated[Path, typer.Option("--model", "-m", help="A model that 'build --save-model' wrote.")]
+Rule = Annotated[
+    str, typer.Option(help="How candidates are ranked: csls, cosine, inverted_softmax or density.")
+]
+WORDS = 200_000
+
+
+@dictionary_group.callback()
+def _group() -> None:
+    """Commands about dictionaries."""
+
+
+@dictionary_group.command("build")
+def build(
+    src: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")],
+    tgt: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The dictionary to write, a table; - for standard output.")
+    ],
+    seed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[FROM-TO=]FILE",
+            help="Pairs of words to learn from, or 'identical' or 'numerals'; may be given several times.",
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of a further language that helps."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="auto, mbfa, ibfa, cca or procrustes.")] = "auto",
+    components: Annotated[int | None, typer.Option(help="Dimensions of the common space.", min=1)] = None,
+    rule: Rule = "csls",
+    translations: Annotated[int, typer.Option("--translations", "-k", help="Per word.", min=1)] = 1,
+    mutual: Annotated[
+        bool, typer.Option("--mutual", help="Keep only pairs that are each other's best.")
+    ] = False,
+    rounds: Annotated[
+        int | None, typer.Option(help="Rounds of self-learning; 5 for small seeds by default.", min=0)
+    ] = None,
+    words: Words = WORDS,
+    strict: Strict = False,
+    save_model: Annotated[
+        Path | None, typer.Option(help="Also write the model, for the other commands.", callback=not_stdout)
+    ] = None,
+    jobs: Threads = -1,
+    as_json: Json = False,
+) -> None:
+    """Make a dictionary from the vectors of two languages and a seed.
+
+    A part of the seed is held out first. If its words cannot be translated better than by chance, nothing
+    is written.
+    """
+    from isogloss import io
+    from isogloss.lexicon import build_space, induce, write_induced
+
+    check_outputs(as_json, output, error=DictionaryError)
+    check_outputs(as_json, save_model, error=ModelFileError)
+    console = Console(stderr=True)
+    vectors = _read_all([src, tgt, *(also or [])], words, strict, console)
+    source, target = list(vectors)[:2]
+    seeds = _seeds(seed or ["identical"], vectors)
+    # Steps that build_space reports, and the translation.
+    with counting_steps("learning", 4 if model == "auto" else 3, console) as say:
+        checked = build_space(
+            vectors,
+            seeds,
+            model,
+            rounds=rounds,
+            rule=rule,
+            n_components=components,
+            n_jobs=jobs,
+            progress=say,
+        )
+        say("translating")
+        placed = checked.space.place({name: vectors[name] for name in (source, target)})
+        found = induce(
+            placed[source],
+            placed[target],
+            k=translations,
+            rule=rule,
+            mutual=mutual,
+            covariance=_covariance(checked.space, rule, source, target),
+            n_jobs=jobs,
+        )
+    with written(output) as path:
+        write_induced(found, path)
+    if save_model is not None:
+        io.save(checked.space, save_model)
+    summary = _summary(checked, len(found), output)
+    if as_json:
+        echo(json.dumps(summary, indent=2))
+    else:
+        _print_built(summary, Console(stderr=is_stdout(output)))
+
+
+@dictionary_group.command("evaluate")
+def evaluate_command(
+    test: Annotated[Path, typer.Option(help="Pairs of words that are right.")],
+    dictionary: Annotated[
+        Path | None, typer.Option(help="A table that 'build' wrote; or give a model and vectors.")
+    ] = None,
+    model: Annotated[Path | None, typer.Option("--model", "-m", help="A model that 'build' saved.")] = None,
+    src: Annotated[str | None, typer.Option(metavar="[LANGUAGE=]FILE", help="Source vectors.")] = None,
+    tgt: Annotated[str | None, typer.Option(metavar="[LANGUAGE=]FILE", help="Target vectors.")] = None,
+    rule: Rule = "csls",
+    words: Words = WORDS,
+    strict: Strict = False,
+    jobs: Threads = -1,
+    as_json: Json = False,
+) -> None:
+    """Precision at 1, 5 and 10, mean reciprocal rank and coverage, with standard errors.
+
+    Coverage is the share of test words that are translated at all. Precision is shown among these, and among
+    all test words; a dictionary and the model that made it have the same figures.
+    """
+    from isogloss.lexicon import evaluate_induced, evaluate_space, read_dictionary, read_induced
+
+    if dictionary is not None:
+        result = evaluate_induced(read_induced(dictionary), read_dictionary(test))
+    elif model is not None and src is not None and tgt is not None:
+        console = Console(stderr=True)
+        space, vectors = _open(model, [src, tgt], words, strict, console)
+        gold = read_dictionary(test, *vectors)
+        with _busy(console, "translating"):
+            covariance = _covariance(space, rule, *vectors)
+            result = evaluate_space(space.place(vectors), gold, rule=rule, covariance=covariance, n_jobs=jobs)
+    else:
+        raise typer.BadParameter("give --dictionary, or --model with --src and --tgt")
+    if as_json:
+        echo(json.dumps(result.as_dict(), indent=2))
+    else:
+        _print_evaluation(result)
+
+
+@dictionary_group.command("neighbours")
+def neighbours(
+    word: Annotated[str, typer.Argument(help="The word to look around.")],
+    language: Annotated[str, typer.Option("--language", "-l", help="Its language.")],
+    model: Model,
+    vectors: Vectors,
+    k: Annotated[int, typer.Option("-k", help="How many in each language.", min=1)] = 5,
+    words: Words = WORDS,
+    strict: Strict = False,
+    jobs: Threads = -1,
+    as_json: Json = False,
+) -> None:
+    """The nearest words of a word, in all languages at once."""
+    around = _around(word, language, model, vectors, k, words, strict, jobs)
+    if as_json:
+        echo_json([vars(one) for one in around.neighbours[1:]], indent=2)
+        return
+    table = Table(title=f"around {escape(word)} ({escape(language)})", title_justify="left")
+    names = list(dict.fromkeys(one.language for one in around.neighbours))
+    for name in names:
+        table.add_column(escape(name))
+    columns = [[f"{escape(one.word)} {one.cosine:.2f}" for one in around.of(name)] for name in names]
+    for row in range(max(map(len, columns))):
+        table.add_row(*(column[row] if row < len(column) else "" for column in columns))
+    Console().print(table)
+
+
+@dictionary_group.command("plot")
+def plot(
+    word: Annotated[str, typer.Argument(help="The word to look around.")],
+    language: Annotated[str, typer.Option("--language", "-l", help="Its language.")],
+    model: Model,
+    vectors: Vectors,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The picture: .svg, .png or .pdf; - for SVG on standard output."),
+    ],
+    k: Annotated[int, typer.Option("-k", help="How many in each language.", min=1)] = 5,
+    words: Words = WORDS,
+    strict: Strict = False,
+    jobs: Threads = -1,
+    as_json: Json = False,
+) -> None:
+    """Draw the neighbourhood of a word in several languages."""
+    from isogloss.extras import require_extra
+
+    require_extra("plot", "a picture")
+    from isogloss.plotting import plot_neighbourhood, save_picture
+
+    check_outputs(as_json, output)
+    around = _around(word, language, model, vectors, k, words, strict, jobs)
+    with written(output, ".svg") as path:
+        save_picture(plot_neighbourhood(around), path)
+    tell(json.dumps({"output": str(output)}) if as_json else f"The picture is in {output}", output)
+
+
+def _around(
+    word: str, language: str, model: Path, vectors: Sequence[str], k: int, words: int, strict: bool, jobs: int
+) -> Neighbourhood:
+    from isogloss.lexicon import neighbourhood
+
+    console = Console(stderr=True)
+    space, read = _open(model, vectors, words, strict, console)
+    if language not in read:
+        raise typer.BadParameter(f"no vectors of {language!r} were given; there are {', '.join(read)}")
+    with _busy(console, "looking around"):
+        return neighbourhood(space.place(read), word, language, k=k, n_jobs=jobs)
+
+
+def _open(
+    model: Path, specs: Sequence[str], words: int, strict: bool, console: Console
+) -> tuple[WordSpace, dict[str, WordVectors]]:
+    from isogloss import io
+    from isogloss.lexicon import WordSpace
+
+    space = io.load(model, expected=WordSpace)
+    return space, _read_all(specs, words, strict, console)
+
+
+def _covariance(space: WordSpace, rule: str, source: str, target: str) -> Any:
+    return space.covariance(source, target) if rule == "density" else None
+
+
+def _named(spec: str) -> tuple[str, str]:
+    """``en=file`` in its two parts; the name is empty where only a file is given."""
+    name, sign, path = spec.partition("=")
+    return (name, path) if sign and "/" not in name else ("", spec)
+
+
+def _read_all(specs: Sequence[str], words: int, strict: bool, console: Console) -> dict[str, WordVectors]:
+    from isogloss.lexicon import read_vectors_with_report
+
+    found: dict[str, WordVectors] = {}
+    for spec in specs:
+        name, path = _named(spec)
+        with progress_bar(console) as bar, reading(bar, f"reading {path}", total_size([path])):
+            vectors, report = read_vectors_with_report(path, name, limit=words, strict=strict)
+        if report.skipped:
+            console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
+        if vectors.language in found:
+            raise typer.BadParameter(
+                f"two files are of the language {vectors.language!r}; name them, as in en={path}"
+            )
+        found[vectors.language] = vectors
+    return found
+
+
+def _seeds(specs: Sequence[str], vectors: dict[str, WordVectors]) -> list[BilingualDictionary]:
+    from isogloss.lexicon import identical_words, numerals
+
+    source, target = list(vectors)[:2]
+    out = []
+    for spec in specs:
+        if spec == "identical":
+            out.append(identical_words(vectors[source], vectors[target]))
+        elif spec == "numerals":
+            out.append(numerals(vectors[source], vectors[target]))
+        else:
+            out.append(_read_seed(spec, vectors))
+    return out
+
+
+def _read_seed(spec: str, vectors: dict[str, WordVectors]) -> BilingualDictionary:
+    """A seed between the languages that its name says, or between source and target."""
+    from isogloss.lexicon import read_dictionary
+
+    name, path = _named(spec)
+    pair = name.split("-") if name else Path(path).name.partition(".")[0].split("-")
+    if len(pair) != 2 or not set(pair) <= set(vectors):
+        if name:
+            raise typer.BadParameter(f"{name!r} names no two of the languages {', '.join(vectors)}")
+        pair = list(vectors)[:2]
+    return read_dictionary(path, *pair)
+
+
+@contextmanager
+def _busy(console: Console, what: str) -> Iterator[Any]:
+    """Show what is being done, on a terminal; gives a function that says what comes next."""
+    with console.status(f"{escape(what)} ...") as status:
+        yield lambda text: status.update(f"{escape(text)} ...")
+
+
+def _summary(checked: CheckedSpace, pairs: int, output: Path) -> dict[str, Any]:
+    return {
+        "output": str(output),
+        "pairs": pairs,
+        "model": checked.model,
+        "tried": checked.tried,
+        "held_out": [
+            {**vars(test), "precision": test.precision, "passed": test.passed} for test in checked.tests
+        ],
+        "rounds": [vars(line) for line in checked.refinement.rounds],
+        "concepts": checked.space.n_rows,
+    }
+
+
+def _print_built(summary: dict[str, Any], console: Console) -> None:
+    tried = ", ".join(f"{name} {100 * share:.1f} %" for name, share in summary["tried"].items())
+    console.print(escape(f"{summary['pairs']} pairs in {summary['output']}"), highlight=False)
+    console.print(
+        f"Model: {summary['model']}. Right on words held out of the seed: {tried}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for test in summary["held_out"]:
+        figures = f"{test['hits']} of {test['n_queries']}, {test['expected']:.1f} by chance"
+        outcome = "" if test["passed"] else "; left out, it is no better than chance"
+        console.print(escape(f"  {test['name']}: {figures}{outcome}"), highlight=False, soft_wrap=True)
+
+
+def _print_evaluation(result: Evaluation) -> None:
+    console = Console()
+    figures = result.as_dict()
+    title = (
+        f"{result.source}-{result.target}: {result.n_queries:,} of {result.n_words:,} test words translated "
+        f"(coverage {100 * result.coverage:.1f} %)"
+    )
+    console.print(escape(title), highlight=False, soft_wrap=True)
+    table = Table()
+    for column in ("per cent of", "translated words", "all test words"):
+        table.add_column(column, justify="left" if column == "per cent of" else "right")
+    for key in ("p@1", "p@5", "p@10", "mrr"):
+        if key in figures:
+            name = f"MRR, first {result.depth}" if key == "mrr" else key.upper()
+            table.add_row(name, _with_error(figures, key), _with_error(figures, f"{key}_all"))
+    for band in result.bands:
+        label = f"P@1, frequency ranks {band.first + 1:,} to {band.last:,}"
+        table.add_row(label, f"{100 * band.precision:.1f} ± {100 * band.standard_error:.1f}", "")
+    console.print(table)
+    if result.n_reachable is not None:
+        console.print(
+            f"{result.n_reachable:,} translated words have a right translation in the target vocabulary. "
+            f"Among these P@1 is {_with_error(figures, 'p@1_reachable')} %; this is what papers report.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _with_error(figures: dict[str, Any], name: str) -> str:
+    """A figure and its standard error, in per cent."""
+    return f"{100 * figures[name]:.1f} ± {100 * figures[f'{name}_error']:.1f}"

@@ -1,0 +1,41 @@
+"""``isogloss model``: look at model files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import echo
+
+__all__ = ["model_group"]
+
+model_group = typer.Typer(help="Inspect model files.", no_args_is_help=True)
+
+
+@model_group.callback()
+def _group() -> None:
+    """Commands about model files."""
+
+
+@model_group.command("info")
+def info(
+    path: Annotated[Path, typer.Argument(help="A model file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Say what a model file holds, without loading its arrays."""
+    from isogloss.io import describe
+
+    described = describe(path)
+    if as_json:
+        echo(json.dumps(described, indent=2))
+        return
+    table = Table(title=str(path), show_header=False, title_justify="left")
+    for key, value in described.items():
+        text = json.dumps(value) if isinstance(value, (dict, list)) else str(value)
+        table.add_row(key, text if len(text) < 200 else text[:200] + " ...")
+    Console().print(table)

@@ -1,0 +1,109 @@
+"""Where results go: to a file, or to standard output where its name is ``-``.
+
+Whatever a command prints goes through :func:`echo` or :class:`~isogloss.cli._console.Console`, which remove
+control characters: titles and names come from anybody.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from isogloss.exceptions import CorpusError, IsoglossError
+from isogloss.io import escape_controls, strip_controls
+
+__all__ = ["check_outputs", "counted", "echo", "echo_json", "is_stdout", "not_stdout", "tell", "written"]
+
+
+def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text without its control characters, to standard output or to standard error."""
+    typer.echo(strip_controls(str(message)), err=err, nl=nl)
+
+
+def echo_json(value: Any, *, indent: int | None = None) -> None:
+    """Print a value as JSON, control characters as escape sequences."""
+    echo(escape_controls(json.dumps(value, ensure_ascii=False, indent=indent)))
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Whether an output is standard output."""
+    return path is not None and str(path) == "-"
+
+
+def not_stdout(path: Path | None) -> Path | None:
+    """Refuse ``-`` for a model, a folder or another output that is not text; a callback of options."""
+    if is_stdout(path):
+        raise typer.BadParameter("this cannot go to standard output; give the name of a file or folder")
+    return path
+
+
+def check_outputs(as_json: bool, *outputs: Path | None, error: type[IsoglossError] = CorpusError) -> None:
+    """Refuse outputs that could not be written, before the work whose results they are to hold.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether a JSON object is printed to standard output as well.
+    *outputs : path or None
+        Names of files, or ``-``.
+    error : type
+        Raised for a file that cannot be written.
+    """
+    from isogloss.io import check_writable
+
+    if as_json + sum(map(is_stdout, outputs)) > 1:
+        raise typer.BadParameter(
+            "only one result can go to standard output; give a file name instead of -"
+            + (", or leave out --json" if as_json else "")
+        )
+    for path in outputs:
+        if path is not None and not is_stdout(path):
+            check_writable(path, error)
+
+
+@contextmanager
+def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
+    """Path of a file to write the output to.
+
+    For standard output this is a temporary file, which is copied there when it is complete.
+
+    Parameters
+    ----------
+    output : path
+        What the user gave.
+    ending : str
+        End of the name of that temporary file, for writers that take the format from the name.
+    """
+    if not is_stdout(output):
+        yield output
+        return
+    with TemporaryDirectory(prefix="isogloss-") as folder:
+        path = Path(folder, f"output{ending}")
+        yield path
+        sys.stdout.flush()
+        if sys.stdout.isatty():
+            with path.open(encoding="utf-8", errors="replace", newline="") as lines:
+                for line in lines:
+                    echo(line, nl=False)
+            return
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def tell(said: str, output: Path | None = None) -> None:
+    """Print a sentence about an output; to standard error where standard output is the output itself."""
+    echo(said, err=is_stdout(output))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun in the singular or the plural, as in ``1 event`` and ``1,200 events``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,279 @@
+"""``isogloss serve | work | token``: the service, its worker, and who may use it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import signal
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isogloss.cli._output import echo
+from isogloss.cli._progress import progress_bar
+from isogloss.cli.store._following import make_events, store_contents, stream_maker
+from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.exceptions import IsoglossError, StoreError
+from isogloss.service.settings import Settings
+
+if TYPE_CHECKING:
+    from isogloss.service.models import Similarity
+    from isogloss.service.worker import PreparingWorker, TakingTurns
+    from isogloss.store import Store
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["LogJson", "Port", "check_service", "run_service", "serve", "token_group", "work"]
+
+LogJson = Annotated[
+    bool,
+    typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log a JSON object a line."),
+]
+Port = Annotated[
+    int | None, typer.Option(help="Port to listen on; 0 for any that is free.", min=0, max=65535)
+]
+
+token_group = typer.Typer(help="Manage access tokens.", no_args_is_help=True)
+
+
+def serve(
+    config: Config = None,
+    store: StorePlace = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Port = None,
+    worker: Annotated[bool, typer.Option(help="Make events of articles in this process.")] = True,
+    log_json: LogJson = False,
+    as_json: JsonOutput = False,
+) -> None:
+    """Serve the API and the pages.
+
+    Stops at Ctrl-C or SIGTERM.
+    """
+    from isogloss.service import log_to_stderr
+
+    settings = load_settings(config, store)
+    given: dict[str, Any] = {
+        name: value for name, value in (("host", host), ("port", port)) if value is not None
+    }
+    settings = dataclasses.replace(settings, server=dataclasses.replace(settings.server, **given))
+    check_service(settings)
+    log_to_stderr(as_json=log_json)
+    with open_store(settings, new=True) as opened:
+        run_service(settings, opened, worker=worker, as_json=as_json)
+
+
+def check_service(settings: Settings) -> None:
+    """Refuse to begin where the service does not run or is not installed, or its port is taken."""
+    _check_platform()
+    from isogloss.extras import require_extra
+
+    require_extra("service", "the service")
+    from isogloss.service.server import listen
+
+    listen(settings).close()
+
+
+def _check_platform() -> None:
+    """Refuse to start a service or a worker on Windows, which lacks the signals and priorities they use."""
+    if sys.platform == "win32":
+        raise IsoglossError(
+            "the service runs on Linux and macOS; "
+            "on Windows use WSL or the container image (deploy/Dockerfile)"
+        )
+
+
+def run_service(settings: Settings, store: Store, *, worker: bool = True, as_json: bool = False) -> None:
+    """Serve a store, and say where.
+
+    Parameters
+    ----------
+    settings : Settings
+        Where, and with which models.
+    store : Store
+        The store.
+    worker : bool
+        Whether events are made here.
+    as_json : bool
+        Whether the address is a JSON object.
+    """
+    from isogloss.service import Logged
+    from isogloss.service.app import create_app
+    from isogloss.service.models import Models, Similarity
+    from isogloss.service.server import listen
+    from isogloss.service.server import serve as serve_app
+
+    _warn(store)
+    models = Models.load(settings.models, store)
+    similarity = Similarity(models.similarity, digest=models.digest)
+    app = create_app(
+        settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
+    )
+    app.add_middleware(Logged)
+    _read_language_data()
+    with listen(settings) as place:
+        host, port = place.getsockname()[:2]
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        said = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
+        serve_app(app, settings, place, tell=lambda: echo(said))
+
+
+def _warn(store: Store) -> None:
+    """Say what is known to be wrong with the database and the clock."""
+    from isogloss.service.worker import clock_warning
+
+    for warning in (store.database.describe().get("warning"), clock_warning(store)):
+        if warning:
+            logger.warning("%s", warning)
+
+
+def _read_language_data() -> None:
+    """Have data in memory that the first article would wait for, and all requests with it."""
+    from isogloss.text import identify
+
+    with suppress(ImportError):
+        identify("Every article is in some language.")
+
+
+def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
+    """What makes events and prunes old ones, as long as no other worker does."""
+    from isogloss.service.worker import ApartWorker, Lease, Retention, TakingTurns, WithRetention
+
+    make = stream_maker(store, settings, similarity)
+    worker = ApartWorker(
+        store,
+        make,
+        snapshot_every=settings.stream.snapshot_every,
+        record_seconds=settings.worker.record_seconds,
+        max_memory_mb=settings.worker.max_memory_mb,
+    )
+    return TakingTurns(WithRetention(worker, Retention(store, settings)), Lease(store))
+
+
+def work(
+    config: Config = None,
+    store: StorePlace = None,
+    once: Annotated[bool, typer.Option("--once", help="Stop when no article waits.")] = False,
+    prepare: Annotated[
+        bool,
+        typer.Option("--prepare", help="Only prepare articles for the worker that makes events of them."),
+    ] = False,
+    log_json: LogJson = False,
+    as_json: JsonOutput = False,
+) -> None:
+    """Make events of stored articles, without serving.
+
+    Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; any other waits, and takes
+    over when that one stops. With --prepare, any number of processes on any hosts do about half of its work
+    in advance, and report at the end how many articles they prepared.
+    """
+    _check_platform()
+    from isogloss.service import log_to_stderr
+    from isogloss.service.models import Similarity
+
+    settings = load_settings(config, store)
+    log_to_stderr(as_json=log_json)
+    with open_store(settings) as opened:
+        if prepare:
+            _warn(opened)
+            _prepare(settings, opened, once=once, as_json=as_json)
+            return
+        if once:
+            with progress_bar() as progress:
+                if not make_events(opened, settings, progress):
+                    raise StoreError("another worker follows this store; there is nothing to do here")
+            told = {name: opened.counts()[name] for name in ("article", "event")}
+            echo(json.dumps({"store": told}) if as_json else store_contents(opened))
+            return
+        _warn(opened)
+        worker = _worker(settings, opened, Similarity.load(settings.models, opened))
+        _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
+
+
+def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> None:
+    """Prepare articles, and say how many."""
+    from isogloss.service.models import Similarity
+    from isogloss.service.worker import NICE, PreparingWorker
+    from isogloss.threads import lower_priority
+
+    maker = stream_maker(store, settings, Similarity.load(settings.models, store))
+    worker = PreparingWorker(store, maker.preparer())
+    if once:
+        with worker.preparer:
+            worker.prepare()
+    else:
+        lower_priority(NICE)
+        _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
+    told = {"prepared": worker.done, "late": worker.late}
+    echo(json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")
+
+
+def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> None:
+    """Run a worker until a signal stops it; print the greeting once signals are handled."""
+    from isogloss.service import SIGNALS
+
+    stop = threading.Event()
+    for each in SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, lambda *_: stop.set())
+    if greeting:
+        echo(greeting)
+    worker.start()
+    try:
+        while not stop.wait(1.0):
+            if worker.status()["alive"] is False:
+                raise StoreError("the worker has stopped; the log says why")
+    finally:
+        worker.stop()
+
+
+@token_group.command("make")
+def make(
+    scopes: Annotated[list[str], typer.Argument(help="read, write, admin: what it allows.")],
+    label: Annotated[str, typer.Option(help="Who it is for.")] = "",
+    days: Annotated[float, typer.Option(help="How long it holds.", min=0)] = 365.0,
+    config: Config = None,
+    store: StorePlace = None,
+    as_json: JsonOutput = False,
+) -> None:
+    """Make a token; it is shown once."""
+    from isogloss.service.auth import make_token
+
+    with open_store(load_settings(config, store)) as opened:
+        token = make_token(opened, scopes, label=label, days=days)
+    echo(json.dumps({"token": token}) if as_json else token)
+
+
+@token_group.command("list")
+def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
+    """Tokens, without their secrets."""
+    from isogloss.service.auth import list_tokens
+    from isogloss.store import from_micros
+
+    with open_store(load_settings(config, store)) as opened:
+        tokens = list_tokens(opened)
+    if as_json:
+        echo(json.dumps(tokens))
+        return
+    for each in tokens:
+        state = "revoked" if each["revoked"] else f"until {from_micros(int(str(each['expires']))):%Y-%m-%d}"
+        echo(f"{each['id']}  {each['scopes']}  {state}  {each['label']}")
+
+
+@token_group.command("revoke")
+def revoke(
+    name: Annotated[str, typer.Argument(help="Its id, as 'token list' shows it.")],
+    config: Config = None,
+    store: StorePlace = None,
+    as_json: JsonOutput = False,
+) -> None:
+    """Take a token back."""
+    from isogloss.service.auth import revoke_token
+
+    with open_store(load_settings(config, store)) as opened:
+        if not revoke_token(opened, name):
+            raise StoreError(f"there is no token {name!r} that holds; see isogloss token list")
+    echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")

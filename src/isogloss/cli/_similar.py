@@ -1,0 +1,282 @@
+"""``isogloss similar``: fit a cross-lingual model, find documents like a text, look at topics."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
+from isogloss.cli._similar_texts import named_texts
+from isogloss.exceptions import ModelFileError
+from isogloss.extras import require_extra
+from isogloss.io import escape_controls, replacing
+
+if TYPE_CHECKING:
+    from isogloss.plotting import DocumentMap
+
+__all__ = ["similar_group"]
+
+MODELS = {
+    "hub": "HubSimilarity",
+    "lsi": "LSISimilarity",
+    "kmeans": "KMeansSimilarity",
+    "cca": "CCASimilarity",
+}
+PICTURES = (".html", ".svg", ".png", ".pdf")
+# Candidates that an encoder looks at for each document that is shown.
+CANDIDATES = 5
+
+similar_group = typer.Typer(
+    cls=DefaultGroup,
+    help="Find similar documents across languages.\n\n"
+    'isogloss similar "text" --lang en -m MODEL -c CORPUS is short for isogloss similar find ...',
+    no_args_is_help=True,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Model = Annotated[Path, typer.Option("--model", "-m", help="A file that 'similar fit' made.")]
+Corpus = Annotated[Path, typer.Option("--corpus", "-c", help="A folder that 'corpus build' made.")]
+Texts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--texts", metavar="LANGUAGE=FILE", help="What --encoder reads: JSON lines, for each language."
+    ),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads of the encoder; -1 for all cores.")]
+
+
+@similar_group.command("find")
+def find(
+    text: Annotated[str, typer.Argument(help="The text.")],
+    model: Model,
+    corpus: Corpus,
+    lang: Annotated[str, typer.Option(help="Language of the text.")],
+    k: Annotated[int, typer.Option("-k", help="Documents of each language.", min=1)] = 3,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, as de,fr.")] = None,
+    encoder: Annotated[
+        bool, typer.Option("--encoder", help="Let a sentence encoder put the best candidates into order.")
+    ] = False,
+    texts: Texts = None,
+    weight: Annotated[float, typer.Option(help="Share of the encoder in the order.", min=0, max=1)] = 0.5,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """The nearest documents in each language, with the topics that they share with the text."""
+    from isogloss import io
+    from isogloss.corpora import ComparableCorpus
+    from isogloss.similarity import EncoderSimilarity, UniversalEncoder, find_similar, rerank_found
+    from isogloss.similarity.models import TextModel
+
+    only, read = languages.split(",") if languages else None, _check_texts(encoder, texts)
+    with Console(stderr=True).status("looking"):
+        fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
+        found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only)
+        if encoder:
+            judge = EncoderSimilarity(UniversalEncoder(n_jobs=jobs))
+            found = rerank_found(judge, text, lang, found, named_texts(read), k=k, weight=weight)
+    if as_json:
+        echo_json([one._asdict() for one in found])
+        return
+    table = Table()
+    for name in ("language", "similarity", "document", "because of"):
+        table.add_column(name, justify="right" if name == "similarity" else "left")
+    for one in found:
+        why = "; ".join(" = ".join(dict.fromkeys(map(" ".join, words))) for words in one.because)
+        table.add_row(one.lang, f"{one.similarity:.2f}", escape(one.title or one.id), escape(why))
+    Console().print(table)
+
+
+@similar_group.command("fit")
+def fit(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The model file to write.", callback=not_stdout)
+    ],
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="|".join(MODELS), help="Which model; cca for two languages.")
+    ] = "hub",
+    dimensions: Annotated[int, typer.Option("--dimensions", "-d", help="Of the space.", min=1)] = 500,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
+    min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
+    max_features: Annotated[int | None, typer.Option(help="Most words of a language.", min=1)] = None,
+    batch_rows: Annotated[int | None, typer.Option(help="Rows read at a time, or all.", min=1)] = None,
+    directions: Annotated[
+        int | None, typer.Option(help="Of each language that hub CCA chooses from; 500 or more.", min=1)
+    ] = None,
+    encoder: Annotated[
+        bool, typer.Option("--encoder", help="With a sentence encoder as one more view (--kind hub).")
+    ] = False,
+    texts: Texts = None,
+    share: Annotated[float, typer.Option(help="Weight of the encoder in texts.", min=0, max=1)] = 0.5,
+    jobs: Jobs = 1,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+) -> None:
+    """Fit a model to a comparable corpus and write it to a file that can read raw text.
+
+    What a fit by hub CCA or CCA will take is said before.
+    """
+    from isogloss import io
+    from isogloss.corpora import ComparableCorpus
+    from isogloss.similarity import EncodedHub, HubSimilarity, UniversalEncoder
+
+    if kind not in MODELS:
+        raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
+    read = _check_texts(encoder, texts)
+    if encoder and (kind != "hub" or batch_rows is not None):
+        raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
+    settings = {"min_df": min_df, "max_features": max_features, "random_state": seed}
+    model = _with_settings(kind, _model_class(kind)(dimensions, **settings), batch_rows, directions)
+    check_outputs(False, output, error=ModelFileError)
+    console, start = Console(stderr=True), (time.perf_counter(), time.process_time())
+    with console.status("fitting"):
+        told: Any = ComparableCorpus(corpus)
+        if languages:
+            told = told.select(languages=languages.split(","))
+        if isinstance(model, HubSimilarity):
+            console.print(f"expected: {model.plan_fit(told)}")
+        if encoder:
+            tables = named_texts(read)
+            columns = {code: [table.get(one) for one in told.ids] for code, table in tables.items()}
+            model = EncodedHub(model, UniversalEncoder(n_jobs=jobs), share=share).fit(told, texts=columns)
+        else:
+            model.fit(told)
+        io.save(model, output)
+    wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
+    console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU){_peak_memory()}")
+    echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+
+
+def _peak_memory() -> str:
+    """The most memory that this process has had, as the end of a sentence; nothing on Windows."""
+    if sys.platform == "win32":
+        return ""
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return f" and at most {peak / 1e9:.2g} GB"
+
+
+def _model_class(kind: str) -> Any:
+    """Return the class of models that ``--kind`` names."""
+    from isogloss import similarity
+
+    return getattr(similarity, MODELS[kind])
+
+
+def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: int | None) -> Any:
+    """The model with what only some kinds have."""
+    for option, name, value in (
+        ("--batch-rows", "batch_rows", batch_rows),
+        ("--directions", "n_directions", directions),
+    ):
+        if value is not None:
+            if name not in model.get_params():
+                known = [other for other in MODELS if name in _model_class(other)().get_params()]
+                raise typer.BadParameter(f"{option} with --kind {kind}: expected {' or '.join(known)}")
+            model.set_params(**{name: value})
+    return model
+
+
+def _check_texts(encoder: bool, texts: list[str] | None) -> list[str]:
+    """Files for the encoder, which come with it and not alone."""
+    if encoder:
+        require_extra("encoder", "--encoder")
+    if encoder != bool(texts):
+        raise typer.BadParameter("--encoder and --texts: expected both, as --encoder --texts en=en.jsonl")
+    return texts or []
+
+
+@similar_group.command("map")
+def draw_map(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
+    corpus: Corpus,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="What to write: .html and .svg show titles, .png, .pdf; - for SVG on standard output.",
+        ),
+    ],
+    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
+    method: Annotated[
+        str, typer.Option(metavar="tsne|pca", help="Neighbours together, or directions of most variance.")
+    ] = "tsne",
+    documents: Annotated[int, typer.Option(help="Most documents to draw.", min=3)] = 1500,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+) -> None:
+    """A map of the documents of a corpus, coloured by language."""
+    from isogloss import io
+    from isogloss.corpora import ComparableCorpus
+    from isogloss.plotting import map_documents
+    from isogloss.similarity.models import TextModel
+
+    if method not in ("tsne", "pca"):
+        raise typer.BadParameter(f"--method {method}: expected tsne or pca")
+    check_outputs(False, output)
+    if not is_stdout(output) and output.suffix not in PICTURES:
+        raise typer.BadParameter(f"--output {output}: expected a name that ends in {', '.join(PICTURES)}")
+    if output.suffix in (".png", ".pdf"):
+        require_extra("plot", f"a {output.suffix} file")
+    only = languages.split(",") if languages else None
+    with Console(stderr=True).status("drawing"):
+        fitted, read = io.load(model, expected=TextModel), ComparableCorpus(corpus)
+        names = [code for code in read.languages if code in fitted.languages and (not only or code in only)]
+        projected = {code: fitted.project_corpus(read, code) for code in names}
+        found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
+    with written(output, ".svg") as path:
+        _write_map(found, {code: read.titles(code) for code in names}, path)
+    tell(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
+
+
+def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None:
+    """A map in the form that the name of the file asks for, whole or not at all."""
+    from isogloss.plotting import documents_html, documents_svg, plot_documents, save_picture
+
+    if output.suffix in (".png", ".pdf"):
+        save_picture(plot_documents(found), output)
+        return
+    text = documents_svg(found, titles) if output.suffix == ".svg" else documents_html(found, titles)
+    with replacing(output) as file:
+        file.write(text.encode("utf-8"))
+
+
+@similar_group.command("topics")
+def show_topics(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
+    components: Annotated[int, typer.Option(help="How many.", min=1)] = 10,
+    words: Annotated[int, typer.Option(help="Words for each end of a component.", min=1)] = 6,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a table in HTML to this file; - for standard output.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The strongest words of each component, in every language side by side."""
+    from isogloss import io
+    from isogloss.similarity import find_topics, topics_html, topics_json, topics_table
+    from isogloss.similarity.models import TextModel
+
+    check_outputs(as_json, html)
+    found = find_topics(io.load(model, expected=TextModel).words, components=components, words=words)
+    if html is not None:
+        with written(html) as path, replacing(path) as file:
+            file.write(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n'.encode())
+        tell(f"written: {html}", html)
+        return
+    if as_json:
+        echo(escape_controls(topics_json(found)))
+        return
+    header, *rows = topics_table(found)
+    table = Table(*header)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)

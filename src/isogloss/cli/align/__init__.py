@@ -1,0 +1,1 @@
+"""``isogloss align`` and its sub-commands."""

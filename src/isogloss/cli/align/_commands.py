@@ -1,0 +1,314 @@
+"""``isogloss align``: links between the words of sentence pairs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+from rich.markup import escape
+
+from isogloss.cli._console import Console
+from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, tell, written
+from isogloss.cli.align import _look as align_look
+from isogloss.cli.align._input import (
+    Columns,
+    First,
+    Form,
+    Jobs,
+    Json,
+    Languages,
+    MaxTokens,
+    Model,
+    Output,
+    Source,
+    Strict,
+    Target,
+    open_text,
+)
+from isogloss.cli.align._options import (
+    Agreement,
+    Bayes,
+    Disk,
+    FertilityFile,
+    Interpolate,
+    JumpsFile,
+    KeepCase,
+    LexiconFile,
+    Null,
+    Prefix,
+    PriorWeight,
+    Prune,
+    PseudoCount,
+    Schedule,
+    Spelling,
+    agreement_of,
+    checked,
+    priors_of,
+)
+from isogloss.cli.align._progress import AlignProgress
+from isogloss.exceptions import CorpusError
+
+if TYPE_CHECKING:
+    from isogloss.alignment import Aligner, Bitext, Links
+    from isogloss.corpora import PairReport
+
+__all__ = ["align_group"]
+
+METHODS = (
+    "agreed", "forward", "backward",
+    "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and",
+)  # fmt: skip
+
+
+align_group = typer.Typer(
+    cls=DefaultGroup,
+    help="Align the words of sentence pairs.\n\n"
+    "isogloss align SRC TGT -o LINKS is short for isogloss align run ...",
+    no_args_is_help=True,
+)
+
+Method: TypeAlias = Annotated[
+    str,
+    typer.Option(help=f"Which links: {', '.join(METHODS)}."),
+]
+Threshold: TypeAlias = Annotated[
+    float, typer.Option(help="Least probability of 'agreed' links: lower for more of them.", min=0.0, max=1.0)
+]
+Itg: TypeAlias = Annotated[
+    bool, typer.Option("--itg", help="Leave out links that no bracketing of the pair allows.")
+]
+Probabilities: TypeAlias = Annotated[
+    bool, typer.Option("--probabilities", help="Write 0-0:0.93, each 'agreed' link with its probability.")
+]
+
+
+@align_group.command("run")
+def run(
+    source: Source,
+    target: Target = None,
+    *,
+    output: Output,
+    model: Annotated[
+        Path | None, typer.Option(help="Also write the model, for the other commands.", callback=not_stdout)
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted run with this output stopped.")
+    ] = False,
+    schedule: Schedule = "1:3,hmm:5",
+    agreement: Agreement = "mutual",
+    method: Method = "agreed",
+    threshold: Threshold = 0.5,
+    itg: Itg = False,
+    lexicon: LexiconFile = None,
+    jumps: JumpsFile = None,
+    fertility: FertilityFile = None,
+    prior_weight: PriorWeight = 1.0,
+    null: Null = 0.1,
+    spelling: Spelling = 1.0,
+    pseudo_count: PseudoCount = 0.0,
+    bayes: Bayes = False,
+    interpolate: Interpolate = 0.0,
+    prune: Prune = 0.0,
+    keep_case: KeepCase = False,
+    prefix: Prefix = None,
+    disk: Disk = None,
+    probabilities: Probabilities = False,
+    first: First = 0,
+    form: Form = "auto",
+    columns: Columns = "0,1",
+    languages: Languages = None,
+    max_tokens: MaxTokens = 1000,
+    strict: Strict = False,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> None:
+    """Learn from sentence pairs and write their links; the name of this command may be left out.
+
+    Both directions are learned and joined. Writes one line per sentence pair, such as 0-0 1-2 (Pharaoh),
+    and an empty one for a bad pair. What was learned is kept beside the output until the links are
+    written, and Ctrl-C leaves it there for --resume.
+    """
+    from isogloss import io
+    from isogloss.alignment import Aligner, Bitext, WordForms, write_pharaoh
+
+    _check(method, probabilities)
+    check_outputs(as_json, output, model)
+    if resume and is_stdout(output):
+        raise typer.BadParameter("--resume needs the name of the file that the interrupted run was to write")
+    console = Console(stderr=True)
+    text = open_text(source, target, form, columns, languages, strict, max_tokens)
+    aligner = Aligner(
+        schedule,
+        agreement=agreement_of(agreement),
+        null=null,
+        spelling=spelling,
+        pseudo_count=pseudo_count,
+        bayes=bayes,
+        interpolate=interpolate,
+        prune=prune,
+        priors=priors_of(lexicon, jumps, fertility, prior_weight),
+        lower=not keep_case,
+        prefix=prefix,
+        threshold=threshold,
+        n_jobs=jobs,
+    )
+    checked(aligner)
+    with AlignProgress(console) as progress, _folder_on(disk) as folder:
+        with progress.reading("reading", _files(source, target)):
+            bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
+        _tell(text.report, console, as_json)
+        checkpoint = None if is_stdout(output) else _checkpoint_path(output)
+        _train(aligner, bitext, checkpoint, resume, progress)
+        progress.say("aligning")
+        links = _aligned(aligner, bitext, method, itg)
+        if model is not None:
+            io.save(aligner, model)
+    with written(output) as path:
+        write_pharaoh(links, path, first=first, probabilities=probabilities)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    bits = aligner.bits_per_word_[-1] if aligner.bits_per_word_ else None
+    files = {"output": str(output), "model": None if model is None else str(model)}
+    _finish(text.report, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
+
+
+def _files(*files: Path | None) -> list[Path]:
+    return [file for file in files if file is not None]
+
+
+def _train(
+    aligner: Aligner,
+    bitext: Bitext,
+    checkpoint: Path | None,
+    resume: bool,
+    progress: AlignProgress,
+) -> None:
+    """Fit, and keep the last finished iteration whatever happens, where there is a file for it."""
+    from isogloss.alignment import Checkpoints
+
+    progress.plan(aligner.schedule)
+    if checkpoint is None:
+        aligner.fit(bitext, on_iteration=progress.advance)
+        return
+    checkpoints = Checkpoints(checkpoint, aligner, bitext)
+    start = checkpoints.load() if resume else None
+
+    def finished(where: Any, line: Any) -> None:
+        checkpoints.keep(where)
+        progress.advance(where, line)
+
+    try:
+        aligner.fit(bitext, on_iteration=finished, resume=start)
+    except BaseException:
+        checkpoints.flush()
+        raise
+
+
+@contextmanager
+def _folder_on(disk: Path | None) -> Iterator[str | None]:
+    """A folder of our own on a disk, for as long as it is needed."""
+    if disk is None:
+        yield None
+        return
+    if not disk.is_dir():
+        raise CorpusError(f"{disk}: is not a folder; give one that exists, with room for the text")
+    with TemporaryDirectory(prefix="isogloss-", dir=disk) as folder:
+        yield folder
+
+
+def _checkpoint_path(output: Path) -> Path:
+    return output.with_name(output.name + ".checkpoint")
+
+
+def _aligned(aligner: Aligner, text: Any, method: str, itg: bool) -> Links:
+    from isogloss.alignment import itg_links
+
+    links = aligner.align(text, method=method)
+    return itg_links(links) if itg else links
+
+
+def _check(method: str, probabilities: bool) -> None:
+    """Refuse before the work what would be refused after it."""
+    if method not in METHODS:
+        raise typer.BadParameter(f"--method {method}: expected one of {', '.join(METHODS)}")
+    if probabilities and method != "agreed":
+        raise typer.BadParameter("--probabilities: only links of --method agreed have them")
+
+
+@align_group.command("apply")
+def apply(
+    model: Model,
+    source: Source,
+    target: Target = None,
+    *,
+    output: Output,
+    method: Method = "agreed",
+    threshold: Annotated[
+        float | None, typer.Option(help="Least probability of 'agreed' links; the model's own by default.")
+    ] = None,
+    itg: Itg = False,
+    probabilities: Probabilities = False,
+    first: First = 0,
+    form: Form = "auto",
+    columns: Columns = "0,1",
+    languages: Languages = None,
+    max_tokens: MaxTokens = 1000,
+    strict: Strict = False,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> None:
+    """Align other text with a model, without learning from it."""
+    from isogloss import io
+    from isogloss.alignment import Aligner, write_pharaoh
+
+    _check(method, probabilities)
+    check_outputs(as_json, output)
+    console = Console(stderr=True)
+    text = open_text(source, target, form, columns, languages, strict, max_tokens)
+    aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
+    if threshold is not None:
+        aligner.set_params(threshold=threshold)
+    with AlignProgress(console) as progress, progress.reading("aligning", _files(source, target)):
+        links = _aligned(aligner, text, method, itg)
+    _tell(text.report, console, as_json)
+    with written(output) as path:
+        write_pharaoh(links, path, first=first, probabilities=probabilities)
+    _finish(text.report, links, {"output": str(output)}, as_json, seconds=progress.seconds)
+
+
+def _tell(report: PairReport, console: Console, as_json: bool) -> None:
+    """Say which pairs were left out."""
+    if report.bad and not as_json:
+        console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
+
+
+def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bool, **figures: Any) -> None:
+    """Say what was done, to people or to machines."""
+    if as_json:
+        counts = {"pairs": report.pairs, "left_out": dict(report.problems), "links": links.n_links}
+        clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures.items()}
+        echo(json.dumps({**files, **counts, **clean}, indent=2))
+        return
+    bits = figures.get("bits_per_word")
+    said = "" if bits is None else f", {bits:.3f} bits per word"
+    tell(
+        f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}",
+        Path(files["output"]),
+    )
+
+
+for _command in (
+    align_look.lexicon,
+    align_look.jumps,
+    align_look.fertility,
+    align_look.score,
+    align_look.show,
+):
+    align_group.command()(_command)

@@ -1,0 +1,139 @@
+"""What the commands of ``isogloss align`` share: options, and how text and links are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from isogloss.alignment import Gold, Links
+    from isogloss.corpora import ParallelText
+
+__all__ = [
+    "Columns",
+    "First",
+    "Form",
+    "Jobs",
+    "Json",
+    "Languages",
+    "MaxTokens",
+    "Model",
+    "Output",
+    "Source",
+    "Strict",
+    "Target",
+    "open_text",
+    "read_any_gold",
+    "read_any_links",
+]
+
+FORMS = ("auto", "lines", "columns", "bars", "tmx", "zip")
+
+Source: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="SRC", help="Source sentences, or a file of pairs.")
+]
+Target: TypeAlias = Annotated[
+    Path | None, typer.Argument(metavar="TGT", help="Target sentences; not with a file of pairs.")
+]
+Form: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="|".join(FORMS),
+        help="Two files of lines; or one file: tab-separated columns, 'source ||| target', TMX, zip.",
+    ),
+]
+Columns: TypeAlias = Annotated[
+    str,
+    typer.Option(metavar="SRC,TGT", help="Columns of a table, as numbers from 0 or names of its first line."),
+]
+Languages: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="SRC,TGT", help="Languages in a TMX file or zip archive, as en,fr.")
+]
+Strict: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="Stop at the first bad pair instead of leaving it without links.")
+]
+MaxTokens: TypeAlias = Annotated[int, typer.Option(help="Longest sentence to align.", min=1)]
+Output: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", help="The file to write; - for standard output.")
+]
+Model: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that --model wrote.")]
+First: TypeAlias = Annotated[
+    int, typer.Option("--first", help="Number of the first word of a sentence.", min=0, max=1)
+]
+Jobs: TypeAlias = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def open_text(
+    source: Path,
+    target: Path | None,
+    form: str,
+    columns: str,
+    languages: str | None,
+    strict: bool,
+    max_tokens: int,
+) -> ParallelText:
+    """The reader for the files and options of a command."""
+    from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, TmxPairs, ZipPairs
+
+    if form not in FORMS:
+        raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
+    form = _guess(source, target) if form == "auto" else form
+    if (form == "lines") != (target is not None):
+        raise typer.BadParameter(
+            "give two files of lines, or one file of pairs" + (f" for --format {form}" if target else "")
+        )
+    bad = "raise" if strict else "skip"
+    if target is not None:
+        return LinePairs(source, target, on_bad=bad, max_tokens=max_tokens)
+    if form == "bars":
+        return BarPairs(source, on_bad=bad, max_tokens=max_tokens)
+    if form == "columns":
+        left, right = _two(columns, "--columns")
+        numbers = left.isdigit() and right.isdigit()
+        asked = (int(left), int(right)) if numbers else (left, right)
+        return ColumnPairs(source, *asked, on_bad=bad, max_tokens=max_tokens)
+    if languages is None:
+        raise typer.BadParameter("say with --languages which two languages of the file are meant, as en,fr")
+    reader = TmxPairs if form == "tmx" else ZipPairs
+    return reader(source, *_two(languages, "--languages"), on_bad=bad, max_tokens=max_tokens)
+
+
+def _guess(source: Path, target: Path | None) -> str:
+    """The form of a file from its name."""
+    if target is not None:
+        return "lines"
+    endings = {".tmx": "tmx", ".zip": "zip", ".tsv": "columns", ".tab": "columns"}
+    return next((form for ending, form in endings.items() if ending in source.suffixes), "bars")
+
+
+def _two(text: str | None, option: str) -> tuple[str, str]:
+    parts = [part.strip() for part in (text or "").split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise typer.BadParameter(f"{option} {text or ''}: expected two, with a comma between them")
+    return parts[0], parts[1]
+
+
+def read_any_gold(path: Path, *, n: int, first: int) -> Gold:
+    """Sure and possible links, in the form of NAACL or a line per sentence pair."""
+    from isogloss.alignment import read_gold, read_naacl
+
+    return read_naacl(path, n=n) if _is_naacl(path) else read_gold(path, first=first)
+
+
+def read_any_links(path: Path, *, first: int) -> Links:
+    """Links in the form of NAACL or a line per sentence pair."""
+    from isogloss.alignment import read_naacl, read_pharaoh
+
+    return read_naacl(path).possible if _is_naacl(path) else read_pharaoh(path, first=first)
+
+
+def _is_naacl(path: Path) -> bool:
+    from isogloss.io import read_lines
+
+    line = next((line for line in read_lines(path) if line.strip()), b"")
+    return re.match(rb"\A\s*+\d++\s++\d++\s++\d++(\s|$)", line) is not None

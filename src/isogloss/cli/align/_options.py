@@ -1,0 +1,109 @@
+"""Options of ``isogloss align`` that say what is learned: models, priors, how the lexicon is estimated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from isogloss.alignment import Aligner, Priors
+
+__all__ = [
+    "Agreement",
+    "Bayes",
+    "Disk",
+    "FertilityFile",
+    "Interpolate",
+    "JumpsFile",
+    "KeepCase",
+    "LexiconFile",
+    "Null",
+    "Prefix",
+    "PriorWeight",
+    "Prune",
+    "PseudoCount",
+    "Schedule",
+    "Spelling",
+    "agreement_of",
+    "checked",
+    "priors_of",
+]
+
+_AGREEMENTS = ("none", "product", "mutual")
+
+Schedule: TypeAlias = Annotated[
+    str,
+    typer.Option(help="Models and iterations: 1, 2, diagonal, hmm, then 3, 4, 5; as 1:5,hmm:5,3:3,4:3."),
+]
+Agreement: TypeAlias = Annotated[
+    str,
+    typer.Option(metavar="|".join(_AGREEMENTS), help="Whether the two directions train so that they agree."),
+]
+Null: TypeAlias = Annotated[float, typer.Option(help="Chance that a word comes from nothing.")]
+Spelling: TypeAlias = Annotated[
+    float, typer.Option(help="Pseudo-counts of word pairs that are spelt alike; 0 for none.", min=0.0)
+]
+PseudoCount: TypeAlias = Annotated[float, typer.Option(help="Pseudo-count of every word pair.", min=0.0)]
+Bayes: TypeAlias = Annotated[
+    bool,
+    typer.Option("--bayes", help="Variational Bayes for the lexicon, with --pseudo-count for the Dirichlet."),
+]
+Interpolate: TypeAlias = Annotated[
+    float, typer.Option(help="Share of the old lexicon in the new one after each iteration.")
+]
+Prune: TypeAlias = Annotated[
+    float, typer.Option(help="Drop word pairs less probable than this, as 1e-6: less memory.")
+]
+LexiconFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Known translations: source, target, count; or what 'lexicon' wrote.", metavar="FILE"),
+]
+JumpsFile: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Known jumps: a table that 'jumps' wrote.", metavar="FILE")
+]
+FertilityFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Known fertilities: a table that 'fertility' wrote; models 3 to 5.", metavar="FILE"),
+]
+PriorWeight: TypeAlias = Annotated[
+    float, typer.Option(help="Multiply the counts of these files by this.", min=0.0)
+]
+KeepCase: TypeAlias = Annotated[bool, typer.Option("--keep-case", help="Upper and lower case differ.")]
+Prefix: TypeAlias = Annotated[
+    int | None, typer.Option(help="Tell words apart by their first letters only, this many.", min=1)
+]
+Disk: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Keep the text in this folder while it is read, not in memory.", metavar="FOLDER"),
+]
+
+
+def agreement_of(name: str) -> str | None:
+    """The agreement of that name."""
+    if name not in _AGREEMENTS:
+        raise typer.BadParameter(f"--agreement {name}: expected one of {', '.join(_AGREEMENTS)}")
+    return None if name == "none" else name
+
+
+def priors_of(
+    lexicon: Path | None, jumps: Path | None, fertility: Path | None, weight: float
+) -> Priors | None:
+    """What the files know, or None when there are none."""
+    from isogloss.alignment import read_priors
+
+    if lexicon is jumps is fertility is None:
+        return None
+    return read_priors(lexicon=lexicon, jumps=jumps, fertility=fertility).scaled(weight)
+
+
+def checked(aligner: Aligner) -> Aligner:
+    """The aligner, if its settings can be."""
+    from isogloss.alignment import check_settings
+
+    try:
+        check_settings(aligner)
+    except ValueError as reason:
+        raise typer.BadParameter(str(reason)) from reason
+    return aligner

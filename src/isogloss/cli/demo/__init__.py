@@ -1,0 +1,1 @@
+"""``isogloss demo`` and its sub-commands."""

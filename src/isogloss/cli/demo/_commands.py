@@ -1,0 +1,121 @@
+"""``isogloss demo``: the sample news become events, and the models at work."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isogloss.cli._console import Console
+from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._output import echo_json, not_stdout
+from isogloss.cli._program import program
+from isogloss.cli._progress import progress_bar
+from isogloss.cli.demo._models import models
+from isogloss.cli.demo._serving import check_serving, serve_sample
+from isogloss.cli.news._events import event_table, events_json, largest_first
+
+if TYPE_CHECKING:
+    from isogloss.events import History
+    from isogloss.events.ingest import SampleNews
+
+__all__ = ["demo_group"]
+
+COMPONENTS = 60
+NEXT = {
+    "events YOUR.jsonl": "your own news: an object a line with title, body and time",
+    "demo --serve": "the same events as pages in your browser",
+    "demo models": "mixtures, missing values, certified optima, with pictures",
+    "--help": "alignments, dictionaries, corpora, networks",
+}
+"""Commands to try after the demo, and what they show."""
+
+demo_group = typer.Typer(cls=DefaultGroup, help="See what isogloss does, on built-in sample data.")
+
+
+@demo_group.command("news")
+def news(
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 50,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Put the events into a new store, and serve them as pages.")
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --serve: where the store goes; by default it is gone when the service stops.",
+            callback=not_stdout,
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="With --serve: port to listen on; 0 for any that is free.", min=0, max=65535)
+    ] = 8470,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Follow invented news in five languages: learn a common space, find the events, score them."""
+    from isogloss.events import EventStream, History
+    from isogloss.events.ingest import sample_corpus, sample_news
+    from isogloss.similarity import HubSimilarity
+
+    if as_json and serve:
+        raise typer.BadParameter("--json prints and stops; leave it out to serve")
+    if serve:
+        check_serving(folder, port)
+    console = Console(quiet=as_json)
+    told = sample_news()
+    began = time.perf_counter()
+    with console.status("learning a common space of five languages from 1,044 short texts"):
+        model = HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus())
+    learned = time.perf_counter()
+    history = History(EventStream(model=model))
+    with progress_bar(console) as progress:
+        history.run(progress.track(told.articles, description="following articles"))
+    ended = time.perf_counter()
+    scores = _scores(told, history)
+    reprints = history.reprints_by_event()
+    events = largest_first(history.events.values(), reprints)
+    if as_json:
+        shown = {"events": events_json(events[:limit], reprints), "scores": scores}
+        echo_json(shown)
+        return
+    console.print(event_table(events[:limit], reprints, console.width))
+    several = sum(len(event.languages) > 1 for event in events)
+    whole, pairs = scores["bcubed"], scores["pairs"]
+    console.print(
+        f"{len(told.articles)} articles, {len(history.reprints)} of them reprints, became {len(events)} "
+        f"events, {several} in two or more languages ({learned - began:.0f} s to learn, "
+        f"{ended - learned:.0f} s to follow)."
+    )
+    console.print(
+        f"Against the {len(set(told.events.values()))} events they were written for: BCubed precision "
+        f"{whole['precision']:.2f}, recall {whole['recall']:.2f}, F1 {whole['f1']:.2f}; pairs of articles "
+        f"F1 {pairs['f1']:.2f}.\nNews and truth are by the same hand: this shows that it works, not how well."
+    )
+    if serve:
+        serve_sample(told, model, folder, port)
+    else:
+        console.print(_next(), highlight=False)
+
+
+demo_group.command("models")(models)
+
+
+def _next() -> str:
+    """The commands to try, as they can be copied to the shell."""
+    lines = [f"{program()} {command:<19}{shown}" for command, shown in NEXT.items()]
+    return "\nNext: " + "\n      ".join(lines)
+
+
+def _scores(told: SampleNews, history: History) -> dict[str, Any]:
+    """How the events agree with those the articles were written for, and reprints with those marked."""
+    from isogloss.events.training import bcubed, pairwise
+
+    found = history.assignment()
+    names = [article.id for article in told.articles]
+    gold, given = [told.events[name] for name in names], [found[name] for name in names]
+    return {
+        "bcubed": bcubed(gold, given)._asdict(),
+        "pairs": pairwise(gold, given)._asdict(),
+        "reprints_right": history.reprints == told.reprints,
+    }

@@ -1,0 +1,103 @@
+"""The sample news in a store of their own, served."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isogloss.cli._console import Console
+from isogloss.cli._progress import progress_bar
+from isogloss.cli.store._following import make_events
+from isogloss.cli.store._place import DEFAULT, load_settings, make_folder
+from isogloss.exceptions import SettingsError
+from isogloss.io import replacing
+from isogloss.service.settings import ModelSettings, Settings
+
+if TYPE_CHECKING:
+    from isogloss.events.ingest import SampleNews
+    from isogloss.similarity import DocumentModel
+
+__all__ = ["check_serving", "serve_sample"]
+
+MODEL, REPORT = "similarity.isogloss", "evaluation.json"
+
+
+def check_serving(folder: Path | None, port: int) -> None:
+    """Refuse what would keep the demo from being served, before anything is learned.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The service is not installed.
+    SettingsError
+        The port is taken, or the folder has a store or cannot be written to.
+    """
+    from isogloss.cli._serving import check_service
+
+    check_service(_at_port(Settings(), port))
+    if folder is not None:
+        if (folder / DEFAULT).exists() or (folder / Settings().store.place).exists():
+            raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
+        make_folder(folder)
+
+
+def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, port: int) -> None:
+    """Fill a new store with the sample news and serve it until Ctrl-C.
+
+    Parameters
+    ----------
+    news : SampleNews
+        The articles.
+    model : DocumentModel
+        The common space they are compared in.
+    folder : path or None
+        Where the store, the model and the settings go: ``isogloss serve`` there serves them again. Without
+        one they are gone when the service stops.
+    port : int
+        Where to listen on this machine.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as temporary:
+            _serve(news, model, Path(temporary), port)
+    else:
+        _serve(news, model, folder, port)
+
+
+def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> None:
+    from isogloss.cli._serving import run_service
+    from isogloss.service import log_to_stderr
+    from isogloss.store import Store
+
+    with Console().status("learning words of five languages, and how good the common space is"):
+        settings = _settings(folder, model, port)
+    with Store(settings.store.place) as store:
+        store.add(news.articles)
+        with progress_bar() as progress:
+            make_events(store, settings, progress)
+        log_to_stderr()
+        run_service(settings, store)
+
+
+def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
+    """The settings of a demo, written to a file beside its models."""
+    from isogloss import io
+    from isogloss.cli.demo._words import evaluation, learn_words
+
+    io.save(model, folder / MODEL)
+    with replacing(folder / REPORT) as file:
+        file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
+    aligners, dictionaries = learn_words(folder, model.languages)
+    settings = dataclasses.replace(
+        _at_port(Settings(), port),
+        models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
+    )
+    with replacing(folder / DEFAULT) as file:
+        file.write(settings.as_toml().encode())
+    return load_settings(folder / DEFAULT)
+
+
+def _at_port(settings: Settings, port: int) -> Settings:
+    return dataclasses.replace(settings, server=dataclasses.replace(settings.server, port=port))

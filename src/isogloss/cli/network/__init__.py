@@ -1,0 +1,1 @@
+"""``isogloss network`` and its sub-commands."""

@@ -1,0 +1,1 @@
+"""Commands about news without a store: ``events``, ``link``, ``concepts``, ``evaluate clusters``."""

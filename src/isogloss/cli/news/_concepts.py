@@ -1,0 +1,141 @@
+"""``isogloss concepts``: dictionaries of concepts from Wikipedia, and what they find in a text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._corpus import (
+    Json,
+    LinkTables,
+    PageTables,
+    RedirectTables,
+    counting_documents,
+    link_rows,
+    named_files,
+)
+from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._progress import progress_bar
+
+if TYPE_CHECKING:
+    from isogloss.events.annotate import ConceptDictionary
+
+__all__ = ["concepts_group"]
+
+concepts_group = typer.Typer(help="Build and try concept dictionaries.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A folder that 'concepts build' made.")]
+
+
+@concepts_group.callback()
+def _group() -> None:
+    """Commands about dictionaries of concepts."""
+
+
+@concepts_group.command("build")
+def build(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[LANGUAGE=]FILE...",
+            help="Dumps of Wikipedia (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the file name up "
+            "to its first full stop is the language.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.", callback=not_stdout)],
+    sitelinks: Annotated[
+        Path | None,
+        typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one concept."),
+    ] = None,
+    links: LinkTables = None,
+    pages: PageTables = None,
+    redirects: RedirectTables = None,
+    min_links: Annotated[int, typer.Option(help="Pages that link a phrase to an article.", min=1)] = 2,
+    min_share: Annotated[
+        float, typer.Option(help="Share of the links with a phrase that lead to one article.", min=0, max=1)
+    ] = 0.5,
+    min_linked: Annotated[
+        float, typer.Option(help="Share of the pages with a word that link it.", min=0, max=1)
+    ] = 0.05,
+    as_json: Json = False,
+) -> None:
+    """Learn what phrases of several languages mean from titles, redirects and links of Wikipedia."""
+    from isogloss.corpora import WikipediaDump
+    from isogloss.events.annotate import ConceptDictionary, build_concepts
+
+    dumps = {
+        code: WikipediaDump(path, lang=code, on_bad="skip")
+        for code, path in named_files(files, "FILE").items()
+    }
+    if len(dumps) > 1 and sitelinks is None and not links:
+        raise typer.BadParameter(
+            "several languages, and nothing says which articles are one concept: give --sitelinks or --links"
+        )
+    console = Console(stderr=True)
+    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
+    with progress_bar(console) as progress:
+        align = link_rows(progress, dumps, *tables)
+        with counting_documents(progress, dumps) as count:
+            build_concepts(
+                dumps,
+                output,
+                align,
+                min_links=min_links,
+                min_share=min_share,
+                min_linked=min_linked,
+                progress=count,
+            )
+    _show(ConceptDictionary(output), as_json)
+
+
+@concepts_group.command("info")
+def info(folder: Folder, as_json: Json = False) -> None:
+    """Show how many phrases each language has."""
+    from isogloss.events.annotate import ConceptDictionary
+
+    _show(ConceptDictionary(folder), as_json)
+
+
+@concepts_group.command("find")
+def find(
+    folder: Folder,
+    text: Annotated[str, typer.Argument(help="A text.")],
+    lang: Annotated[
+        str | None, typer.Option("--lang", "-l", help="Its language; identified when absent.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the concepts that a text mentions."""
+    from isogloss.events.annotate import ConceptDictionary, phrase_words
+    from isogloss.text import identify
+
+    concepts = ConceptDictionary(folder)
+    code = lang or identify(text, among=concepts.languages)[0] or concepts.languages[0]
+    found = [
+        {"concept": name, "entity": is_entity, "weight": round(weight, 3)}
+        for name, is_entity, weight in concepts.find(phrase_words(text, code), code)
+    ]
+    if as_json:
+        echo(json.dumps({"lang": code, "concepts": found}))
+        return
+    table = Table("concept", "kind", "weight", title=f"{len(found)} concepts ({code})", title_justify="left")
+    for one in found:
+        table.add_row(str(one["concept"]), "entity" if one["entity"] else "keyword", str(one["weight"]))
+    Console().print(table)
+
+
+def _show(concepts: ConceptDictionary, as_json: bool) -> None:
+    if as_json:
+        echo(json.dumps(concepts.header))
+        return
+    table = Table(title=f"{concepts.folder}: {len(concepts):,} concepts", title_justify="left")
+    table.add_column("language")
+    table.add_column("phrases", justify="right")
+    for code, said in concepts.header["languages"].items():
+        table.add_row(code, f"{said['phrases']:,}")
+    Console().print(table)

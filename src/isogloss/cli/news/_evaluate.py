@@ -1,0 +1,135 @@
+"""``isogloss evaluate clusters`` and ``links``: how good they are on news whose events are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import echo
+from isogloss.cli._progress import progress_bar
+
+if TYPE_CHECKING:
+    from isogloss.events.cluster import ClusterSettings
+    from isogloss.events.training import Labelled, LabelledPairs
+
+__all__ = ["clusters", "links"]
+
+_LINK_SCORES = ("accuracy", "precision", "recall", "f1")
+
+News = Annotated[
+    Path | None,
+    typer.Argument(metavar="[NEWS]", help="JSON lines with a field 'event'; the sample news by default."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def clusters(
+    news: News = None,
+    threshold: Annotated[
+        float, typer.Option(help="Least resemblance of a title and its cluster.", min=0, max=1)
+    ] = 0.25,
+    body_threshold: Annotated[
+        float, typer.Option(help="The same for an article with a body.", min=0, max=1)
+    ] = 0.38,
+    as_json: Json = False,
+) -> None:
+    """Clusters of each language against events that are known, before anything is linked."""
+    from isogloss.events.cluster import ClusterSettings
+    from isogloss.events.training import labelled_news
+
+    settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
+    found = _cluster_scores(labelled_news(news), settings)
+    if as_json:
+        echo(json.dumps(found))
+        return
+    for name, one in found.items():
+        table = Table("language", "articles", "precision", "recall", "F1", title=name)
+        for lang, row in one["languages"].items():
+            table.add_row(lang, str(row["articles"]), *_shares(row))
+        table.add_row("mean", "", *_shares(one["macro"]))
+        Console().print(table)
+
+
+def links(
+    news: News = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", help="Score this file of 'link train' instead of training anew."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Times that pairs are dealt out anew.", min=1)] = 1,
+    folds: Annotated[int, typer.Option(help="Parts of the pairs, each of them left out once.", min=2)] = 10,
+    as_json: Json = False,
+) -> None:
+    """Links of clusters against events that are known: cross-validation, or the scores of a trained linker.
+
+    In cross-validation, pairs of one cluster are in several parts, so the figures flatter; a linker and news
+    that it has not seen make a fair one.
+    """
+    from isogloss.events.training import labelled_news, labelled_pairs
+
+    with Console(stderr=True).status("clustering and linking"):
+        labelled = labelled_news(news)
+        pairs = labelled_pairs(labelled.articles, labelled.events)
+        found = _validated(pairs, repeats, folds) if model is None else _scored(pairs, model)
+    if as_json:
+        echo(json.dumps(found))
+        return
+    table = Table(
+        "", "per cent", title=f"{found['pairs']} pairs of clusters, {found['one_event']} of one event"
+    )
+    for name in _LINK_SCORES:
+        spread = f" ± {found['deviations'][name]:.1f}" if "deviations" in found else ""
+        table.add_row(name, f"{found[name]:.1f}{spread}")
+    Console().print(table)
+
+
+def _cluster_scores(labelled: Labelled, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
+    """Scores of each language and their mean, by each of two measures."""
+    from isogloss.events.training import bcubed, find_clusters, monolingual, pairwise
+
+    with progress_bar() as progress:
+        clustered = find_clusters(progress.track(labelled.articles, description="clustering"), settings)
+    gold = [labelled.events[article.id] for article in labelled.articles]
+    found = [clustered[article.id] for article in labelled.articles]
+    languages = [article.lang for article in labelled.articles]
+    out = {}
+    for name, measure in {"BCubed": bcubed, "pairs": pairwise}.items():
+        scores = monolingual(gold, found, languages, measure)
+        rows = {
+            lang: {"articles": scores.articles[lang]} | one._asdict()
+            for lang, one in scores.languages.items()
+        }
+        out[name] = {"macro": scores.macro._asdict(), "languages": rows}
+    return out
+
+
+def _validated(pairs: LabelledPairs, repeats: int, folds: int) -> dict[str, Any]:
+    from isogloss.events.link import Linker
+    from isogloss.events.training import cross_validate_links
+
+    scores = cross_validate_links(Linker(), pairs.features, pairs.labels, repeats=repeats, folds=folds)
+    deviations = dict(zip(_LINK_SCORES, scores.deviations, strict=True))
+    return _named(pairs, scores[:4]) | {"deviations": deviations, "repeats": repeats, "folds": folds}
+
+
+def _scored(pairs: LabelledPairs, model: Path) -> dict[str, Any]:
+    from isogloss import io
+    from isogloss.events.link import Linker
+    from isogloss.events.training import score_links
+
+    linker = io.load(model, expected=Linker)
+    return _named(pairs, score_links(pairs.labels, linker.predict(pairs.features)))
+
+
+def _named(pairs: LabelledPairs, scores: tuple[float, ...]) -> dict[str, Any]:
+    counts = {"pairs": len(pairs.labels), "one_event": int(pairs.labels.sum())}
+    return dict(zip(_LINK_SCORES, scores, strict=True)) | counts
+
+
+def _shares(row: dict[str, float]) -> list[str]:
+    return [f"{row[name]:.3f}" for name in ("precision", "recall", "f1")]

@@ -1,0 +1,303 @@
+"""``isogloss events``: what happened, in every language that reported it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._output import check_outputs, counted, echo_json, is_stdout, not_stdout, tell, written
+from isogloss.cli._progress import progress_bar, reading
+from isogloss.cli.news._stored import list_events, shown_size
+from isogloss.exceptions import ArticleError
+from isogloss.io import replacing, total_size
+
+if TYPE_CHECKING:
+    from isogloss.events import Article, Event, History
+
+__all__ = ["batches", "event_table", "events_group", "events_json", "largest_first"]
+
+Item = TypeVar("Item")
+Reprints: TypeAlias = Mapping[int, Mapping[str, str]]
+"""Reprints of each event, with the articles that they repeat."""
+
+BATCH = 256
+_OTHERS = 54
+"""Columns of a table of events beside its titles and places."""
+
+events_group = typer.Typer(
+    cls=DefaultGroup,
+    help="Find events in news of many languages.\n\n"
+    "isogloss events NEWS is short for isogloss events find NEWS.",
+    no_args_is_help=True,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Most = Annotated[int, typer.Option("--limit", "-n", help="Events to show, the largest first.", min=1)]
+Model = Annotated[
+    Path | None, typer.Option("--model", "-m", help="A file that 'similar fit' made, to compare texts with.")
+]
+LinkerFile = Annotated[
+    Path | None, typer.Option("--linker", help="A file that 'link train' made; the shipped one by default.")
+]
+Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary that 'concepts build' made.")]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", help="Processes that look at the words of articles; -1 for one per core, 1 for none."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Write all events to this file, a JSON object a line; - for standard output."
+    ),
+]
+
+
+@events_group.command("find")
+def find(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="NEWS...", help="JSON lines, WARC files or folders; - for standard input."),
+    ],
+    limit: Most = 20,
+    output: Output = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the articles here, in order; 'events replay' tells the same again.",
+            callback=not_stdout,
+        ),
+    ] = None,
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write records that are no articles to this file, with reasons.", callback=not_stdout
+        ),
+    ] = None,
+    now: Annotated[
+        datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
+    ] = None,
+    model: Model = None,
+    linker: LinkerFile = None,
+    concepts: Concepts = None,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Find the events in news of many languages."""
+    from isogloss.events.ingest import ArticleReader, Quarantine
+
+    check_outputs(as_json, output)
+    moment = now.astimezone() if now is not None else None
+    reader = ArticleReader(*sources, quarantine=Quarantine(quarantine), now=moment)
+    reader.check()
+    history = _history(model, linker, concepts, jobs)
+    articles: Iterable[Article] = reader
+    if journal is not None:
+        articles = _kept(reader, journal)
+    _run(history, articles, reader.total_bytes())
+    _need_articles(history, str(reader.quarantine))
+    if len(reader.quarantine):
+        Console(stderr=True).print(escape(str(reader.quarantine)))
+    for line in cut_lines(reader.report.notes, max_title=reader.max_title, max_text=reader.max_text):
+        Console(stderr=True).print(line, highlight=False)
+    _tell(history, limit, output, as_json, {"left_out": dict(reader.quarantine.reasons)})
+
+
+@events_group.command("replay")
+def replay(
+    journal: Annotated[Path, typer.Argument(help="A file that 'events find --journal' wrote.")],
+    limit: Most = 20,
+    output: Output = None,
+    model: Model = None,
+    linker: LinkerFile = None,
+    concepts: Concepts = None,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+) -> None:
+    """Tell again what a journal of articles came to."""
+    from isogloss.events import read_journal
+
+    check_outputs(as_json, output)
+    history = _history(model, linker, concepts, jobs)
+    _run(history, read_journal(journal), total_size([journal]))
+    _need_articles(history, f"{journal} has no whole line")
+    _tell(history, limit, output, as_json, {})
+
+
+events_group.command("list")(list_events)
+
+
+def _history(model: Path | None, linker: Path | None, concepts: Path | None, jobs: int) -> History:
+    from isogloss import io
+    from isogloss.events import EventStream, History
+    from isogloss.events.annotate import Annotator, ConceptDictionary
+    from isogloss.events.link import Linker
+    from isogloss.similarity import DocumentModel
+
+    stream = EventStream(
+        annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
+        linker=io.load(linker, expected=Linker) if linker else None,
+        model=io.load(model, expected=DocumentModel) if model else None,
+        n_jobs=jobs,
+    )
+    return History(stream)
+
+
+def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
+    """Articles, each written to the journal before it is handed on."""
+    from isogloss.events import Journal
+
+    if path.exists() and path.stat().st_size:
+        raise ArticleError("journal in use", f"{path}: has articles already; give the journal a new name")
+    with Journal(path) as journal:
+        for batch in batches(articles):
+            journal.add(batch)
+            yield from batch
+
+
+def cut_lines(notes: Counter[str], *, max_title: int, max_text: int) -> Iterator[str]:
+    """Sentences about titles and bodies that were too long."""
+    from isogloss.events.article import CUT
+
+    for name, limit in (("title", max_title), ("body", max_text)):
+        if n := notes[CUT[name]]:
+            yield f"{n:,} of the articles had a {name} of more than {limit:,} characters, which was cut"
+
+
+def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Items some hundred at a time."""
+    batch: list[Item] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _run(history: History, articles: Iterable[Article], total_bytes: int | None) -> None:
+    from isogloss.events import collected_seldom
+
+    with (
+        collected_seldom(),
+        progress_bar() as progress,
+        reading(progress, "reading articles", total_bytes) as describe,
+        history.stream,
+        closing(_counted(articles, describe)) as counted,
+    ):
+        history.run(counted)
+
+
+def _counted(articles: Iterable[Article], describe: Callable[[str], None]) -> Generator[Article, None, None]:
+    """Articles, which are counted as they are taken."""
+    count = 0
+    for batch in batches(articles):
+        yield from batch
+        count += len(batch)
+        describe(f"{count:,} articles")
+
+
+def _need_articles(history: History, why: str) -> None:
+    if not history.cluster_of:
+        raise ArticleError("no article", f"there is no article to make events of: {why}")
+
+
+def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:
+    reprints = history.reprints_by_event()
+    events = largest_first(history.events.values(), reprints)
+    if output is not None:
+        lines = [json.dumps(told, ensure_ascii=False) + "\n" for told in events_json(events, reprints)]
+        with written(output) as path, replacing(path) as file:
+            file.write("".join(lines).encode())
+    articles = len(history.cluster_of) + len(history.reprints)
+    if as_json:
+        counts = {"articles": articles, "reprints": len(history.reprints)}
+        told = {"events": events_json(events[:limit], reprints), **counts, **more}
+        echo_json(told)
+        return
+    if not is_stdout(output):
+        console = Console()
+        console.print(event_table(events[:limit], reprints, console.width))
+    several = sum(len(event.languages) > 1 for event in events)
+    tell(
+        f"{counted(articles, 'article')}, {len(history.reprints):,} of them reprints: "
+        f"{counted(len(events), 'event')}, {several:,} in two or more languages",
+        output,
+    )
+
+
+def largest_first(events: Iterable[Event], reprints: Reprints) -> list[Event]:
+    """Events in many languages first, then those with many articles or reprints, then the oldest."""
+
+    def key(event: Event) -> tuple[int, int, int]:
+        return -len(event.languages), -len(event) - len(reprints.get(event.id, ())), event.id
+
+    return sorted(events, key=key)
+
+
+def event_table(events: Sequence[Event], reprints: Reprints, width: int) -> Table:
+    """Events as a table of some width: title, languages, articles, time span, places, confidence."""
+    from isogloss.events.annotate import place_labels
+
+    room = max(width - _OTHERS, 26)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("title", no_wrap=True, max_width=min(60, room * 3 // 4))
+    table.add_column("languages", no_wrap=True, min_width=14)
+    table.add_column("articles\n(reprints)", justify="right", min_width=10)
+    table.add_column("time", no_wrap=True, min_width=9)
+    table.add_column("places", no_wrap=True, max_width=room // 4)
+    table.add_column("sure", justify="right", min_width=4)
+    for event in events:
+        table.add_row(
+            escape(event.titles.get("en", event.title)),
+            " ".join(event.languages),
+            shown_size(len(event), len(reprints.get(event.id, ()))),
+            _span(event),
+            escape(", ".join(place_labels(event.places, 2))),
+            f"{event.confidence:.2f}" if len(event.clusters) > 1 else "",
+        )
+    return table
+
+
+def _span(event: Event) -> str:
+    """The days of an event, the month once if it is the same."""
+    if event.first.date() == event.last.date():
+        return f"{event.first:%d %b}"
+    start = "%d" if (event.first.year, event.first.month) == (event.last.year, event.last.month) else "%d %b"
+    return f"{event.first.strftime(start)}-{event.last:%d %b}"
+
+
+def events_json(events: Iterable[Event], reprints: Reprints) -> list[dict[str, Any]]:
+    """Events as JSON can hold them, with names of places and concepts.
+
+    Reprints are among the articles, after the others of their language; ``reprint_of`` says what they repeat.
+    """
+    from isogloss.events.annotate import concept_labels, place_labels
+
+    def told(event: Event) -> dict[str, Any]:
+        own = reprints.get(event.id, {})
+        lang_of = {article: lang for lang, articles in event.articles.items() for article in articles}
+        everything = {lang: list(articles) for lang, articles in event.articles.items()}
+        for copy, first in own.items():
+            everything[lang_of[first]].append(copy)
+        return event.as_dict() | {
+            "articles": everything,
+            "reprint_of": own,
+            "place_names": place_labels(event.places, 10),
+            "concept_names": concept_labels(event.concepts),
+        }
+
+    return [told(event) for event in events]

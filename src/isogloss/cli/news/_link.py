@@ -1,0 +1,120 @@
+"""``isogloss link``: train what links clusters across languages, and score it on labelled news."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import check_outputs, echo, not_stdout
+from isogloss.exceptions import ModelFileError
+
+if TYPE_CHECKING:
+    from isogloss.events.link import Linker
+    from isogloss.events.training import Labelled
+
+__all__ = ["link_group"]
+
+link_group = typer.Typer(help="Train and score links across languages.", no_args_is_help=True)
+
+News = Annotated[
+    Path | None,
+    typer.Argument(metavar="[NEWS]", help="JSON lines with a field 'event'; the sample news by default."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@link_group.command("train")
+def train(
+    news: News = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write.", callback=not_stdout)
+    ] = Path("linker.isogloss"),
+    space: Annotated[
+        Path | None,
+        typer.Option(
+            "--space",
+            "-s",
+            help="A common space of documents, made by 'similar fit'.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a linker on news whose events are known, with bodies and on titles alone."""
+    from isogloss import io
+    from isogloss.events.training import labelled_news, train_linker
+    from isogloss.similarity import DocumentModel
+
+    check_outputs(as_json, output, error=ModelFileError)
+    with Console(stderr=True).status("training"):
+        labelled = labelled_news(news)
+        model = io.load(space, expected=DocumentModel) if space is not None else None
+        linker = train_linker(labelled.articles, labelled.events, model=model)
+        io.save(linker, output)
+    weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))
+    if as_json:
+        echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
+        return
+    table = Table("feature", "weight", title=f"weights of standardised features, C = {linker.C_}")
+    for name, weight in sorted(weights.items(), key=lambda pair: -abs(pair[1])):
+        table.add_row(name, f"{weight:+.2f}")
+    Console().print(table)
+    echo(f"written: {output}")
+
+
+@link_group.command("score")
+def score(
+    news: News = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="A file that 'link train' made; the shipped one.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Score links and events on news whose events are known."""
+    from isogloss import io
+    from isogloss.events.link import Linker
+    from isogloss.events.training import labelled_news
+
+    with Console(stderr=True).status("clustering and linking"):
+        linker = Linker.default() if model is None else io.load(model, expected=Linker)
+        found = _scores(labelled_news(news), linker)
+    if as_json:
+        echo(json.dumps(found))
+        return
+    for title, rows in found.items():
+        table = Table("", *next(iter(rows.values())), title=title)
+        for name, row in rows.items():
+            table.add_row(name, *(f"{value:.3f}" for value in row.values()))
+        Console().print(table)
+
+
+def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
+    """Scores of links in shares of one, and of events."""
+    from isogloss.events.training import (
+        bcubed,
+        find_events,
+        labelled_pairs,
+        monolingual,
+        pairwise,
+        score_links,
+    )
+
+    pairs = labelled_pairs(labelled.articles, labelled.events)
+    links = score_links(pairs.labels, linker.predict(pairs.features))
+    events = find_events(labelled.articles, linker)
+    gold = [labelled.events[article.id] for article in labelled.articles]
+    found = [events[article.id] for article in labelled.articles]
+    languages = [article.lang for article in labelled.articles]
+    names = ("accuracy", "precision", "recall", "f1")
+    return {
+        "links": {"candidates": {name: value / 100 for name, value in zip(names, links, strict=True)}},
+        "events": {
+            "BCubed": bcubed(gold, found)._asdict(),
+            "pairs": pairwise(gold, found)._asdict(),
+            "BCubed, mean of languages": monolingual(gold, found, languages).macro._asdict(),
+        },
+    }

@@ -1,0 +1,128 @@
+"""``isogloss events list``: the events of a store."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import echo, echo_json
+from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+
+if TYPE_CHECKING:
+    from isogloss.store import EventQuery, Store
+
+__all__ = ["list_events", "shown_size"]
+
+PAGE = 100
+
+
+def list_events(
+    config: Config = None,
+    store: StorePlace = None,
+    lang: Annotated[
+        list[str] | None, typer.Option(help="Only events told in this language; more than once for several.")
+    ] = None,
+    place: Annotated[
+        list[str] | None,
+        typer.Option(help="Only events at this place: an English name, a country's code or an id."),
+    ] = None,
+    concept: Annotated[
+        list[str] | None, typer.Option(help="Only events about this: what it is called, or its id.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only events with an article since then, in UTC.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option(help="Only events that had begun by then, in UTC.")
+    ] = None,
+    languages: Annotated[int, typer.Option(help="Only events in at least as many languages.", min=1)] = 1,
+    sort: Annotated[str, typer.Option(help="last, size, languages or changed: the largest first.")] = "last",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
+    as_json: JsonOutput = False,
+) -> None:
+    """List the events of a store."""
+    from isogloss.service.search import named_terms
+    from isogloss.store import EventQuery, micros
+
+    with open_store(load_settings(config, store)) as opened:
+        query = EventQuery(
+            since=micros(since.replace(tzinfo=UTC)) if since else None,
+            until=micros(until.replace(tzinfo=UTC)) if until else None,
+            terms=named_terms(opened, lang=lang or (), place=place or (), concept=concept or ()),
+            min_languages=languages,
+            sort=sort,
+            limit=min(limit, PAGE),
+        )
+        events = list(islice(_all(opened, query), limit))
+        articles = opened.article_counts([event["id"] for event in events])
+    for event in events:
+        event["reprints"] = articles[event["id"]] - event["size"]
+    if as_json:
+        echo_json({"events": [_dated(each) for each in events]})
+    elif events:
+        Console().print(_table(events))
+    else:
+        echo("there are no such events")
+
+
+def shown_size(articles: int, reprints: int) -> str:
+    """How many articles there are with the reprints among them, and how many of them are reprints."""
+    return f"{articles + reprints:,} ({reprints:,})" if reprints else f"{articles:,}"
+
+
+def _all(store: Store, query: EventQuery) -> Iterator[dict[str, Any]]:
+    """Events of one page after the other."""
+    while True:
+        page = store.events(query)
+        yield from page.events
+        if not page.cursor:
+            return
+        query = dataclasses.replace(query, cursor=page.cursor)
+
+
+def _dated(event: dict[str, Any]) -> dict[str, Any]:
+    """An event with its times as the API writes them."""
+    from isogloss.store import from_micros
+
+    return event | {name: from_micros(event[name]).isoformat() for name in ("first", "last")}
+
+
+def _table(events: list[dict[str, Any]]) -> Table:
+    from isogloss.store import from_micros
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("event", no_wrap=True)
+    table.add_column("title")
+    table.add_column("languages", max_width=12)
+    table.add_column("articles\n(reprints)", justify="right", min_width=10)
+    table.add_column("time", no_wrap=True)
+    table.add_column("places", max_width=14)
+    for event in events:
+        titles = event.get("title") or {"": ""}
+        table.add_row(
+            event["id"],
+            escape(titles.get("en") or next(iter(titles.values()))),
+            " ".join(event.get("languages", {})),
+            shown_size(event["size"], event["reprints"]),
+            _days(from_micros(event["first"]), from_micros(event["last"])),
+            escape(", ".join(place["name"] for place in event.get("places", [])[:3])),
+        )
+    return table
+
+
+def _days(first: datetime, last: datetime) -> str:
+    """The days from one to another; what they have in common once."""
+    start = "%d-" if first.month == last.month else "%d %b-"
+    if first.year != last.year:
+        start = "%d %b %Y-"
+    same = first.date() == last.date()
+    return ("" if same else first.strftime(start)) + last.strftime("%d %b %Y")

@@ -1,0 +1,1 @@
+"""Commands about a store: ``init``, ``ingest``, ``watch``, ``prune``, ``delete``, ``backup``, ``doctor``."""

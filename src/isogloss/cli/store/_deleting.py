@@ -1,0 +1,104 @@
+"""``isogloss delete``: delete articles on request, with their traces."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import echo
+from isogloss.cli._program import program
+from isogloss.cli._progress import progress_bar
+from isogloss.cli.store._following import make_events
+from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.exceptions import StoreBusyError, StoreError
+
+if TYPE_CHECKING:
+    from isogloss.service.settings import Settings
+    from isogloss.store import Store
+
+__all__ = ["delete"]
+
+
+def delete(
+    numbers: Annotated[
+        list[int] | None,
+        typer.Argument(
+            metavar="[NUMBER]...", help="Articles by their numbers, as receipts and the API name them."
+        ),
+    ] = None,
+    config: Config = None,
+    store: StorePlace = None,
+    url: Annotated[
+        list[str] | None,
+        typer.Option("--url", help="Also the articles with this URL. May be given several times."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles; there is no way back.")] = False,
+    who: Annotated[str, typer.Option(help="Who asks for it; your user name by default.")] = "",
+    as_json: JsonOutput = False,
+) -> None:
+    """Delete articles with all their traces.
+
+    Without --yes, only show which articles would go. Events are made again without them. The number of an
+    article, a digest of its key, the times, and who deleted it remain. Backups are not touched.
+    """
+    from isogloss.store import delete_articles
+
+    settings = load_settings(config, store)
+    with open_store(settings) as opened:
+        found = _find(opened, numbers or [], url or [])
+        done = delete_articles(opened, found, who=who or _user()) if yes else []
+        made = bool(done) and _finish(opened, settings)
+        titles = {} if yes else {seq: one.title for seq, one in opened.articles(found, bodies=False).items()}
+    if as_json:
+        told = {"articles": found, "deleted": done, "events_made": made}
+        echo(json.dumps(told))
+        return
+    for seq, title in titles.items():
+        echo(f"{seq}: {title!r}")
+    if not yes:
+        echo(f"{len(found):,} articles would be deleted; {program()} delete --yes deletes them")
+        return
+    echo(f"{len(done):,} articles were deleted")
+    if not made:
+        echo(
+            "the service that uses this store makes events anew; when that is done, stop it and run "
+            f"{program()} doctor --compact to remove the deleted bytes from the files"
+        )
+
+
+def _find(store: Store, numbers: list[int], urls: list[str]) -> list[int]:
+    """Return the numbers of the articles that were named."""
+    if not numbers and not urls:
+        raise StoreError("no article was named; give numbers of articles, or --url")
+    there = store.articles(numbers, bodies=False)
+    missing = [str(number) for number in numbers if number not in there]
+    with store.database.read() as session:
+        by_url = {each: session.run("SELECT seq FROM article WHERE url = ?", [each]) for each in urls}
+    missing += [each for each, rows in by_url.items() if not rows]
+    if missing:
+        raise StoreError(f"there is no article {', '.join(missing)} in this store; nothing was deleted")
+    return sorted({*there, *(int(row[0]) for rows in by_url.values() for row in rows)})
+
+
+def _finish(store: Store, settings: Settings) -> bool:
+    """Make events anew and remove the deleted bytes, if no service uses the store."""
+    with progress_bar() as progress:
+        if not make_events(store, settings, progress):
+            return False
+    try:
+        store.database.compact()
+    except StoreBusyError as error:
+        Console(stderr=True).print(str(error), markup=False, highlight=False)
+        return False
+    return True
+
+
+def _user() -> str:
+    try:
+        return f"user {getpass.getuser()}"
+    except (OSError, KeyError):
+        return "command line"

@@ -1,0 +1,9 @@
+from ._blocks import NumberedSentences as NumberedSentences
+from ._blocks import PlainPairs as PlainPairs
+from ._langlinks import normal_title as normal_title
+from ._records import BadRecordError as BadRecordError
+from ._records import Document as Document
+from ._records import DocumentReader as DocumentReader
+from ._records import numbered_lines as numbered_lines
+from ._records import parsed_object as parsed_object
+from ._wikipedia import Page as Page

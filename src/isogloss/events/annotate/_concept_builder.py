@@ -1,0 +1,217 @@
+r"""A dictionary of concepts from dumps of Wikipedia.
+
+What phrases mean is learned from how Wikipedia links: a link ``[[Danube|the river]]`` says that *the river*
+may mean *Danube*. Phrases are titles, redirects and the words of links. Of all links with a phrase the share
+that leads to an article is how likely the phrase means it. A single word that many pages have and few link is
+no phrase (languages without blanks between words aside):
+
+.. math:: \frac{\text{pages that link it}}{\text{pages that have it}} \ge \text{min\_linked}.
+
+Articles of several languages are one concept when links between languages say so
+(:mod:`isogloss.corpora.readers._langlinks`). A concept is an entity when most links to it begin with a capital letter
+inside a sentence, in languages that do not write all nouns so; without such links, when a later word of its
+title has one.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from isogloss.corpora import PageIndex, WikipediaDump
+from isogloss.corpora.readers import Page, normal_title
+from isogloss.events.annotate._concepts import MAX_WORDS, Phrase, phrase_words, write_concepts
+from isogloss.events.annotate._names import capitalises_nouns
+from isogloss.events.annotate._words import little_words
+from isogloss.exceptions import CorpusError
+from isogloss.io import PathLike
+from isogloss.text import language
+
+__all__ = ["LinkCounts", "build_concepts"]
+
+logger = logging.getLogger(__name__)
+
+_LINK = re.compile(
+    r"\[\[([^\[\]|#<>{}\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]|\n]{1,200}))?\]\](\w{0,20})"
+)
+_HIDDEN = re.compile(r"\{\{[^{}]*\}\}|<ref[^<]*</ref>")
+_WORD = re.compile(r"\w{2,40}")
+_BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
+
+Align = Callable[[str, str], str | None]
+Words = tuple[str, ...]
+
+
+@dataclass
+class LinkCounts:
+    """What is counted in the pages of one language.
+
+    Attributes
+    ----------
+    links : mapping of words to Counter
+        How many pages link a phrase to each title.
+    capitals : Counter
+        How many links to a title begin with a capital letter inside a sentence, less those with a small one.
+    pages : Counter
+        How many pages have a word.
+    titles, redirects
+        The articles, and where other titles lead.
+    """
+
+    lang: str
+    links: dict[Words, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    capitals: Counter[str] = field(default_factory=Counter)
+    pages: Counter[str] = field(default_factory=Counter)
+    titles: dict[int, str] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+
+    def add(self, page: Page) -> None:
+        """Count the links and words of a page."""
+        title = normal_title(page.title)
+        self.titles[len(self.titles)] = title
+        if page.redirect is not None:
+            self.redirects[title] = normal_title(page.redirect)
+            return
+        text = _HIDDEN.sub(" ", page.text)
+        self.pages.update({word.lower() for word in _WORD.findall(text)})
+        seen = set()
+        for found in _LINK.finditer(text):
+            target, shown = normal_title(found[1]), (found[2] or found[1]) + found[3]
+            if ":" in target:
+                continue
+            words = phrase_words(shown, self.lang)
+            if 0 < len(words) <= MAX_WORDS and (words, target) not in seen:
+                seen.add((words, target))
+                self.links[words][target] += 1
+                if text[max(0, found.start() - 2) : found.start()][:1].isalnum():
+                    self.capitals[target] += 1 if shown[0].isupper() else -1
+
+    def forget_rare(self, most: int) -> None:
+        """Leave out phrases that one page links, when there are too many phrases."""
+        if len(self.links) > most:
+            rare = [words for words, targets in self.links.items() if targets.total() < 2]
+            for words in rare:
+                del self.links[words]
+            logger.info("%s: %d phrases that one page links were left out", self.lang, len(rare))
+
+
+def build_concepts(
+    dumps: Mapping[str, WikipediaDump],
+    folder: PathLike,
+    align: Align | None = None,
+    *,
+    min_links: int = 2,
+    min_share: float = 0.5,
+    min_linked: float = 0.05,
+    max_phrases: int = 5_000_000,
+    progress: Callable[[str, int], None] = lambda what, count: None,
+) -> None:
+    """Make a dictionary of concepts.
+
+    Parameters
+    ----------
+    dumps : mapping of str to WikipediaDump
+        The pages of each language (``pages-articles.xml.bz2``).
+    folder : path
+        The folder to make.
+    align : callable, optional
+        The name of the concept of a language's article, None for articles to leave out, such as
+        :class:`~isogloss.corpora.Concepts`; by default each article is a concept of its own.
+    min_links : int
+        Pages that must link a phrase to an article, unless it is the title or leads there.
+    min_share : float
+        The least share of the links with a phrase that lead to the article it means.
+    min_linked : float
+        The least share of the pages with a word that link it.
+    max_phrases : int
+        Phrases of a language in memory, about 400 bytes each; when there are more, rare ones are left out.
+    progress : callable
+        Told the language, and pages read so far.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> page = "<page><title>{}</title><ns>0</ns><id>{}</id><revision><text>{}</text></revision></page>"
+    >>> pages = [("Danube", "A river."), ("Flood", "The [[Danube]] flooded."), ("River", "The [[Danube]].")]
+    >>> text = "".join(page.format(title, n, text) for n, (title, text) in enumerate(pages))
+    >>> _ = Path("en.xml").write_text(f"<mediawiki>{text}</mediawiki>")
+    >>> build_concepts({"en": WikipediaDump("en.xml")}, "dictionary")
+    >>> from isogloss.events.annotate import ConceptDictionary
+    >>> list(ConceptDictionary("dictionary").find("on the danube".split(), "en"))
+    [('en:Danube', True, 1.0)]
+    """
+    phrases, votes = {}, Counter[str]()
+    for code, dump in dumps.items():
+        lang = language(code).code
+        counts = LinkCounts(lang)
+        for number, page in enumerate(_articles(dump), 1):
+            counts.add(page)
+            if number % 10_000 == 0:
+                counts.forget_rare(max_phrases)
+                progress(lang, number)
+        if not counts.titles:
+            raise CorpusError(
+                f"{dump.path}: has no article; expected pages-articles of a Wikipedia, .xml or .xml.bz2"
+            )
+        name_of = align or (lambda code, title: f"{code}:{title}")
+        phrases[lang] = list(_phrases(counts, name_of, min_links, min_share, min_linked))
+        votes.update(_votes(counts, name_of))
+    write_concepts(folder, phrases, (name for name, vote in votes.items() if vote > 0))
+
+
+def _articles(dump: WikipediaDump) -> Iterator[Page]:
+    return (page for page in dump.pages() if page.namespace == "0" and page.title)
+
+
+def _phrases(
+    counts: LinkCounts, name_of: Align, min_links: int, min_share: float, min_linked: float
+) -> Iterator[Phrase]:
+    """What the phrases of a language mean."""
+    links, own = _with_titles(counts)
+    little = little_words(counts.lang)
+    index = PageIndex(counts.titles, counts.redirects)
+    for words, targets in links.items():
+        if all(word in little or word.isdecimal() for word in words):
+            continue
+        if len(words) == 1 and targets.total() < min_linked * counts.pages[words[0]]:
+            continue
+        meant: Counter[str] = Counter()
+        for target, count in targets.items():
+            meant[index.article(target) or ""] += count
+        title, count = meant.most_common(1)[0]
+        name = name_of(counts.lang, title) if title else None
+        share = count / meant.total()
+        if name and share >= min_share and (count >= min_links or (words, title) in own):
+            yield Phrase(words, name, share)
+
+
+def _with_titles(counts: LinkCounts) -> tuple[dict[Words, Counter[str]], set[tuple[Words, str]]]:
+    """The links, with one more from every title to its article; and which phrases are titles of what."""
+    links, own = counts.links, set()
+    index = PageIndex(counts.titles, counts.redirects)
+    for title in counts.titles.values():
+        article = index.article(title)
+        words = phrase_words(_BRACKET.sub("", title), counts.lang)
+        if article and 0 < len(words) <= MAX_WORDS:
+            links[words][article] += 1
+            own.add((words, article))
+    return links, own
+
+
+def _votes(counts: LinkCounts, name_of: Align) -> Counter[str]:
+    """For each concept, by how many links a language writes it with a capital letter rather than without."""
+    votes: Counter[str] = Counter()
+    index = PageIndex(counts.titles, counts.redirects)
+    for title in counts.titles.values():
+        article = index.article(title)
+        name = name_of(counts.lang, article) if article else None
+        if name and not capitalises_nouns(counts.lang):
+            votes[name] += counts.capitals[title] or int(title == article and _has_later_capital(title))
+    return votes
+
+
+def _has_later_capital(title: str) -> bool:
+    return any(word[:1].isupper() for word in _BRACKET.sub("", title).split()[1:])

@@ -1,0 +1,86 @@
+"""Organisations, continents and currencies by their names in many languages.
+
+Names are those of Unicode's CLDR (``babel``). The abbreviations that newspapers use for the largest
+organisations are in ``organisations.tsv``: what is meant, the abbreviation, and its languages.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from isogloss.events.annotate._phrases import PhraseBook
+from isogloss.events.annotate._words import is_unspaced
+
+__all__ = ["abbreviations", "world_names"]
+
+_TERRITORIES = {
+    "UN": "org:UN",
+    "EU": "org:EU",
+    "EZ": "org:eurozone",
+    "150": "region:europe",
+    "002": "region:africa",
+    "142": "region:asia",
+    "009": "region:oceania",
+    "005": "region:south-america",
+    "003": "region:north-america",
+}
+
+
+@cache
+def abbreviations(lang: str) -> dict[str, str]:
+    """What abbreviations in capital letters mean in a language.
+
+    Examples
+    --------
+    >>> abbreviations("ru")["НАТО"], abbreviations("fr")["OTAN"], "OTAN" in abbreviations("de")
+    ('org:NATO', 'org:NATO', False)
+    """
+    table = resources.files("isogloss.events").joinpath("organisations.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in table.splitlines())
+    return {short: meaning for meaning, short, langs in rows if langs == "*" or lang in langs.split()}
+
+
+@cache
+def world_names(lang: str) -> PhraseBook:
+    """Names of organisations, continents and currencies in a language, in lower case.
+
+    It is empty without ``babel``, and for languages without blanks between words or not in Unicode's tables.
+
+    Examples
+    --------
+    >>> words = "für die europäische union zehn euro".split()
+    >>> [meaning for _, _, meaning in world_names("de").find(words)]
+    ['org:EU', 'currency:EUR']
+    """
+    locale = _locale(lang)
+    if locale is None:
+        return PhraseBook([])
+    names = ((locale.territories.get(code), meaning) for code, meaning in _TERRITORIES.items())
+    territories = [(name.lower(), meaning) for name, meaning in names if name]
+    return PhraseBook(territories + sorted(_currencies(locale)))
+
+
+def _currencies(locale: Any) -> Iterator[tuple[str, str]]:
+    module = importlib.import_module("babel.numbers")
+    for code in locale.currencies:
+        if code.isalpha() and len(code) == 3 and not code.startswith("X"):
+            counts = (None, 1, 2, 5)
+            names = {module.get_currency_name(code, count=count, locale=locale) for count in counts}
+            yield from ((name.lower(), f"currency:{code}") for name in names if "(" not in name)
+
+
+def _locale(lang: str) -> Any:
+    if is_unspaced(lang):
+        return None
+    try:
+        core = importlib.import_module("babel.core")
+    except ModuleNotFoundError:
+        return None
+    try:
+        return core.Locale.parse(lang)
+    except (core.UnknownLocaleError, ValueError):
+        return None

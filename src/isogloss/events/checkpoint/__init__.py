@@ -1,0 +1,5 @@
+"""Checkpoints of a stream, and the journal of articles that it is replayed from."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,122 @@
+"""The state of clusters as JSON and arrays, and back: going on from it is going on from the clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.checkpoint._columns import (
+    Arrays,
+    cut,
+    named,
+    pack_names,
+    pack_strings,
+    pack_table,
+    pack_vectors,
+    part,
+    unpack_names,
+    unpack_strings,
+    unpack_table,
+    unpack_vectors,
+)
+from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, Postings
+
+__all__ = ["from_state", "state_dict"]
+
+
+def state_dict(state: ClusterState) -> dict[str, Any]:
+    """The whole state: what JSON can hold under ``header``, the rest as named arrays under ``arrays``.
+
+    Examples
+    --------
+    >>> snapshot = state_dict(ClusterState())
+    >>> from_state(snapshot["header"], snapshot["arrays"]).clusters
+    {}
+    """
+    terms = state.terms.state_dict()
+    header = {
+        "settings": asdict(state.settings),
+        "now": state.now if np.isfinite(state.now) else None,
+        "last_id": state.last_id,
+        "recent": state.recent,
+        "terms": terms["header"],
+    }
+    arrays = {
+        **named("terms", terms["arrays"]),
+        **named("postings", _posting_arrays(state.postings)),
+        **named("clusters", _cluster_arrays(list(state.clusters.values()))),
+        **named("members", _member_arrays(state.members)),
+        "due.times": np.array([time for time, _ in state.due]),
+        "due.clusters": np.array([number for _, number in state.due], dtype=np.int64),
+    }
+    return {"header": header, "arrays": arrays}
+
+
+def from_state(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ClusterState:
+    """The state that :func:`state_dict` was given."""
+    state = ClusterState(ClusterSettings(**header["settings"]))
+    state.now = -np.inf if header["now"] is None else header["now"]
+    state.last_id = header["last_id"]
+    state.recent = {lang: list(ids) for lang, ids in header["recent"].items()}
+    state.terms.load_state(header["terms"], part(arrays, "terms"))
+    _load_postings(state.postings, part(arrays, "postings"))
+    state.clusters = {cluster.id: cluster for cluster in _clusters(part(arrays, "clusters"))}
+    state.members = dict(_members(part(arrays, "members")))
+    state.due = list(zip(arrays["due.times"].tolist(), arrays["due.clusters"].tolist(), strict=True))
+    return state
+
+
+def _posting_arrays(postings: Postings) -> Arrays:
+    arrays = postings.state_dict()
+    lists = arrays.pop("lists")
+    return {**arrays, **named("lists", pack_table(lists))}
+
+
+def _load_postings(postings: Postings, arrays: Arrays) -> None:
+    postings.load_state({**arrays, "lists": unpack_table(part(arrays, "lists"))})
+
+
+def _cluster_arrays(clusters: list[Cluster]) -> Arrays:
+    moments = [(c.norm, c.earliest, c.latest, c.seconds) for c in clusters]
+    return {
+        "ids": np.array([cluster.id for cluster in clusters], dtype=np.int64),
+        "moments": np.array(moments).reshape(-1, 4),
+        "sizes": np.array([len(cluster) for cluster in clusters], dtype=np.int32),
+        **named("articles", pack_strings(one for cluster in clusters for one in cluster.article_ids)),
+        **named("languages", pack_names([[cluster.lang] for cluster in clusters])),
+        **named("totals", pack_vectors([cluster.total for cluster in clusters])),
+    }
+
+
+def _clusters(arrays: Arrays) -> Iterator[Cluster]:
+    articles = cut(unpack_strings(part(arrays, "articles")), arrays["sizes"])
+    for number, (lang,), own, total, moments in zip(
+        arrays["ids"].tolist(),
+        unpack_names(part(arrays, "languages")),
+        articles,
+        unpack_vectors(part(arrays, "totals")),
+        arrays["moments"].tolist(),
+        strict=True,
+    ):
+        yield Cluster(number, lang, list(own), total, *moments)
+
+
+def _member_arrays(members: Mapping[str, Member]) -> Arrays:
+    listed = list(members.values())
+    return {
+        "clusters": np.array([member.cluster for member in listed], dtype=np.int64),
+        "times": np.array([member.time for member in listed], dtype=np.float64),
+        "thresholds": np.array([member.threshold for member in listed], dtype=np.float64),
+        **named("articles", pack_strings(members)),
+        **named("vectors", pack_vectors([member.vector for member in listed])),
+    }
+
+
+def _members(arrays: Arrays) -> Iterator[tuple[str, Member]]:
+    clusters, times, thresholds = (arrays[name].tolist() for name in ("clusters", "times", "thresholds"))
+    members = map(Member, clusters, times, unpack_vectors(part(arrays, "vectors")), thresholds)
+    return zip(unpack_strings(part(arrays, "articles")), members, strict=True)

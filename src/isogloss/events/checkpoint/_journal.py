@@ -1,0 +1,112 @@
+"""A journal of articles: one line each, on the disk before anything is made of them.
+
+Whatever a stream has come to can be had again from its journal. A line that was cut when the machine stopped
+is dropped when the journal is opened again; the article was not acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from isogloss.events.article import Article, article_from
+from isogloss.exceptions import ArticleError
+from isogloss.io import open_binary
+
+__all__ = ["Journal", "read_journal"]
+
+
+class Journal:
+    """Articles in a file, in the order in which they came.
+
+    Parameters
+    ----------
+    path : path
+        The file; made when it is not there, and added to when it is.
+
+    Examples
+    --------
+    >>> from isogloss.events.ingest import sample_news
+    >>> articles = sample_news().articles[:3]
+    >>> with Journal("news.journal") as journal:
+    ...     journal.add(articles)
+    >>> tuple(read_journal("news.journal")) == articles
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._file = self.path.open("ab+")
+        except OSError as error:
+            raise ArticleError("no journal", f"{self.path}: cannot be opened ({error.strerror})") from error
+        self._file.truncate(_whole_lines(self.path))
+        self._file.seek(0, os.SEEK_END)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def add(self, articles: Iterable[Article]) -> None:
+        """Write articles; they are on the disk when this returns."""
+        lines = [json.dumps(article.as_record(), ensure_ascii=False) + "\n" for article in articles]
+        try:
+            self._file.write("".join(lines).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            said = (
+                f"{self.path}: cannot be written ({error.strerror}); it has the articles of earlier batches"
+            )
+            raise ArticleError("no journal", said) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
+    """The articles of a journal, in order.
+
+    Raises
+    ------
+    ArticleError
+        A line that ends is not an article: the file is not a journal, or was changed.
+    """
+    try:
+        file = open_binary(path)
+    except OSError as error:
+        raise ArticleError("no journal", f"{path}: cannot be opened ({error.strerror})") from error
+    with file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = json.loads(line)
+                yield article_from(record, check_language=False)
+            except (ValueError, ArticleError) as error:
+                said = f"{path}:{number}: is not a line of a journal ({error})"
+                raise ArticleError("damaged journal", said) from error
+
+
+def _whole_lines(path: Path) -> int:
+    """Bytes up to the end of the last whole line."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        end = size
+        while end > 0:
+            start = max(0, end - 4096)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+    return 0

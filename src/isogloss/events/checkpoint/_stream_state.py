@@ -1,0 +1,221 @@
+"""The whole state of a stream as bytes, and back: going on from them is going on from the stream, to the bit.
+
+The bytes are arrays, and JSON for the little that is none; reading them runs no code. Text is compressed, and
+a sum over all arrays tells when bytes are damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from isogloss.events.annotate import Annotator
+from isogloss.events.checkpoint._cluster_state import from_state, state_dict
+from isogloss.events.checkpoint._columns import (
+    Arrays,
+    cut,
+    named,
+    pack_numbers,
+    pack_strings,
+    part,
+    unpack_strings,
+)
+from isogloss.events.checkpoint._link_state import load_links, save_links
+from isogloss.events.cluster import ClusterSettings
+from isogloss.events.ingest import Duplicates
+from isogloss.events.link import Linker, Signatures
+from isogloss.events.stream import Changes, EventStream, StreamSettings
+from isogloss.events.track import EventTracker, Rules
+from isogloss.exceptions import ModelFileError
+from isogloss.similarity import DocumentModel
+
+__all__ = ["restore_stream", "save_stream"]
+
+_FORMAT = 2
+_HEADER = "header"
+_TEXT = (".text", _HEADER)
+"""Ends of the names of arrays that are worth compressing."""
+
+
+def save_stream(stream: EventStream) -> bytes:
+    """The state of a stream; annotator, linker and model are not part of it."""
+    clusters = state_dict(stream.clusters)
+    duplicates, seen = _save_duplicates(stream.duplicates)
+    windows, counted = _save_windows(stream.signatures)
+    links, linked = save_links(stream.links)
+    tracker, tracked = _save_tracker(stream.tracker)
+    arrays = {
+        **named("clusters", clusters["arrays"]),
+        **named("duplicates", seen),
+        **named("windows", counted),
+        **named("links", linked),
+        **named("tracker", tracked),
+    }
+    header = {
+        "format": _FORMAT,
+        "settings": asdict(stream.settings),
+        "clusters": clusters["header"],
+        "duplicates": duplicates,
+        "windows": windows,
+        "links": links,
+        "tracker": tracker,
+        "copies": stream.copies,
+        "dormant": list(stream.dormant.items()),
+        "left": list(stream.left.items()),
+        "pending": stream.pending,
+        "count": stream.count,
+        "merged": list(stream.changes.merged.items()),
+        "reprints": stream.changes.reprints,
+    }
+    return _packed(header, arrays)
+
+
+def restore_stream(
+    saved: bytes,
+    *,
+    annotator: Annotator | None = None,
+    linker: Linker | None = None,
+    model: DocumentModel | None = None,
+    n_jobs: int | None = None,
+) -> EventStream:
+    """The stream whose state was saved, with the annotator, the linker and the model that it had.
+
+    Parameters are those of :class:`~isogloss.events.EventStream`.
+
+    Raises
+    ------
+    ModelFileError
+        The bytes are damaged, or of another version.
+    """
+    header, arrays = _unpacked(saved)
+    try:
+        stream = EventStream(
+            _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
+        )
+        _load(stream, header, arrays)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"the saved state of the stream cannot be restored ({said})") from error
+    return stream
+
+
+def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Bring an empty stream to a saved state."""
+    stream.clusters = from_state(header["clusters"], part(arrays, "clusters"))
+    stream.duplicates = _load_duplicates(header["duplicates"], part(arrays, "duplicates"))
+    _load_windows(stream.signatures, header["windows"], part(arrays, "windows"))
+    load_links(stream.links, header["links"], part(arrays, "links"))
+    _load_tracker(stream.tracker, header["tracker"], part(arrays, "tracker"))
+    stream.copies = header["copies"]
+    stream.original_of = {copy: first for first, copies in stream.copies.items() for copy in copies}
+    stream.dormant = dict(header["dormant"])
+    stream.left = dict(header["left"])
+    stream.pending, stream.count = header["pending"], header["count"]
+    stream.changes = Changes(
+        merged=dict(header["merged"]), reprints=[(copy, first) for copy, first in header["reprints"]]
+    )
+
+
+def _packed(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """Everything in one row of bytes."""
+    text = json.dumps({**header, "sum": _sum(arrays)}, ensure_ascii=False, separators=(",", ":")).encode()
+    told = {**arrays, _HEADER: np.frombuffer(text, dtype=np.uint8)}
+    packed: bytes = safetensors.numpy.save(
+        {
+            name: _compressed(array) if name.endswith(_TEXT) else np.ascontiguousarray(array)
+            for name, array in told.items()
+        }
+    )
+    return packed
+
+
+def _unpacked(saved: bytes) -> tuple[dict[str, Any], Arrays]:
+    """What :func:`_packed` was given."""
+    try:
+        arrays = {
+            name: _decompressed(array) if name.endswith(_TEXT) else array
+            for name, array in safetensors.numpy.load(saved).items()
+        }
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+    except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
+        raise ModelFileError(f"the saved state of the stream cannot be read ({error})") from error
+    if header.get("format") != _FORMAT:
+        raise ModelFileError(f"the saved state has format {header.get('format')!r}, expected {_FORMAT}")
+    if header.pop("sum") != _sum(arrays):
+        raise ModelFileError(
+            "the saved state of the stream is damaged: its arrays are not those that were saved"
+        )
+    return header, arrays
+
+
+def _sum(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """A sum over the bytes of arrays."""
+    found = 0
+    for name in sorted(arrays):
+        found = zlib.crc32(np.ascontiguousarray(arrays[name]).view(np.uint8).data, found)
+    return found
+
+
+def _compressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(zlib.compress(array.tobytes(), 1), dtype=np.uint8)
+
+
+def _decompressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.frombuffer(zlib.decompress(array.tobytes()), dtype=np.uint8)
+
+
+def _settings(told: Mapping[str, Any]) -> StreamSettings:
+    parts = {"clusters": ClusterSettings(**told["clusters"]), "rules": Rules(**told["rules"])}
+    return StreamSettings(**{**told, **parts})
+
+
+def _save_duplicates(duplicates: Duplicates) -> tuple[dict[str, Any], Arrays]:
+    header = duplicates.state_dict()
+    arrays = {name: header.pop(name) for name in ("signatures", "times")}
+    return header, {**arrays, **named("ids", pack_strings(header.pop("ids")))}
+
+
+def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> Duplicates:
+    return Duplicates.from_state({**header, **arrays, "ids": unpack_strings(part(arrays, "ids"))})
+
+
+def _save_windows(signatures: Signatures) -> tuple[dict[str, Any], Arrays]:
+    headers, arrays = {}, {}
+    for lang, window in signatures.windows.items():
+        state = window.state_dict()
+        headers[lang] = state["header"]
+        arrays.update(named(lang, state["arrays"]))
+    return headers, arrays
+
+
+def _load_windows(signatures: Signatures, headers: Mapping[str, Any], arrays: Arrays) -> None:
+    for lang, header in headers.items():
+        signatures.window(lang).load_state(header, part(arrays, lang))
+
+
+def _save_tracker(tracker: EventTracker) -> tuple[dict[str, Any], Arrays]:
+    ids = tracker.ids
+    header = {
+        "event_of": list(ids.event_of.items()),
+        "aliases": list(ids.aliases.items()),
+        "last": ids.last,
+        "clusters": list(tracker.probabilities),
+    }
+    return header, pack_numbers(list(tracker.probabilities.values()))
+
+
+def _load_tracker(tracker: EventTracker, header: Mapping[str, Any], arrays: Arrays) -> None:
+    ids = tracker.ids
+    ids.event_of, ids.aliases, ids.last = dict(header["event_of"]), dict(header["aliases"]), header["last"]
+    for cluster, event in ids.event_of.items():
+        ids.members.setdefault(event, set()).add(cluster)
+    numbers, weights = (cut(arrays[name].tolist(), arrays["lengths"]) for name in ("numbers", "weights"))
+    rows = (dict(zip(*pair, strict=True)) for pair in zip(numbers, weights, strict=True))
+    tracker.probabilities = dict(zip(header["clusters"], rows, strict=True))

@@ -1,0 +1,145 @@
+r"""Clusters of a stream of articles, language by language, online.
+
+An article joins the cluster whose centroid it resembles most, if it does so enough, and founds one otherwise.
+The resemblance of article a and cluster c is the cosine of the article and the centroid, less with time:
+
+.. math::
+
+    s(a, c) = \frac{a^T \sum_{b \in c} b}{\|\sum_{b \in c} b\|}\, 2^{-\Delta / h},
+
+with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates of a
+bounded inverted index are compared. Clusters that an article shows to be one are merged, articles are looked
+at again after some others have come, and clusters without news expire.
+
+:func:`transition` is a fold: the state after a stream depends on the articles and their order, and on nothing
+else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isogloss.events.article import Article
+from isogloss.events.cluster._cluster import Cluster, Member
+from isogloss.events.cluster._repair import Move, repair
+from isogloss.events.cluster._state import ClusterState
+from isogloss.events.cluster._terms import Terms, article_terms
+
+__all__ = ["Decision", "transition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of an article, and what else changed.
+
+    Attributes
+    ----------
+    article : str
+        Its id.
+    cluster : int
+        Its cluster.
+    created : bool
+        Whether the cluster is new.
+    repeated : bool
+        Whether the article was known; nothing changed then.
+    similarity : float
+        Resemblance to the cluster it joined; 0 for a new one.
+    merged : tuple of (int, int)
+        Clusters that went into others: from, into; in this order.
+    moved : tuple of Move
+        Articles that were looked at again and changed their cluster, after all merges; in this order.
+    emptied : tuple of int
+        Clusters that all articles moved away from.
+    expired : tuple of int
+        Clusters that ended, before the article came.
+    """
+
+    article: str
+    cluster: int
+    created: bool = False
+    repeated: bool = False
+    similarity: float = 0.0
+    merged: tuple[tuple[int, int], ...] = ()
+    moved: tuple[Move, ...] = ()
+    emptied: tuple[int, ...] = ()
+    expired: tuple[int, ...] = ()
+
+
+def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:
+    """Put an article into a cluster, and change the state accordingly.
+
+    Parameters
+    ----------
+    state : ClusterState
+        Where the stream has come to; it is changed.
+    article : Article
+        The next article. One whose id is known, and not yet expired, changes nothing.
+    terms : Terms, optional
+        Its :func:`~isogloss.events.cluster.article_terms`, if they are known.
+
+    Returns
+    -------
+    Decision
+        What became of it.
+
+    Notes
+    -----
+    Articles may come out of order. Time counts in resemblance, forward and back alike; but a term is counted
+    on the latest day seen, and clusters expire by the latest time seen. An article that is older than the
+    window founds a cluster that ends when the next one comes.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime, timedelta
+    >>> titles = ["Storm floods the harbour of Veldmar", "Kaltenau elects a mayor",
+    ...           "Veldmar harbour under water"]
+    >>> start, state = datetime(2031, 3, 5, tzinfo=UTC), ClusterState()
+    >>> for i, title in enumerate(titles):
+    ...     article = Article(str(i), "en", title, "", start + timedelta(hours=i))
+    ...     print(transition(state, article).cluster)
+    1
+    2
+    1
+    >>> state.clusters[1].article_ids
+    ['0', '2']
+    """
+    known = state.members.get(article.id)
+    if known is not None:
+        return Decision(article.id, known.cluster, repeated=True)
+    state.now = max(state.now, article.time.timestamp())
+    expired = tuple(state.expire())
+    member = _member(state, article, terms or article_terms(article))
+    ranked = state.ranked(member, article.lang)
+    similarity, cluster = ranked[0] if ranked else (0.0, state.found(article.lang))
+    state.put(article.id, member, cluster)
+    merged = tuple(_merge(state, cluster, [other for _, other in ranked[1:]]))
+    moved, emptied = repair(state, article)
+    return Decision(
+        article.id,
+        member.cluster,
+        created=not ranked,
+        similarity=similarity,
+        merged=merged,
+        moved=moved,
+        emptied=emptied,
+        expired=expired,
+    )
+
+
+def _member(state: ClusterState, article: Article, terms: Terms) -> Member:
+    vector = state.terms.add(terms, article.lang, article.time.date())
+    settings = state.settings
+    threshold = settings.body_threshold if len(terms.body[0]) >= settings.body_terms else settings.threshold
+    return Member(0, article.time.timestamp(), vector, threshold)
+
+
+def _merge(state: ClusterState, cluster: Cluster, others: list[Cluster]) -> list[tuple[int, int]]:
+    """Merge the clusters that an article resembles, where they resemble each other; the older id lives on."""
+    merged = []
+    for other in others:
+        if state.likeness(cluster, other) >= state.settings.merge_threshold:
+            target, source = sorted((cluster, other), key=lambda one: one.id)
+            state.merge(source, target)
+            merged.append((source.id, target.id))
+            cluster = target
+    return merged

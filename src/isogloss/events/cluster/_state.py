@@ -1,0 +1,192 @@
+"""The state of a stream of articles: its clusters, the index of them, and the weights of terms."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from isogloss.events.cluster._cluster import Cluster, Member
+from isogloss.events.cluster._postings import Postings
+from isogloss.events.cluster._vectors import TermWindow, product, products
+
+__all__ = ["ClusterSettings", "ClusterState"]
+
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """What decides which articles belong together.
+
+    Parameters
+    ----------
+    threshold : float
+        Least resemblance of an article that is a title and its cluster.
+    body_threshold : float
+        The same for an article with a body.
+    body_terms : int
+        Different words that a body must have to count as one.
+    merge_threshold : float
+        Least resemblance of two clusters that become one.
+    half_life : float
+        Days in which resemblance falls by half.
+    mean_share : float
+        Where in a cluster its time is taken: 0 at its last article, 1 at the mean of its articles.
+    window : float
+        Days after its last article at which a cluster expires, and days over which terms are counted.
+    max_age : float
+        Days after its first article at which a cluster expires, whatever its last.
+    max_articles : int
+        Articles kept at most; the clusters that are next to expire go when there are more.
+    candidates : int
+        Clusters that an article is compared with.
+    repair_every : int
+        Articles of a language after which as many are looked at again; 0 for never.
+    margin : float
+        How much better another cluster must be for an article to move.
+    prior, body_weight, body_power, max_terms
+        See :class:`~isogloss.events.cluster.TermWindow`.
+    """
+
+    threshold: float = 0.25
+    body_threshold: float = 0.38
+    body_terms: int = 30
+    merge_threshold: float = 0.4
+    half_life: float = 2.0
+    mean_share: float = 0.6
+    window: float = 10.0
+    max_age: float = 30.0
+    max_articles: int = 1_000_000
+    candidates: int = 16
+    repair_every: int = 256
+    margin: float = 0.0
+    prior: float = 100.0
+    body_weight: float = 2.5
+    body_power: float = 2.0
+    max_terms: int = 128
+
+
+class ClusterState:
+    """Clusters of all languages, and what is needed to go on.
+
+    Memory: bounded by the articles of the window, see :class:`ClusterSettings`, beside about 150 MB for
+    tables of terms, of which the system gives what is used.
+
+    Parameters
+    ----------
+    settings : ClusterSettings, optional
+        What decides which articles belong together.
+
+    Attributes
+    ----------
+    clusters : dict of int to Cluster
+        The clusters that have not expired.
+    members : dict of str to Member
+        Their articles.
+    now : float
+        The latest time of an article, in seconds since 1970.
+    """
+
+    def __init__(self, settings: ClusterSettings | None = None) -> None:
+        self.settings = settings or ClusterSettings()
+        self.clusters: dict[int, Cluster] = {}
+        self.members: dict[str, Member] = {}
+        self.now = -np.inf
+        self.terms = TermWindow(
+            int(np.ceil(self.settings.window)),
+            prior=self.settings.prior,
+            body_weight=self.settings.body_weight,
+            body_power=self.settings.body_power,
+            max_terms=self.settings.max_terms,
+        )
+        self.postings = Postings()
+        self.recent: dict[str, list[str]] = {}
+        self.last_id = 0
+        self.due: list[tuple[float, int]] = []
+
+    def found(self, lang: str) -> Cluster:
+        """A new cluster without articles."""
+        self.last_id += 1
+        return self.clusters.setdefault(self.last_id, Cluster(self.last_id, lang))
+
+    def put(self, article_id: str, member: Member, cluster: Cluster) -> None:
+        """Put an article into a cluster."""
+        member.cluster = cluster.id
+        self.members[article_id] = member
+        cluster.add(article_id, member)
+        self.postings.add(cluster.id, member.vector)
+        if len(cluster) == 1:
+            heapq.heappush(self.due, (self._end(cluster), cluster.id))
+
+    def take(self, article_id: str) -> Cluster:
+        """Take an article out of its cluster, which may be empty afterwards, and give the cluster."""
+        member = self.members[article_id]
+        cluster = self.clusters[member.cluster]
+        cluster.remove(article_id, member)
+        return cluster
+
+    def drop(self, cluster: Cluster) -> None:
+        """Forget a cluster and its articles."""
+        del self.clusters[cluster.id]
+        for article_id in cluster.article_ids:
+            del self.members[article_id]
+
+    def merge(self, source: Cluster, target: Cluster) -> None:
+        """Move all articles of one cluster into another."""
+        del self.clusters[source.id]
+        for article_id in source.article_ids:
+            self.members[article_id].cluster = target.id
+        target.absorb(source)
+        self.postings.add(target.id, source.total)
+
+    def ranked(self, member: Member, lang: str) -> list[tuple[float, Cluster]]:
+        """The clusters that an article may join, with their resemblance to it, the best first."""
+        found = (self.clusters.get(i) for i in self.postings.find(member.vector, self.settings.candidates))
+        near = [one for one in found if one is not None and one.lang == lang and one.article_ids]
+        inner = products(member.vector, [cluster.total for cluster in near])
+        fitting = [
+            (resemblance, cluster)
+            for cluster, dot in zip(near, inner, strict=True)
+            if (cosine := dot / (cluster.norm or 1.0)) >= member.threshold
+            and (resemblance := cosine * self._nearness(member.time, cluster)) >= member.threshold
+        ]
+        return sorted(fitting, key=lambda pair: (-pair[0], pair[1].id))
+
+    def _nearness(self, time: float, cluster: Cluster) -> float:
+        """What is left of the resemblance of an article and a cluster by the time between them."""
+        gap = max(0.0, time - cluster.latest, cluster.earliest - time)
+        distance = abs(time - cluster.seconds / len(cluster.article_ids))
+        share = self.settings.mean_share
+        return self.fading((1 - share) * gap + share * distance)
+
+    def likeness(self, one: Cluster, other: Cluster) -> float:
+        """The cosine of two centroids, less with the time between them."""
+        gap = max(0.0, one.earliest - other.latest, other.earliest - one.latest)
+        return product(one.total, other.total) / (one.norm * other.norm or 1.0) * self.fading(gap)
+
+    def fading(self, seconds: float) -> float:
+        """What is left of a resemblance after some time."""
+        return float(2 ** (-seconds / _DAY / self.settings.half_life))
+
+    def expire(self) -> Iterator[int]:
+        """Forget the clusters whose time is over, and give their ids."""
+        while self.due:
+            time, number = self.due[0]
+            cluster = self.clusters.get(number)
+            if cluster is None:
+                heapq.heappop(self.due)
+            elif self._end(cluster) > time:
+                heapq.heapreplace(self.due, (self._end(cluster), number))
+            elif time >= self.now and len(self.members) <= self.settings.max_articles:
+                return
+            else:
+                heapq.heappop(self.due)
+                self.drop(cluster)
+                yield number
+
+    def _end(self, cluster: Cluster) -> float:
+        settings = self.settings
+        return min(cluster.latest + settings.window * _DAY, cluster.earliest + settings.max_age * _DAY)

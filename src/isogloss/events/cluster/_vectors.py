@@ -1,0 +1,346 @@
+r"""Vectors of articles under weights that follow the stream.
+
+The weight of a term is :math:`\log\frac{N + n_0}{DF}`, with N the articles of its language in the last
+days, DF those of them with the term, and :math:`n_0` articles imagined before the first, none of which has
+the term: the first articles of a stream would otherwise have no weights to speak of. In a body the weight is
+raised to a power, because common words make up more of it. Title and body are brought to length one each and
+added, so both are heard however long the body is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from datetime import date
+from math import sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.events.cluster._terms import N_TERMS, Ids, Terms, Weights
+from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
+
+__all__ = [
+    "FAST_LANGUAGES",
+    "FEW",
+    "MANY",
+    "NOTHING",
+    "TermCounts",
+    "TermWindow",
+    "Vector",
+    "add_vectors",
+    "product",
+    "products",
+]
+
+FEW = 1 << 12
+"""Terms in a dictionary, which is slower than a table of all numbers, where memory matters little."""
+
+MANY = 1 << 14
+"""Terms in a dictionary where memory matters: more take as much as a table."""
+
+FAST_LANGUAGES = 16
+"""Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
+the memory of all languages together."""
+
+_BATCH = 4096
+"""Articles after which counts are folded together, at the latest."""
+
+
+class Vector(NamedTuple):
+    """A sparse vector.
+
+    Attributes
+    ----------
+    ids : ndarray of int32
+        Numbers of terms, increasing.
+    weights : ndarray of float64
+        A weight for each.
+    """
+
+    ids: Ids
+    weights: Weights
+
+    @property
+    def norm(self) -> float:
+        """Its length."""
+        return sqrt(np.add.reduce(np.square(self.weights)))
+
+
+NOTHING = Vector(np.empty(0, dtype=np.int32), np.empty(0))
+"""The vector without terms."""
+
+
+class _Day(NamedTuple):
+    """What was counted within one day: terms, their counts, and articles by language."""
+
+    day: int
+    ids: Ids
+    counts: NDArray[np.int32]
+    articles: dict[str, int]
+
+
+def _together(one: _Day, other: _Day) -> _Day:
+    """What was counted in two parts of a day."""
+    ids, places = np.unique(np.concatenate([one.ids, other.ids]), return_inverse=True)
+    counts = np.zeros(len(ids), dtype=np.int32)
+    np.add.at(counts, places, np.concatenate([one.counts, other.counts]))
+    articles = {
+        lang: one.articles.get(lang, 0) + other.articles.get(lang, 0)
+        for lang in one.articles | other.articles
+    }
+    return _Day(one.day, ids, counts, articles)
+
+
+class TermCounts:
+    """Counts of terms: in a dictionary while there are few, and then in a table of all numbers of terms.
+
+    Memory: grows with the terms that are counted, up to four megabytes.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Terms in the dictionary at most.
+
+    Examples
+    --------
+    >>> counts, terms = TermCounts(), np.array([3, 7], dtype=np.int32)
+    >>> counts.add(terms, np.ones(2, dtype=np.int32))
+    >>> counts.add(terms[:1], np.ones(1, dtype=np.int32))
+    >>> counts.of(terms).tolist(), len(counts)
+    ([2, 1], 2)
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = FEW if limit is None else limit
+        self.table: NDArray[np.int32] | None = None
+        self._few: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._few) if self.table is None else int(np.count_nonzero(self.table))
+
+    def of(self, terms: Ids) -> NDArray[np.int32]:
+        """The counts of some terms."""
+        if self.table is not None:
+            return self.table[terms]
+        get = self._few.get
+        return np.array([get(term, 0) for term in terms.tolist()], dtype=np.int32)
+
+    def put(self, terms: Ids, counts: NDArray[np.int32]) -> None:
+        """Set the counts of different terms."""
+        if self.table is not None:
+            self.table[terms] = counts
+            return
+        few = self._few
+        few.update(zip(terms.tolist(), counts.tolist(), strict=True))
+        for term in terms[counts == 0].tolist():
+            del few[term]
+        if len(few) > self.limit:
+            self.table = self.as_table()
+            self._few = {}
+
+    def add(self, terms: Ids, counts: NDArray[np.int32]) -> None:
+        """Add to the counts of different terms."""
+        self.put(terms, self.of(terms) + counts)
+
+    def as_table(self) -> NDArray[np.int32]:
+        """A table of all numbers of terms."""
+        if self.table is not None:
+            return self.table
+        table = np.zeros(N_TERMS, dtype=np.int32)
+        table[list(self._few)] = list(self._few.values())
+        return table
+
+
+class TermWindow:
+    """Document frequencies of hashed terms over the last days of a stream, and vectors under them.
+
+    Memory: grows with the different terms of the window and of each of its days.
+
+    Parameters
+    ----------
+    days : int
+        Length of the window.
+    prior : float
+        Articles imagined before the first.
+    body_weight : float
+        Length of the part of the body in a vector, with that of the title 1.
+    body_power : float
+        The power of the weight of a term in a body; above 1, common words count less.
+    max_terms : int
+        Terms of the longest vector; the weakest are left out.
+    """
+
+    def __init__(
+        self,
+        days: int = 10,
+        *,
+        prior: float = 100.0,
+        body_weight: float = 2.5,
+        body_power: float = 2.0,
+        max_terms: int = 128,
+    ) -> None:
+        self.days = days
+        self.prior = prior
+        self.body_weight = body_weight
+        self.body_power = body_power
+        self.max_terms = max_terms
+        self.counts = TermCounts()
+        self.articles: dict[str, int] = {}
+        self._today = 0
+        self._open: list[Ids] = []
+        self._open_articles: dict[str, int] = {}
+        self._closed: deque[_Day] = deque()
+
+    def add(self, terms: Terms, lang: str, day: date) -> Vector:
+        """Count an article and give its vector.
+
+        An article of an earlier day than the latest counts as one of the latest.
+        """
+        self._advance(day.toordinal())
+        articles = self.articles.get(lang, 0) + 1
+        total = articles + 1 + self.prior
+        table = self.counts.table
+        counted, vector = (
+            self._weigh(terms, table, total) if table is not None else self._weigh_few(terms, total)
+        )
+        self._open.append(counted)
+        self.articles[lang] = articles
+        self._open_articles[lang] = self._open_articles.get(lang, 0) + 1
+        return vector
+
+    def _weigh(self, terms: Terms, frequencies: NDArray[np.int32], total: float) -> tuple[Ids, Vector]:
+        """Count the terms of an article in a table: the different ones, and the vector."""
+        room = len(terms.title[0]) + len(terms.body[0])
+        counted, (ids, weights) = np.empty(room, np.int32), _room(min(room, self.max_terms))
+        n, size = weigh_article(
+            *terms.title,
+            *terms.body,
+            frequencies,
+            total,
+            self.body_weight,
+            self.body_power,
+            self.max_terms,
+            counted,
+            ids,
+            weights,
+        )
+        return counted[:n], _cut(ids, weights, size)
+
+    def _weigh_few(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
+        """The same with a table of the terms of the article alone, which are numbered in their order."""
+        own = np.union1d(terms.title[0], terms.body[0])
+        (title, titles), (body, bodies) = terms
+        numbered = Terms(
+            (np.searchsorted(own, title).astype(np.int32), titles),
+            (np.searchsorted(own, body).astype(np.int32), bodies),
+        )
+        frequencies = self.counts.of(own)
+        _, vector = self._weigh(numbered, frequencies, total)
+        self.counts.put(own, frequencies)
+        return own, Vector(own[vector.ids], vector.weights)
+
+    def _advance(self, day: int) -> None:
+        if day > self._today or len(self._open) >= _BATCH:
+            self._close()
+        self._today = max(self._today, day)
+        while self._closed and self._closed[0].day <= self._today - self.days:
+            old = self._closed.popleft()
+            self.counts.add(old.ids, -old.counts)
+            for lang, count in old.articles.items():
+                self.articles[lang] -= count
+
+    def _close(self) -> None:
+        """Fold what was counted since the last time into one table for each day."""
+        if not self._open:
+            return
+        ids, counts = np.unique(np.concatenate(self._open), return_counts=True)
+        block = _Day(self._today, ids, counts.astype(np.int32), self._open_articles)
+        if self._closed and self._closed[-1].day == self._today:
+            block = _together(self._closed.pop(), block)
+        self._closed.append(block)
+        self._open, self._open_articles = [], {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The whole state: JSON under ``header``, arrays under ``arrays``."""
+        nothing = np.empty(0, dtype=np.int32)
+        header = {
+            "today": self._today,
+            "closed": [[block.day, len(block.ids), block.articles] for block in self._closed],
+            "open": [len(ids) for ids in self._open],
+            "open_articles": dict(self._open_articles),
+        }
+        arrays = {
+            "ids": np.concatenate([nothing, *(block.ids for block in self._closed)]),
+            "counts": np.concatenate([nothing, *(block.counts for block in self._closed)]),
+            "open_ids": np.concatenate([nothing, *self._open]),
+        }
+        return {"header": header, "arrays": arrays}
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Go on from a state that :meth:`state_dict` gave; the settings are those of this object."""
+        self._today = header["today"]
+        start = 0
+        for day, length, articles in header["closed"]:
+            part = slice(start, start + length)
+            self._closed.append(_Day(day, arrays["ids"][part], arrays["counts"][part], dict(articles)))
+            start += length
+        self._open = np.split(arrays["open_ids"], np.cumsum(header["open"], dtype=int))[:-1]
+        self._open_articles = dict(header["open_articles"])
+        self._recount()
+        return self
+
+    def _recount(self) -> None:
+        self.counts = TermCounts(self.counts.limit)
+        for block in self._closed:
+            self.counts.add(block.ids, block.counts)
+        for ids in self._open:
+            self.counts.add(ids, np.ones(len(ids), dtype=np.int32))
+        self.articles = {}
+        for counts in (*(block.articles for block in self._closed), self._open_articles):
+            for lang, count in counts.items():
+                self.articles[lang] = self.articles.get(lang, 0) + count
+
+
+def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: int) -> Vector:
+    """The sum of a vector and a multiple of another, of its strongest terms; only what is positive.
+
+    Examples
+    --------
+    >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
+    >>> flood = Vector(np.array([7, 9], dtype=np.int32), np.array([0.6, 0.8]))
+    >>> add_vectors(storm, flood, max_terms=2).ids.tolist()
+    [3, 7]
+    """
+    ids, weights = _room(min(len(one.ids) + len(other.ids), max_terms))
+    return _cut(ids, weights, add_sparse(*one, *other, factor, max_terms, ids, weights))
+
+
+def product(one: Vector, other: Vector) -> float:
+    """The inner product of two vectors."""
+    return dot_sparse(*one, *other)
+
+
+def products(one: Vector, others: list[Vector]) -> list[float]:
+    """The inner products of a vector and each of several.
+
+    Examples
+    --------
+    >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
+    >>> products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), NOTHING])
+    [0.6, 0.0]
+    """
+    out = np.empty(len(others))
+    dot_each(*one, others, out)  # type: ignore[arg-type]
+    found: list[float] = out.tolist()
+    return found
+
+
+def _room(terms: int) -> tuple[Ids, Weights]:
+    return np.empty(terms, dtype=np.int32), np.empty(terms)
+
+
+def _cut(ids: Ids, weights: Weights, n: int) -> Vector:
+    """The vector of the first terms, in arrays of its size."""
+    return Vector(ids, weights) if n == len(ids) else Vector(ids[:n].copy(), weights[:n].copy())

@@ -1,0 +1,8 @@
+from ._duplicates import Duplicates as Duplicates
+from ._duplicates import fingerprint as fingerprint
+from ._quarantine import Quarantine as Quarantine
+from ._readers import ArticleReader as ArticleReader
+from ._samples import SampleNews as SampleNews
+from ._samples import sample_corpus as sample_corpus
+from ._samples import sample_news as sample_news
+from ._samples import sample_pairs as sample_pairs

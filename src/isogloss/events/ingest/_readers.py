@@ -1,0 +1,259 @@
+"""Articles from files, folders and standard input; one bad record never stops a stream."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from isogloss.corpora.readers import BadRecordError, numbered_lines, parsed_object
+from isogloss.events.article import MAX_TEXT, MAX_TITLE, Article, article_from
+from isogloss.events.ingest._quarantine import Quarantine
+from isogloss.events.ingest._warc import PageParser, is_warc, web_pages
+from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.extras import require_extra
+from isogloss.io import PathLike, open_binary, opened, total_size
+
+__all__ = ["ArticleReader", "ArticleReport"]
+
+STANDARD_INPUT = "-"
+
+MAX_UNDATED = 1_000
+"""Articles from the far future that wait for one with a believable time."""
+
+_ENDINGS = (".jsonl", ".ndjson", ".warc")
+_PACKED = (".gz", ".bz2", ".xz")
+
+Raw = TypeVar("Raw")
+
+
+@dataclass
+class ArticleReport:
+    """What a pass gave: how many articles, and the repairs that were made."""
+
+    articles: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        said = [f"{self.articles} articles", *(f"{n} with {note}" for note, n in sorted(self.notes.items()))]
+        return ", ".join(said)
+
+
+class ArticleReader:
+    r"""Articles from JSON lines and WARC files: iterate over it as often as the sources allow.
+
+    A record that is no article goes to the quarantine with its reason, and the next one is read. So does
+    the rest of a file that turns out to be damaged.
+
+    Parameters
+    ----------
+    *sources : path
+        Files; folders, whose files that end in ``.jsonl``, ``.ndjson`` or ``.warc`` are read in order of
+        their names; ``-`` for JSON lines from standard input. Files may be packed (gzip, bzip2, xz).
+    quarantine : Quarantine, optional
+        Where bad records go; by default a new one that keeps the first few in memory.
+    now : datetime, optional
+        Times after it become this one; by default the time of the machine.
+    newest : callable, optional
+        Returns the time of the newest article that is known from elsewhere, see
+        :func:`~isogloss.events.article_from`. Articles that were read count too.
+    max_bytes : int
+        The longest line to read into memory.
+    max_text, max_title : int
+        Characters of a body and of a title that are used; see
+        :func:`~isogloss.events.article_from`.
+    check_language : bool
+        Whether tags of languages are held against the texts.
+
+    Attributes
+    ----------
+    report : ArticleReport
+        An account of the last pass; complete when the pass is.
+    quarantine : Quarantine
+        What was left out, in all passes.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("news.jsonl").write_text(
+    ...     '{"id": 1, "lang": "en-GB", "title": "Storm", "time": "2021-07-01T08:00:00Z"}\n'
+    ...     '{"id": 2, "title": "No time"}\n'
+    ...     '{"id": 3, '
+    ... )
+    >>> reader = ArticleReader("news.jsonl")
+    >>> [(article.id, article.lang, article.title) for article in reader]
+    [('1', 'en', 'Storm')]
+    >>> print(reader.quarantine)
+    2 records left out (1 not JSON, 1 without time); the first:
+      news.jsonl:2: field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00
+      news.jsonl:3: is not JSON (Expecting property name enclosed in double quotes: ...)
+    """
+
+    def __init__(
+        self,
+        *sources: PathLike,
+        quarantine: Quarantine | None = None,
+        now: datetime | None = None,
+        newest: Callable[[], datetime | None] = lambda: None,
+        max_bytes: int = 1 << 26,
+        max_text: int = MAX_TEXT,
+        max_title: int = MAX_TITLE,
+        check_language: bool = True,
+    ) -> None:
+        self.sources = sources
+        self.quarantine = Quarantine() if quarantine is None else quarantine
+        self.now, self.newest, self.max_bytes = now, newest, max_bytes
+        self.max_text, self.max_title = max_text, max_title
+        self.check_language = check_language
+        self.report = ArticleReport()
+        self._latest: datetime | None = None
+        self._undated: list[Article] = []
+
+    def check(self) -> None:
+        """Check the sources; every pass begins with it, before anything is read.
+
+        Raises
+        ------
+        CorpusError
+            A source is not there.
+        ModuleNotFoundError
+            There are web archives, and the extra ``isogloss[warc]`` is not installed.
+        """
+        if any(is_warc(str(path)) for path in self._files()):
+            require_extra("warc", "a web archive")
+
+    def total_bytes(self) -> int | None:
+        """Return the size of all sources as they are on the disk, or None if one of them is a pipe."""
+        files: list[PathLike | int] = [*self._files()]
+        if any(map(_is_stdin, self.sources)):
+            try:
+                files.append(sys.stdin.fileno())
+            except (OSError, ValueError):  # replaced by something that is not a file
+                return None
+        return total_size(files)
+
+    def _files(self) -> list[Path]:
+        """Every file of the sources, those in folders too."""
+        return [path for source in self.sources if not _is_stdin(source) for path in _files(Path(source))]
+
+    def __iter__(self) -> Iterator[Article]:
+        self.check()
+        self.report = ArticleReport()
+        self._latest, self._undated = None, []
+        yield from self._read()
+        yield from self._undated
+
+    def _read(self) -> Iterator[Article]:
+        for source in self.sources:
+            if _is_stdin(source):
+                lines = numbered_lines(_stdin(), self.max_bytes)
+                yield from self._articles("standard input", lines, self._record_of_line)
+            else:
+                for path in _files(Path(source)):
+                    yield from self._of_file(path)
+
+    def _of_file(self, path: Path) -> Iterator[Article]:
+        name = str(path)
+        try:
+            if is_warc(name):
+                with PageParser() as parse:
+                    yield from self._articles(name, web_pages(path, self.max_bytes), parse)
+            else:
+                with opened(path) as file:
+                    lines = numbered_lines(file, self.max_bytes)
+                    yield from self._articles(name, lines, self._record_of_line)
+        except CorpusError as error:
+            self.quarantine.add("damaged file", str(error), name, 0)
+
+    def _articles(
+        self, name: str, items: Iterable[tuple[int, Raw]], record_of: Callable[[Raw], Mapping[str, Any]]
+    ) -> Iterator[Article]:
+        """The articles among numbered items; the others go to the quarantine."""
+        for number, raw in items:
+            known = _Known(self.newest, self._latest)
+            try:
+                article = article_from(
+                    record_of(raw),
+                    now=self.now,
+                    newest=known,
+                    max_text=self.max_text,
+                    max_title=self.max_title,
+                    check_language=self.check_language,
+                    notes=self.report.notes,
+                )
+            except ArticleError as error:
+                self.quarantine.add(error.reason, str(error), name, number, _shown(raw))
+                continue
+            self.report.articles += 1
+            if known.unknown and len(self._undated) < MAX_UNDATED:
+                self._undated.append(article)
+            else:
+                yield from self._with_undated(article, believed=not known.unknown)
+
+    def _with_undated(self, article: Article, *, believed: bool) -> Iterator[Article]:
+        """An article, and those from the far future that came before anything told what time it is."""
+        time, undated = article.time, self._undated
+        self._latest, self._undated = max(self._latest or time, time), []
+        if believed:
+            yield article
+            yield from (replace(each, time=time) for each in undated)
+        else:
+            yield from (*undated, article)
+
+    def _record_of_line(self, line: bytes | None) -> Mapping[str, Any]:
+        if line is None:
+            said = f"the line is longer than {self.max_bytes:,} bytes; raise max_bytes"
+            raise ArticleError("too long", said)
+        try:
+            return parsed_object(line)
+        except BadRecordError as bad:
+            raise ArticleError(bad.problem, bad.what) from bad
+
+
+class _Known:
+    """The newest time that is known, for one record; ``unknown`` if it was asked for and there is none."""
+
+    def __init__(self, elsewhere: Callable[[], datetime | None], here: datetime | None) -> None:
+        self.elsewhere, self.here, self.unknown = elsewhere, here, False
+
+    def __call__(self) -> datetime | None:
+        found = max(filter(None, (self.elsewhere(), self.here)), default=None)
+        self.unknown = found is None
+        return found
+
+
+def _is_stdin(source: PathLike) -> bool:
+    return str(source) == STANDARD_INPUT
+
+
+def _stdin() -> IO[bytes]:
+    """Standard input, so that what is read from it is counted, where it is a file."""
+    try:
+        return open_binary(sys.stdin.fileno())
+    except (OSError, ValueError):
+        return sys.stdin.buffer
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or the files of a folder that may have articles."""
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.is_file() and _may_have_articles(file))
+    if not path.exists():
+        raise CorpusError(f"{path}: there is no such file; check the path")
+    return [path]
+
+
+def _may_have_articles(path: Path) -> bool:
+    name = path.name.lower()
+    for ending in _PACKED:
+        name = name.removesuffix(ending)
+    return name.endswith(_ENDINGS) and not name.startswith(".")
+
+
+def _shown(raw: object) -> bytes | str | None:
+    """What the quarantine keeps of an item."""
+    return raw if isinstance(raw, bytes) or raw is None else str(raw)

@@ -1,0 +1,218 @@
+"""Articles from WARC files, the archives that web crawlers write.
+
+Records are read by ``fastwarc`` and pages by ``resiliparse``, both in compiled code, from one project, and
+without a network. A page is parsed as browsers do it, never as XML. What is kept of a page is its main
+text, which leaves out menus, footers and comments. The time of parsing grows with the square of the depth of
+nesting or of the number of attributes, so pages that are nested deeper than any that people read are refused
+before they are parsed, and the others are parsed in a child process with a deadline.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.extras import import_extra
+from isogloss.io import ParserFailure, ParserProcess, PathLike, open_binary
+
+__all__ = ["PageParser", "WebPage", "is_warc", "record_of_page", "web_pages"]
+
+_TITLES = ("meta[property='og:title'][content]", "meta[name='twitter:title'][content]")
+_TIMES = (
+    ("meta[property='article:published_time']", "content"),
+    ("meta[itemprop='datePublished']", "content"),
+    ("meta[name='date']", "content"),
+    ("time[datetime]", "datetime"),
+)
+"""Where pages say when they were published, the surest place first."""
+
+MAX_DEPTH = 500
+"""Elements inside each other."""
+
+PAGE_SECONDS = 10.0
+"""CPU time for one page."""
+
+_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_NOT_NESTED = frozenset(
+    {
+        b"area",
+        b"base",
+        b"br",
+        b"col",
+        b"embed",
+        b"hr",
+        b"img",
+        b"input",
+        b"link",
+        b"meta",
+        b"source",
+        b"track",
+    }
+    | {b"wbr", b"p", b"li", b"dt", b"dd", b"tr", b"td", b"th", b"thead", b"tbody", b"tfoot", b"option"}
+)
+"""Elements that have no end tag, or need none."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """A page as it was fetched."""
+
+    id: str
+    url: str
+    fetched: str
+    encoding: str
+    content: bytes | None
+
+    def __str__(self) -> str:
+        return self.url
+
+
+def is_warc(name: str) -> bool:
+    """Whether a file is a WARC file, by its name.
+
+    Examples
+    --------
+    >>> is_warc("crawl.warc.gz"), is_warc("news.jsonl")
+    (True, False)
+    """
+    return ".warc" in name.lower()[-9:]
+
+
+def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
+    """Numbered HTML pages of an archive that were answered with 200; longer ones have no content.
+
+    Raises
+    ------
+    CorpusError
+        The archive is cut short or damaged; pages before that place have been given.
+    """
+    warc = _need("fastwarc.warc")
+    only = {"record_types": warc.WarcRecordType.response, "auto_decode": "all", "fsspec_args": False}
+    try:
+        with open_binary(path) as file:
+            for number, record in enumerate(warc.ArchiveIterator(file, parse_http=True, **only), 1):
+                if _is_page(record):
+                    yield number, _page(record, max_bytes)
+    except (OSError, EOFError, ValueError, RuntimeError) as reason:
+        raise CorpusError(f"{path}: is cut short or damaged ({reason}); get the file again") from reason
+
+
+class PageParser:
+    """:func:`record_of_page` in a child process, with ``PAGE_SECONDS`` for each page."""
+
+    def __init__(self) -> None:
+        self._parse = ParserProcess(_parse, seconds=PAGE_SECONDS)
+
+    def __call__(self, page: WebPage) -> dict[str, Any]:
+        """Return the fields of an article; ArticleError if the page cannot be parsed within the limits."""
+        content = _checked(page)
+        try:
+            record: dict[str, Any] = self._parse(
+                page.id, page.url, page.fetched, page.encoding, content.decode("latin-1")
+            )
+        except ParserFailure as failure:
+            raise ArticleError(f"page {failure.reason}", f"{page.url:.200}: {failure}") from failure
+        return record
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parse.close()
+
+
+def _parse(key: str, url: str, fetched: str, encoding: str, letters: str) -> dict[str, Any]:
+    """Parse a page whose content is given as text with a letter for each byte."""
+    return record_of_page(WebPage(key, url, fetched, encoding, letters.encode("latin-1")))
+
+
+def _checked(page: WebPage) -> bytes:
+    """The content of a page, unless it is longer or nested deeper than any that people read."""
+    if page.content is None:
+        raise ArticleError("too long", f"{page.url:.200}: the page is too long; raise max_bytes")
+    if _depth(page.content) > MAX_DEPTH:
+        said = f"{page.url:.200}: has more than {MAX_DEPTH} elements inside each other; expected a page"
+        raise ArticleError("nested too deep", said)
+    return page.content
+
+
+def record_of_page(page: WebPage) -> dict[str, Any]:
+    """The fields of an article: main text, title, language and time as the page says them.
+
+    A page that does not say when it was published has the time of its fetching.
+    """
+    content = _checked(page)
+    tree = _need("resiliparse.parse.html").HTMLTree.parse_from_bytes(content, page.encoding or "utf-8")
+    text = _need("resiliparse.extract.html2text").extract_plain_text(
+        tree, main_content=True, preserve_formatting=True, links=False, list_bullets=False, alt_texts=False
+    )
+    root = tree.document.query_selector("html")
+    return {
+        "id": page.id or page.url,
+        "url": page.url,
+        "source": urlsplit(page.url).hostname or "",
+        "title": _title(tree),
+        "body": text,
+        "time": _time(tree),
+        "fetched": page.fetched,
+        "lang": root.getattr("lang") if root is not None else None,
+    }
+
+
+def _depth(content: bytes) -> int:
+    """How many elements are open at the same time, at most; without parsing.
+
+    An end tag closes an element of its own name only: browsers ignore others.
+    """
+    still_open: Counter[bytes] = Counter()
+    depth = deepest = 0
+    for closing, tag in _TAG.findall(content):
+        name = tag.lower()
+        if name in _NOT_NESTED or (closing and not still_open[name]):
+            continue
+        step = -1 if closing else 1
+        still_open[name] += step
+        depth += step
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _is_page(record: Any) -> bool:
+    if not record.is_http or record.http_headers is None or record.http_headers.status_code != 200:
+        return False
+    return "html" in (record.http_content_type or "").lower()
+
+
+def _page(record: Any, max_bytes: int) -> WebPage:
+    content = record.reader.read(max_bytes + 1)
+    encoding = record.http_charset
+    if not encoding and len(content) <= max_bytes:
+        encoding = _need("resiliparse.parse.encoding").detect_encoding(content)
+    return WebPage(
+        record.record_id or "",
+        record.headers.get("WARC-Target-URI", "").strip("<>"),
+        record.headers.get("WARC-Date", ""),
+        encoding or "utf-8",
+        content if len(content) <= max_bytes else None,
+    )
+
+
+def _title(tree: Any) -> str:
+    """The title for readers, which has no name of the site behind it, or else that of the window."""
+    found = (tree.document.query_selector(place) for place in _TITLES)
+    return next((str(one.getattr("content")) for one in found if one is not None), str(tree.title or ""))
+
+
+def _time(tree: Any) -> str | None:
+    found = ((tree.document.query_selector(place), name) for place, name in _TIMES)
+    said = (str(one.getattr(name) or "").strip() for one, name in found if one is not None)
+    return next(filter(None, said), None)
+
+
+def _need(module: str) -> Any:
+    return import_extra(module, "warc", "a web archive")

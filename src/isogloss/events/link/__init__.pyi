@@ -1,0 +1,14 @@
+from ._candidates import LEAST as LEAST
+from ._candidates import Neighbours as Neighbours
+from ._explanation import Explanation as Explanation
+from ._explanation import explain_link as explain_link
+from ._features import FEATURES as FEATURES
+from ._features import Bound as Bound
+from ._linker import Linker as Linker
+from ._links import LinkState as LinkState
+from ._profile import PARTS as PARTS
+from ._profile import Profile as Profile
+from ._signature import Draft as Draft
+from ._signature import Signature as Signature
+from ._signature import Signatures as Signatures
+from ._signature import draft_signature as draft_signature

@@ -1,0 +1,226 @@
+"""Links between the clusters of a stream, kept up to date as articles come and clusters change.
+
+:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It keeps the
+signature of every article, the links between articles that :class:`~isogloss.events.link.Neighbours`
+finds, and a profile of every cluster, and tells the features of any pair of linked clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+
+import numpy as np
+
+from isogloss.events.cluster import Decision, Ids, Weights
+from isogloss.events.link._candidates import LEAST, Neighbours
+from isogloss.events.link._features import FEATURES, Array, Bound, bound_by, feature_rows
+from isogloss.events.link._linker import Linker
+from isogloss.events.link._profile import Profile
+from isogloss.events.link._signature import Signature
+from isogloss.kernels import Bonds, NearPairs
+
+__all__ = ["Link", "LinkState"]
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two clusters that may tell one story, and what speaks for it.
+
+    Attributes
+    ----------
+    a, b : int
+        The clusters, the smaller id first.
+    probability : float
+        That they tell one story.
+    features : dict of str to float
+        See :mod:`isogloss.events.link._features`.
+    pairs : tuple of (str, str, float)
+        The most similar pairs of articles behind it: an article of ``a``, one of ``b``, their similarity.
+    """
+
+    a: int
+    b: int
+    probability: float
+    features: Mapping[str, float]
+    pairs: tuple[tuple[str, str, float], ...]
+
+
+class LinkState:
+    """What is known about the links between clusters.
+
+    Memory: bounded by the articles that have not expired.
+
+    Parameters
+    ----------
+    linker : Linker, optional
+        Tells probabilities; :meth:`Linker.default` if none is given.
+    neighbours : Neighbours, optional
+        Finds candidates.
+    max_links : int
+        Links of a cluster that are looked at: those with the highest sums of similarities.
+
+    Attributes
+    ----------
+    profiles : dict of int to Profile
+        The clusters.
+    signatures : dict of str to Signature
+        Their articles.
+    near : NearPairs
+        Pairs of articles that are near, by the numbers that :class:`Neighbours` gave them.
+    changed : set of int
+        Clusters that changed since it was last emptied.
+    gone : set of int
+        Clusters that ended or lost all articles since it was last emptied.
+    """
+
+    def __init__(
+        self, linker: Linker | None = None, neighbours: Neighbours | None = None, *, max_links: int = 30
+    ) -> None:
+        self.linker = linker or Linker.default()
+        self.neighbours = Neighbours() if neighbours is None else neighbours
+        self.max_links = max_links
+        self.profiles: dict[int, Profile] = {}
+        self.signatures: dict[str, Signature] = {}
+        self.cluster_of: dict[str, int] = {}
+        self.near = NearPairs()
+        self.changed: set[int] = set()
+        self.gone: set[int] = set()
+        self._bonds: Bonds | None = None
+
+    def add(self, signature: Signature, cluster: int) -> None:
+        """An article came into a cluster; one that is known is moved to it."""
+        if signature.id in self.signatures:
+            self.move(signature.id, cluster)
+            return
+        bonds = self.bonds
+        self.signatures[signature.id] = signature
+        self.cluster_of[signature.id] = cluster
+        found = self.neighbours.add(signature, cluster)
+        self.near.add(self.neighbours.last, found.numbers, found.similarities)
+        bonds.add(np.full_like(found.groups, cluster), found.groups, found.similarities)
+        if cluster not in self.profiles:
+            self.profiles[cluster] = Profile(cluster, signature.lang)
+        self.profiles[cluster].add(signature)
+        self.changed.add(cluster)
+
+    def move(self, article: str, cluster: int) -> None:
+        """An article went to another cluster, which may be new."""
+        before = self.cluster_of[article]
+        if before == cluster:
+            return
+        self.cluster_of[article] = cluster
+        self.neighbours.regroup([article], cluster)
+        rest = [one for one in self.profiles[before].articles if one != article]
+        self._rebuild(before, rest)
+        self._rebuild(cluster, [*self._articles(cluster), article])
+
+    def merge(self, source: int, target: int) -> None:
+        """A cluster went into another one."""
+        moved = self._articles(source)
+        self.cluster_of.update(dict.fromkeys(moved, target))
+        self.neighbours.regroup(moved, target)
+        self._rebuild(target, self._articles(target) + moved)
+        self._rebuild(source, [])
+
+    def expire(self, cluster: int) -> None:
+        """A cluster ended: forget it and its articles."""
+        for article in self._articles(cluster):
+            self.near.forget(self.neighbours.numbers[article])
+            del self.signatures[article], self.cluster_of[article]
+            self.neighbours.forget(article)
+        self._drop(cluster)
+
+    def apply(self, decision: Decision, signature: Signature) -> None:
+        """Follow a decision of :func:`isogloss.events.cluster.transition` about an article."""
+        for cluster in decision.expired:
+            self.expire(cluster)
+        if decision.repeated:
+            return
+        for source, target in decision.merged:
+            self.merge(source, target)
+        self.add(signature, decision.cluster)
+        for move in decision.moved:
+            self.move(move.article, move.target)
+
+    def linked(self, clusters: Iterable[int]) -> tuple[Ids, Bound]:
+        """The strongest links of some clusters: ascending pairs, the smaller id first, and their bonds."""
+        asked = np.array(sorted(clusters), dtype=np.int32)
+        ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
+        ones = np.repeat(asked, np.diff(ends, prepend=np.int32(0)))
+        keys = np.minimum(ones, others).astype(np.int64) << 32 | np.maximum(ones, others)
+        keys, first = np.unique(keys, return_index=True)
+        pairs = np.column_stack([keys >> 32, keys & 0xFFFFFFFF]).astype(np.int32)
+        return pairs, Bound(links[first].astype(np.float64), sums[first])
+
+    def feature_rows(self, pairs: Ids, bound: Bound) -> Array:
+        """Features of pairs of clusters, the smaller id first, in the order of :data:`FEATURES`."""
+        clusters, places = np.unique(pairs, return_inverse=True)
+        profiles = [self.profiles[one] for one in clusters.tolist()]
+        return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), bound)
+
+    def probabilities(self, clusters: Iterable[int]) -> tuple[Ids, Weights]:
+        """The links of some clusters, ascending pairs, the smaller id first; and their probabilities."""
+        pairs, bound = self.linked(clusters)
+        if not len(pairs):
+            return pairs, np.empty(0)
+        wanted = [FEATURES.index(name) for name in self.linker.features]
+        chances = self.linker.predict_proba(self.feature_rows(pairs, bound)[:, wanted])[:, 1]
+        return pairs, np.ascontiguousarray(chances)
+
+    def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
+        """Pairs of near articles of two clusters, in the order in which they were found."""
+        one, other, similarities = self.near.of(self.numbers(self._articles(a)))
+        between = self.neighbours.groups(other) == b
+        names = (self.neighbours.names(numbers[between]) for numbers in (one, other))
+        return list(zip(*names, similarities[between].tolist(), strict=True))
+
+    def link(self, one: int, other: int) -> Link:
+        """Everything about the link of two clusters."""
+        a, b = min(one, other), max(one, other)
+        pairs = self.pairs(a, b)
+        bound = bound_by([[similarity for _, _, similarity in pairs]])
+        rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), bound)
+        features = dict(zip(FEATURES, rows[0].tolist(), strict=True))
+        best = nlargest(_SHOWN, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
+        return Link(a, b, self.linker.probability(features), features, tuple(best))
+
+    def numbers(self, articles: Iterable[str]) -> Ids:
+        """The numbers that :class:`Neighbours` gave to articles."""
+        return np.array([self.neighbours.numbers[one] for one in articles], dtype=np.int32)
+
+    @property
+    def bonds(self) -> Bonds:
+        """Similarities of articles by pairs of clusters; told by the articles the first time."""
+        if self._bonds is None:
+            self._bonds = Bonds(LEAST)
+            self._bind(self._bonds, self.signatures)
+        return self._bonds
+
+    def _bind(self, bonds: Bonds, articles: Iterable[str]) -> None:
+        """Bind the clusters of articles by all of their pairs, in the order in which these were found."""
+        one, other, similarities = self.near.of(self.numbers(articles))
+        bonds.add(self.neighbours.groups(one), self.neighbours.groups(other), similarities)
+
+    def _articles(self, cluster: int) -> list[str]:
+        return self.profiles[cluster].articles if cluster in self.profiles else []
+
+    def _drop(self, cluster: int) -> None:
+        self.profiles.pop(cluster, None)
+        self.bonds.forget(cluster)
+        self.changed.discard(cluster)
+        self.gone.add(cluster)
+
+    def _rebuild(self, cluster: int, articles: list[str]) -> None:
+        """Make the profile of a cluster of these articles; one without articles is forgotten."""
+        if not articles:
+            self._drop(cluster)
+            return
+        signatures = [self.signatures[article] for article in articles]
+        self.profiles[cluster] = Profile(cluster, signatures[0].lang, signatures)
+        self.bonds.forget(cluster)
+        self._bind(self.bonds, articles)
+        self.changed.add(cluster)

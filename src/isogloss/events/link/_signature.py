@@ -1,0 +1,274 @@
+"""What linking knows of an article: comparable numbers, whatever the language.
+
+The vector of an article has three kinds of terms: words and sequences of four letters of the title, written
+in Latin letters, in which names and cognates of all languages meet; the same of the beginning of the body;
+and ids that all languages share, those of annotated entities and of the meanings of frequent words of news
+(:mod:`isogloss.events.annotate._news_words`). The weight of a term is the
+logarithm of how rare it is in the language of the article. The rest comes from annotation.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from math import log
+from typing import Any, Protocol
+
+import numpy as np
+from anyascii import anyascii
+from numpy.typing import NDArray
+
+from isogloss.events.annotate import Remembered, news_concepts
+from isogloss.events.article import Article
+from isogloss.events.cluster import N_TERMS, Terms, TermWindow, Vector, plain_title
+from isogloss.events.cluster import _vectors as vectors
+from isogloss.kernels import count_terms
+
+__all__ = ["Annotated", "Draft", "Signature", "Signatures", "draft_signature"]
+
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
+_GRAM = 4
+_STEM = 7
+_LEAD = 400
+"""Letters of the body that are looked at for names: the first sentences have them."""
+_SHARED = 2.0
+"""How often a meaning or an entity counts, with a sequence of letters once."""
+_MOST = 24
+"""Entities and keywords kept of an article: the strongest."""
+_NAMES = Remembered(str, 1 << 15)
+"""Their names, each once; not interned, because texts that are may stay for ever."""
+
+
+class Annotated(Protocol):
+    """What is looked at of an annotation."""
+
+    @property
+    def entities(self) -> Mapping[str, float]:
+        """Weights of entities by ids that all languages share."""
+
+    @property
+    def keywords(self) -> Mapping[str, float]:
+        """Weights of keywords by ids that all languages share."""
+
+    @property
+    def places(self) -> Iterable[Any]:
+        """Places, each with an ``id``."""
+
+    @property
+    def dates(self) -> Iterable[date]:
+        """Dates that the text mentions."""
+
+    @property
+    def numbers(self) -> Iterable[str]:
+        """Numbers that the text mentions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What linking knows of an article.
+
+    Attributes
+    ----------
+    id, lang, title : str
+        As the article has them.
+    time : float
+        Seconds since 1970.
+    sentence : str
+        The first sentence of the body.
+    vector : Vector
+        Of length one: letters and meanings.
+    entities, keywords : dict of str to float
+        Weights by ids that all languages share; the strongest.
+    places, numbers : tuple of str
+        Ids of places in the order of the text, and digits.
+    dates : tuple of date
+        Dates that the text mentions.
+    latent : array or None
+        A vector of length one in a space of :mod:`isogloss.similarity`.
+    """
+
+    id: str
+    lang: str
+    title: str
+    time: float
+    sentence: str
+    vector: Vector
+    entities: Mapping[str, float] = field(default_factory=dict)
+    keywords: Mapping[str, float] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    dates: tuple[date, ...] = ()
+    latent: NDArray[np.float32] | None = None
+
+
+class Signatures:
+    """Makes signatures, and learns from every article how rare terms are in its language.
+
+    Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
+
+    Parameters
+    ----------
+    days : int
+        Days over which terms are counted.
+    prior : float
+        Articles imagined before the first, without any of the terms.
+    body_weight : float
+        Weight of the beginning of the body, with that of the title 1.
+    max_terms : int
+        Terms of the longest vector.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from isogloss.events.cluster._vectors import product
+    >>> when, make = datetime(2031, 3, 5, tzinfo=UTC), Signatures().make
+    >>> one = make(Article("1", "en", "Nadia Orlova wins gold", "", when))
+    >>> two = make(Article("2", "ru", "Надя Орлова выиграла золото", "", when))
+    >>> three = make(Article("3", "de", "Streik bei der Bahn", "", when))
+    >>> product(one.vector, two.vector) > 0.3, product(one.vector, three.vector)
+    (True, 0.0)
+    """
+
+    def __init__(
+        self, days: int = 30, *, prior: float = 20.0, body_weight: float = 0.5, max_terms: int = 128
+    ) -> None:
+        self.days = days
+        self.prior = prior
+        self.body_weight = body_weight
+        self.max_terms = max_terms
+        self.windows: dict[str, TermWindow] = {}
+
+    def make(
+        self,
+        article: Article,
+        annotation: Annotated | None = None,
+        latent: NDArray[np.float32] | None = None,
+    ) -> Signature:
+        """The signature of an article, which is counted.
+
+        Parameters
+        ----------
+        article : Article
+            The article.
+        annotation : Annotated, optional
+            Its concepts, places, dates and numbers.
+        latent : array, optional
+            Its vector in a common space of documents.
+        """
+        return self.finish(draft_signature(article, annotation), latent)
+
+    def finish(self, draft: Draft, latent: NDArray[np.float32] | None = None) -> Signature:
+        """The signature of an article of which the rest is known; it is counted."""
+        vector = self.window(draft.lang).add(draft.terms, draft.lang, draft.day)
+        told = dict(draft.annotated)
+        for name in ("entities", "keywords"):
+            told[name] = _sharing_names(told.get(name, {}))
+        return Signature(
+            draft.id,
+            draft.lang,
+            draft.title,
+            draft.time,
+            draft.sentence,
+            vector,
+            latent=latent,
+            **told,
+        )
+
+    def window(self, lang: str) -> TermWindow:
+        """Counts of the terms of a language."""
+        if lang not in self.windows:
+            self.windows[lang] = TermWindow(
+                self.days, prior=self.prior, body_weight=self.body_weight, max_terms=self.max_terms
+            )
+            if len(self.windows) > vectors.FAST_LANGUAGES:
+                self.windows[lang].counts.limit = vectors.MANY
+        return self.windows[lang]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What can be said of an article before it is known how rare its terms are.
+
+    Attributes
+    ----------
+    id, lang, title, time, sentence
+        As in :class:`Signature`.
+    day : date
+        On which its terms are counted.
+    terms : Terms
+        Letters and meanings of title and body.
+    annotated : dict of str to objects
+        Entities, keywords, places, numbers and dates, as :class:`Signature` has them.
+    """
+
+    id: str
+    lang: str
+    title: str
+    time: float
+    sentence: str
+    day: date
+    terms: Terms
+    annotated: Mapping[str, Any]
+
+
+def draft_signature(article: Article, annotation: Annotated | None = None) -> Draft:
+    """What can be said of an article and its annotation alone."""
+    title, lead = plain_title(article.title), article.body[:_LEAD]
+    told = _annotated(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
+    concepts = news_concepts(f"{title}\n{lead}", article.lang)
+    meanings = {f"meaning:{concept}": 1.0 + log(n) for concept, n in concepts.items()}
+    told["keywords"] = _strongest({**meanings, **told["keywords"]})
+    shared = [*meanings, *told["entities"]]
+    return Draft(
+        article.id,
+        article.lang,
+        article.title,
+        article.time.timestamp(),
+        _SENTENCE.split(article.body[: 2 * _LEAD].strip(), maxsplit=1)[0],
+        article.time.date(),
+        Terms(_with_ids(_letters(title), shared), _letters(lead)),
+        told,
+    )
+
+
+def _letters(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Numbers of words and sequences of letters, and their counts."""
+    words = f" {' '.join(_WORD.findall(anyascii(text).lower()))} ".encode()
+    ids, counts = np.empty(len(words), dtype=np.int32), np.empty(len(words))
+    n = count_terms(words, 0, _STEM, _GRAM, N_TERMS, ids, counts)
+    return ids[:n], counts[:n]
+
+
+def _with_ids(
+    terms: tuple[NDArray[np.int32], NDArray[np.float64]], shared: Iterable[str]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Terms of letters and, counting more, ids that all languages share."""
+    counted = dict(zip(terms[0].tolist(), terms[1].tolist(), strict=True))
+    for one in shared:
+        number = zlib.crc32(one.encode()) % N_TERMS
+        counted[number] = counted.get(number, 0.0) + _SHARED
+    ids = sorted(counted)
+    return np.array(ids, dtype=np.int32), np.array([counted[one] for one in ids], dtype=np.float64)
+
+
+def _annotated(annotation: Annotated) -> dict[str, Any]:
+    return {
+        "entities": _strongest(annotation.entities),
+        "keywords": annotation.keywords,
+        "places": tuple(dict.fromkeys(str(place.id) for place in annotation.places)),
+        "dates": tuple(sorted(annotation.dates)),
+        "numbers": tuple(sorted(annotation.numbers)),
+    }
+
+
+def _sharing_names(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights by names of which there is one text for all articles: most of them have many."""
+    return {_NAMES[name]: weight for name, weight in weights.items()}
+
+
+def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST])

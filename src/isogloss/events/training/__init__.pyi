@@ -1,0 +1,16 @@
+from ._bcubed import LanguageScores as LanguageScores
+from ._bcubed import Scores as Scores
+from ._bcubed import bcubed as bcubed
+from ._bcubed import monolingual as monolingual
+from ._bcubed import pairwise as pairwise
+from ._cross_validation import LinkScores as LinkScores
+from ._cross_validation import cross_validate_links as cross_validate_links
+from ._cross_validation import score_links as score_links
+from ._labelled import Labelled as Labelled
+from ._labelled import labelled_news as labelled_news
+from ._labelled import read_labelled as read_labelled
+from ._training import LabelledPairs as LabelledPairs
+from ._training import find_clusters as find_clusters
+from ._training import find_events as find_events
+from ._training import labelled_pairs as labelled_pairs
+from ._training import train_linker as train_linker

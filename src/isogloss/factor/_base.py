@@ -1,0 +1,185 @@
+"""What battery factor analyses share once they are fitted: factors, predictions, densities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from isogloss.factor._inference import (
+    Conditional,
+    ReconstructionErrors,
+    conditional,
+    factors_of,
+    log_density,
+    reconstruct,
+)
+from isogloss.factor._parameters import FactorParameters
+from isogloss.factor._steps import factor_posterior
+from isogloss.threads import ThreadBoundMixin
+from isogloss.views import Views, check_views
+
+__all__ = ["FactorDensity"]
+
+Array = NDArray[np.float64]
+
+
+class FactorDensity(ThreadBoundMixin, TransformerMixin, BaseEstimator):
+    """A joint Gaussian of all views, given its parameters.
+
+    Attributes
+    ----------
+    parameters_ : FactorParameters
+        Means, loadings and noise.
+    view_names_ : tuple of str
+        Names of the views seen in ``fit``.
+    dims_ : tuple of int
+        Their numbers of features.
+    n_rows_ : int
+        Rows seen in ``fit``.
+    log_likelihood_ : float
+        Log-likelihood of those rows.
+    """
+
+    parameters_: FactorParameters
+    view_names_: tuple[str, ...]
+    dims_: tuple[int, ...]
+    n_rows_: int
+    log_likelihood_: float
+
+    @property
+    def means_(self) -> list[Array]:
+        """The mean of each view."""
+        return self.parameters_.means
+
+    @property
+    def loadings_(self) -> list[Array]:
+        """The loadings ``W_v`` (features x factors) of each view."""
+        return self.parameters_.loadings
+
+    @property
+    def noises_(self) -> list[Array]:
+        """The noise covariance of each view."""
+        return self.parameters_.noises
+
+    def transform(self, views: Any) -> Array:
+        """The posterior mean of the factors (n, k) given the views each row has; zero if it has none."""
+        return self.posterior(views).mean
+
+    def transform_view(self, X: Any, view: int | str) -> Array:
+        """The posterior mean of the factors given one view alone."""
+        check_is_fitted(self)
+        index = self._view_index(view)
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        if X.shape[1] != self.dims_[index]:
+            raise ValueError(
+                f"X has {X.shape[1]} features; view {self.view_names_[index]!r} has {self.dims_[index]}"
+            )
+        alone = [X if v == index else None for v in range(len(self.dims_))]
+        return factors_of(self.parameters_, Views(alone, dims=self.dims_)).mean
+
+    def posterior(self, views: Any) -> Conditional:
+        """The Gaussian of the factors of every row, given the views it has."""
+        views = self._check_seen(views)
+        return factors_of(self.parameters_, views)
+
+    def posterior_covariance(self, views: Sequence[int | str]) -> Array:
+        """Covariance (k, k) of the factors once the given views are seen, whatever they hold."""
+        check_is_fitted(self)
+        chosen = sorted({self._view_index(view) for view in views})
+        return factor_posterior(self.parameters_, tuple(chosen))[0]
+
+    def predict(self, views: Any, view: int | str) -> Conditional:
+        """The Gaussian of one view of every row, given the other views that the row has."""
+        views = self._check_seen(views)
+        return conditional(self.parameters_, views, self._view_index(view))
+
+    def impute(self, views: Any) -> Views:
+        """The rows with every view; what is missing has its conditional mean given the rest of its row.
+
+        :meth:`predict` gives the covariances as well.
+        """
+        views = self._check_seen(views)
+        z, filled = factors_of(self.parameters_, views).mean, []
+        for v, x in enumerate(views.arrays):
+            whole = self.means_[v] + z @ self.loadings_[v].T
+            whole[views.present[:, v]] = x.toarray() if hasattr(x, "toarray") else x
+            filled.append(whole)
+        return Views(filled, names=views.names, ids=views.ids)
+
+    def score_samples(self, views: Any) -> Array:
+        """Log density of every row over the views it has."""
+        views = self._check_seen(views)
+        return log_density(self.parameters_, views)
+
+    def log_likelihood(self, views: Any) -> float:
+        """Log density of all rows together."""
+        return float(self.score_samples(views).sum())
+
+    def score(self, views: Any, y: Any = None) -> float:
+        """Mean log density of the rows."""
+        return float(self.score_samples(views).mean())
+
+    def reconstruction_errors(
+        self, views: Any, source: int | str = 0, target: int | str = 1
+    ) -> ReconstructionErrors:
+        """The log density of two views as two scaled errors, over the rows that have both.
+
+        ``source + target + constant`` is the log density of the pair.
+        """
+        views = self._check_seen(views)
+        i, j = self._view_index(source), self._view_index(target)
+        if i == j:
+            raise ValueError(f"source and target are both {self.view_names_[i]!r}; expected two views")
+        x, y = views.shared(i, j)
+        return reconstruct(self.parameters_, x, y, i, j)
+
+    def bic(self, views: Any = None) -> float:
+        """Bayesian information criterion of rows, of those fitted on by default; lower is better."""
+        check_is_fitted(self)
+        n = self.n_rows_ if views is None else len(check_views(views))
+        likelihood = self.log_likelihood_ if views is None else self.log_likelihood(views)
+        return float(self.n_parameters_ * np.log(n) - 2.0 * likelihood)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters.
+
+        A rotation of the factors changes nothing. With two views and full noise any invertible map of the
+        factors can be undone, because only the covariance between the views holds them.
+        """
+        p = self.parameters_
+        k, D = p.n_components, len(p.mean)
+        two_full = len(p.dims) == 2 and p.shape.kind == "full"
+        turns = k * k if two_full else k * (k - 1) // 2
+        return D + D * k - turns + p.shape.parameters(p.dims)
+
+    def _check_seen(self, views: Any) -> Views:
+        check_is_fitted(self)
+        seen = check_views(views, dims=self.dims_)
+        if seen.dims != self.dims_:
+            raise ValueError(f"views have {seen.dims} features; the model was fitted on {self.dims_}")
+        return seen
+
+    def _view_index(self, view: int | str) -> int:
+        if isinstance(view, str):
+            if view not in self.view_names_:
+                raise ValueError(f"no view named {view!r}; the views are {', '.join(self.view_names_)}")
+            return self.view_names_.index(view)
+        if not 0 <= view < len(self.dims_):
+            raise ValueError(f"no view {view}; there are {len(self.dims_)} views, counted from 0")
+        return int(view)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "parameters_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,1 @@
+"""Pictures of Bayesian networks: text, SVG, HTML and LaTeX."""

@@ -1,0 +1,1 @@
+from ._files import check_ending as check_ending

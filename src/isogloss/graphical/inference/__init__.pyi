@@ -1,0 +1,9 @@
+from ._batched import WholeTree as WholeTree
+from ._batched import chunks as chunks
+from ._batched import split_rare as split_rare
+from ._inference import Inference as Inference
+from ._junction import JunctionTree as JunctionTree
+from ._kinds import Kind as Kind
+from ._kinds import RowsByKind as RowsByKind
+from ._kinds import distinct as distinct
+from ._relevance import Relevance as Relevance

@@ -1,0 +1,121 @@
+"""Read files by lines, one at a time or in blocks for the compiled loops."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.exceptions import CorpusError
+from isogloss.io._files import PathLike, opened
+
+__all__ = ["MAX_LINE_BYTES", "Spans", "line_blocks", "lines_of", "read_blocks", "read_lines"]
+
+MAX_LINE_BYTES = 1 << 20
+"""A longer line is refused: it is not text with one sentence per line."""
+
+BLOCK_BYTES = 1 << 20
+"""Bytes that are read at a time."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Pieces of a text, by where each begins and ends; one that is absent begins at -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spans = Spans(b"la maison", np.array([0, -1, 3]), np.array([2, -1, 9]))
+    >>> list(spans), list(spans[1:])
+    ([b'la', None, b'maison'], [None, b'maison'])
+    """
+
+    text: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, rows: slice) -> Spans:
+        return Spans(self.text, self.starts[rows], self.ends[rows])
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
+            yield None if start < 0 else self.text[start:end]
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """The text and the spans as the compiled loops read them."""
+        return np.frombuffer(self.text, dtype=np.uint8), self.starts, self.ends
+
+
+def read_lines(path: PathLike) -> Iterator[bytes]:
+    """Lines of a file, packed or not, one after the other."""
+    with opened(path) as file:
+        yield from lines_of(file, os.fspath(path))
+
+
+def read_blocks(path: PathLike) -> Iterator[Spans]:
+    """Lines of a file, packed or not, many at a time."""
+    with opened(path) as file:
+        yield from line_blocks(file, os.fspath(path))
+
+
+def lines_of(file: IO[bytes], name: str) -> Iterator[bytes]:
+    """Lines, without their line breaks and without the mark that some editors put at the start of a file.
+
+    Only a line feed ends a line, as in the tools that count lines.
+    """
+    for block in line_blocks(file, name):
+        for line in block:
+            yield cast("bytes", line).rstrip(b"\r")
+
+
+def line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
+    r"""The same many at a time, as they come in; carriage returns stay.
+
+    Examples
+    --------
+    >>> import io
+    >>> [list(block) for block in line_blocks(io.BytesIO(b"la maison\r\n\nfleur"), "fr")]
+    [[b'la maison\r', b''], [b'fleur']]
+    """
+    number, rest, more = 0, b"", True
+    while more:
+        chunk = cast("io.BufferedIOBase", file).read1(BLOCK_BYTES)
+        more, text = bool(chunk), rest + chunk
+        stop = text.rfind(b"\n") + 1 if more else len(text)
+        lines, rest = _split(text[:stop]), text[stop:]
+        too_long = np.flatnonzero(np.append(lines.ends - lines.starts, len(rest)) >= MAX_LINE_BYTES)
+        lines = lines[: too_long[0]] if too_long.size else lines
+        if len(lines):
+            yield _unmarked(lines) if number == 0 else lines
+        number += len(lines)
+        if too_long.size:
+            raise CorpusError(
+                f"{name}:{number + 1}: the line is longer than {MAX_LINE_BYTES:,} bytes; expected text with "
+                "one sentence per line"
+            )
+
+
+def _split(text: bytes) -> Spans:
+    """The lines of a text that begins with a line and ends with one."""
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+    if text and not text.endswith(b"\n"):
+        ends = np.append(ends, len(text))
+    return Spans(text, np.append(0, ends + 1)[: len(ends)], ends)
+
+
+def _unmarked(lines: Spans) -> Spans:
+    """The first lines of a file without the mark before them."""
+    if lines.text.startswith(_BOM):
+        lines.starts[0] = len(_BOM)
+    return lines

@@ -1,0 +1,5 @@
+"""Retrieval of translations: nearest neighbours, CSLS and other rules."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Certificates of global optimality: dual bounds, the low-rank semidefinite relaxation, rounding."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

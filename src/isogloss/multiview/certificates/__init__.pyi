@@ -1,0 +1,11 @@
+from ._certificate import Certificate as Certificate
+from ._certificate import certify as certify
+from ._dual import Slack as Slack
+from ._dual import largest_eigenpair as largest_eigenpair
+from ._lowrank_sdp import solve_relaxation as solve_relaxation
+from ._quadratic import DENSE_LIMIT as DENSE_LIMIT
+from ._quadratic import Blocks as Blocks
+from ._quadratic import QuadraticForm as QuadraticForm
+from ._quadratic import as_quadratic_form as as_quadratic_form
+from ._quadratic import deflate as deflate
+from ._rounding import best_rounding as best_rounding

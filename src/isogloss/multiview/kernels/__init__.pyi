@@ -1,0 +1,12 @@
+from ._base import KernelMultiview as KernelMultiview
+from ._map import Kernel as Kernel
+from ._map import KernelSpectrum as KernelSpectrum
+from ._map import ViewKernel as ViewKernel
+from ._map import kernel_spectrum as kernel_spectrum
+from ._map import spectrum_again as spectrum_again
+from ._operator import DualProducts as DualProducts
+from ._operator import solve_dual_cca_rows as solve_dual_cca_rows
+from ._operator import solve_dual_sumcor_rows as solve_dual_sumcor_rows
+from ._problem import dual_problem as dual_problem
+from ._problem import solve_dual_cca as solve_dual_cca
+from ._problem import whitened_point as whitened_point

@@ -1,0 +1,77 @@
+"""What a solver hands back, with the signs of its components settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Solution", "check_components", "in_order", "with_signs"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights, and how they were found.
+
+    Attributes
+    ----------
+    weights : list of array (features, components)
+        Per view; unit regularised variance.
+    objectives : array (components,)
+        What each component contributes to the objective, as the solver orders them.
+    traces : list of array
+        Objective before the first sweep and after each, one array per ascent; empty for a direct solver.
+    converged : bool
+        Whether every ascent reached its tolerance.
+    shrinkage : float
+        See :class:`~isogloss.multiview.solvers.WhitenedProblem`.
+    ends : array (ascents, starts)
+        Objective at the end of every start.
+    spectrum : array or None
+        All canonical correlations, where the solver computes them.
+    ranks : tuple of int or None
+        Ranks of the regularised views, where the solver knows them.
+    """
+
+    weights: list[Array]
+    objectives: Array
+    traces: list[Array]
+    converged: bool = True
+    shrinkage: float = 0.0
+    ends: Array | None = None
+    spectrum: Array | None = None
+    ranks: tuple[int, ...] | None = None
+
+
+def with_signs(weights: Sequence[Array]) -> list[Array]:
+    """Turn components so that the largest weight of the first view is positive; all views turn alike."""
+    first = weights[0]
+    largest = first[np.abs(first).argmax(axis=0), np.arange(first.shape[1])]
+    signs = np.where(largest < 0, -1.0, 1.0)
+    return [W * signs for W in weights]
+
+
+def in_order(solution: Solution) -> Solution:
+    """The same components, those with the largest objective first; local maxima can upset the order."""
+    order = np.argsort(-solution.objectives, kind="stable")
+    return replace(
+        solution,
+        weights=[W[:, order] for W in solution.weights],
+        objectives=solution.objectives[order],
+        traces=[solution.traces[k] for k in order],
+        ends=None if solution.ends is None else solution.ends[order],
+    )
+
+
+def check_components(n_components: int, sizes: Sequence[int]) -> None:
+    """Refuse more components than the narrowest view has directions."""
+    smallest = int(np.argmin(sizes))
+    if n_components > sizes[smallest]:
+        raise ValueError(
+            f"n_components={n_components} is more than view {smallest} has: its rank is {sizes[smallest]}; "
+            "lower n_components, or give ridge > 0"
+        )

@@ -1,0 +1,5 @@
+"""Models of sequences: hidden Markov models and n-gram language models."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

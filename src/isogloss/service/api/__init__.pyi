@@ -1,0 +1,12 @@
+from ._articles import articles_router as articles_router
+from ._events import events_router as events_router
+from ._group_commit import GroupWriter as GroupWriter
+from ._models import list_models as list_models
+from ._models import models_router as models_router
+from ._prefix import PREFIX as PREFIX
+from ._similarity import similarity_router as similarity_router
+from ._status import status_router as status_router
+from ._tokens import tokens_router as tokens_router
+from ._words import align_sentences as align_sentences
+from ._words import translate_word as translate_word
+from ._words import words_router as words_router

@@ -1,0 +1,5 @@
+"""Limits on connections, headers and bodies, before a request reaches a route."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,139 @@
+"""Two texts compared, with reasons; topics are worked out once and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.service.models._registry import Models, settle
+from isogloss.service.schemas import (
+    Channels,
+    CompareAnswer,
+    NamedText,
+    ServiceError,
+    SharedTopic,
+    TopicAnswer,
+    Translation,
+)
+from isogloss.similarity import Topic, find_topics
+
+__all__ = ["Comparing"]
+
+WORDS = 10
+"""Words of each end of a topic."""
+
+SHARED = 3
+"""Topics of an explanation."""
+
+
+class Comparing:
+    """Answers that need a model of meaning.
+
+    Parameters
+    ----------
+    models : Models
+        What is there.
+    """
+
+    def __init__(self, models: Models) -> None:
+        self.models = models
+        self._topics: dict[int, Topic] = {}
+        self._lock = threading.Lock()
+
+    def compare(self, a: NamedText, b: NamedText) -> CompareAnswer:
+        """How similar two texts are by meaning, or by names alone where there is no model, and why."""
+        model = self.models.similarity
+        known = model.languages if model is not None else None
+        langs = [settle(each.text, each.lang, known) for each in (a, b)]
+        named = self.models.names.shared(a.text, langs[0], b.text, langs[1])
+        latent, topics = None, []
+        if model is not None:
+            left, right = (self.project(t.text, lang) for t, lang in zip((a, b), langs, strict=True))
+            latent = float(left @ right)
+            topics = self.shared(left, right, langs)
+        return CompareAnswer(
+            similarity=_bounded(named.similarity if latent is None else latent),
+            languages=langs,
+            channels=Channels(latent=latent, names=_bounded(named.similarity)),
+            topics=topics,
+            both=list(named.both[:50]),
+        )
+
+    def project(self, text: str, lang: str) -> NDArray[np.float32]:
+        """A text as a point of the common space."""
+        point: NDArray[np.float32] = self.models.need_similarity().project([text], lang)[0]
+        return point
+
+    def shared(self, a: NDArray[Any], b: NDArray[Any], langs: list[str]) -> list[SharedTopic]:
+        """The components that add most to the inner product of two points."""
+        return self.shared_with(a, [b], langs)[0]
+
+    def shared_with(
+        self, point: NDArray[Any], others: Sequence[NDArray[Any]], langs: list[str]
+    ) -> list[list[SharedTopic]]:
+        """What :meth:`shared` gives for a point and each of others."""
+        parts = np.asarray(point, dtype=np.float64) * np.asarray(others, dtype=np.float64)
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :SHARED]
+        shares = np.take_along_axis(parts, best, axis=1)
+        return [
+            [
+                SharedTopic(component=c, share=share, words=self._words(c, float(point[c]), langs))
+                for c, share in zip(components, added, strict=True)
+                if share > 0
+            ]
+            for components, added in zip(best.tolist(), shares.tolist(), strict=True)
+        ]
+
+    def _words(self, component: int, sign: float, langs: list[str]) -> dict[str, list[str]]:
+        topic = self.topic(component)
+        side = topic.positive if sign >= 0 else topic.negative
+        return {lang: [word for word, _ in side[lang][:5]] for lang in langs}
+
+    def topic(self, component: int) -> Topic:
+        """A component with its words, kept for the next time."""
+        if component in self._topics:
+            return self._topics[component]
+        model = self.models.need_similarity()
+        if not 0 <= component < self.width:
+            raise ServiceError(404, f"there is no topic {component}; the model has 0 to {self.width - 1}")
+        with self._lock:
+            if component not in self._topics:
+                (self._topics[component],) = find_topics(model, components=[component], words=WORDS)
+            return self._topics[component]
+
+    @property
+    def width(self) -> int:
+        """How many topics there are."""
+        return self.models.width
+
+    def topics(self, start: int, limit: int) -> list[TopicAnswer]:
+        """Some topics, the strongest come first in most models."""
+        return [topic_answer(self.topic(c)) for c in range(start, min(start + limit, self.width))]
+
+    def translations(self, lang: str, word: str, to: str, k: int) -> list[Translation]:
+        """Words of another language that the model uses alike; none where it does not know the word."""
+        model = self.models.similarity
+        if model is None or not {lang, to} <= set(model.languages) or lang == to:
+            return []
+        matrix = model.similarity(lang, to)
+        try:
+            found = matrix.translations(word.casefold(), min(k, matrix.shape[1]))
+        except ValueError:
+            return []
+        return [Translation(lang=to, word=w, score=score, source="model") for w, score in found]
+
+
+def topic_answer(topic: Topic) -> TopicAnswer:
+    """A topic as it is shown."""
+    return TopicAnswer(
+        component=topic.component, strength=topic.strength, positive=topic.positive, negative=topic.negative
+    )
+
+
+def _bounded(cosine: float) -> float:
+    """A cosine without what rounding adds to it."""
+    return min(1.0, max(-1.0, cosine))

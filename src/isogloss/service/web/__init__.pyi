@@ -1,0 +1,1 @@
+from ._frame import error_page as error_page

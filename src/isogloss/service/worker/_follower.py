@@ -1,0 +1,524 @@
+"""The worker: reads the journal, follows the stream, and writes what changed to the tables.
+
+The stream depends on the lines of the journal and on nothing else. A worker that starts again takes the last
+saved state, goes through the lines since then, and is where it was. If that cannot be, because no state can
+be read and lines are missing, it stops and says so: a stream that began elsewhere would give the numbers of
+clusters to other stories.
+
+A line that fails is tried again; after the second failure it is quarantined, and the next one is taken. Where
+an article cannot be prepared, nothing else has changed. After any other failure, and after a worker that
+ended without a proper stop, the next lines are taken one at a time, each noted in the store before it is
+begun: so the line is known that a worker did not survive.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import groupby
+
+from isogloss.events import Article, EventStream, give_back
+from isogloss.events.analyse import PreparerDiedError
+from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
+from isogloss.service.worker._budgets import Heartbeat
+from isogloss.service.worker._changed_rows import Rows
+from isogloss.service.worker._checkpoints import Keeping
+from isogloss.service.worker._journal_reader import QUARANTINED, Lines, article_of
+from isogloss.store import Entry, Rebuilt, Store, Update
+from isogloss.store.queries import (
+    GENERATION,
+    LAST_CLUSTER,
+    LAST_EVENT,
+    LAST_PART,
+    LINES,
+    STOPPED,
+    announcement,
+    arrival,
+    farewell,
+    statements,
+)
+
+__all__ = ["Follower", "keep_up", "rebuild"]
+
+logger = logging.getLogger(__name__)
+
+BATCH = 256
+FEW = 32
+"""Lines that are too few to look for more at once: a moment later there are more for one transaction."""
+CAREFUL = 2 * BATCH
+"""Lines that are taken one at a time after a worker that ended without a proper stop: those that it may have
+been at."""
+SHARE = 0.1
+"""Part of the time in which a state may be on its way."""
+
+TIDY = 1 << 14
+"""Lines after which memory that became free is given back."""
+
+LONGEST = 4.0
+"""Seconds that saving the state at a stop may take."""
+
+REBUILD = (
+    "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
+)
+
+
+class Follower:
+    """Brings the tables of a store up to date with its journal.
+
+    If a rebuild of the tables was asked for, that comes first.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    make : callable
+        Makes an empty stream; it is also told a saved state to go on from.
+    snapshot_every : int
+        Lines of the journal after which the state is saved, or more if that took long the last time.
+    heartbeat : Heartbeat, optional
+        Tells another process how it goes on.
+    restarted : bool
+        Whether another follower of this process was here before: a line that it had begun has not ended the
+        process, and is not to blame.
+
+    Attributes
+    ----------
+    position, saved : int
+        The lines of the journal that the tables stand at, and that the saved state is of.
+    read : int
+        How many lines of the journal were read, from the first to that of the tables.
+    save_seconds : float
+        How long it took to save the state the last time.
+
+    Examples
+    --------
+    >>> from isogloss.events.ingest import sample_news
+    >>> from isogloss.service.worker import StreamMaker
+    >>> store = Store("followed.db")
+    >>> _ = store.add(sample_news().articles[:100])
+    >>> Follower(store, StreamMaker()).catch_up()
+    100
+    >>> max(event["languages_count"] for event in store.events().events) > 1
+    True
+    >>> store.close()
+
+    Raises
+    ------
+    ReplayError
+        The stream cannot be brought to where the tables stand.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        make: Callable[[bytes | None], EventStream],
+        *,
+        snapshot_every: int = 20_000,
+        heartbeat: Heartbeat | None = None,
+        restarted: bool = False,
+    ) -> None:
+        if store.rebuild_wanted():
+            rebuild(store, make)
+        self.store, self.snapshot_every = store, snapshot_every
+        self._expect_failures(make, heartbeat)
+        self._start(restarted)
+
+    def _expect_failures(
+        self, make: Callable[[bytes | None], EventStream], heartbeat: Heartbeat | None = None
+    ) -> None:
+        self._make, self.heartbeat = make, heartbeat or Heartbeat(shared=False)
+        self._line_of: dict[str, int] = {}
+        self._line = self._careful_until = 0
+        self._failed = set(self.store.failed_lines())
+
+    def _start(self, restarted: bool) -> None:
+        """Bring the stream to where the tables stand."""
+        stopped, at = self.store.worker_marks()
+        if at and not restarted:
+            self.store.note_failure(at, STOPPED, "the service ended while it was at this line")
+        store = self.store
+        self.position, self.generation = store.position(), store.position(GENERATION)
+        self.read = (
+            store.position(LINES) or self.position
+        )  # versions that counted none had lines without gaps
+        self._careful_until = self.position + CAREFUL if stopped else 0
+        self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
+        self.ids = store.public_ids()
+        self.stream = self._restored()
+        self.stream.beat = self.heartbeat.beat
+        self.keeping = Keeping(store, self.saved, generation=self.generation)
+        try:
+            self.lines = self._replayed()
+        except BaseException:
+            self.stream.close()
+            raise
+        self._rows = Rows(self.stream, self.ids)
+        self.stream.observer = self._rows.note
+
+    def catch_up(self, most: int | None = None) -> int:
+        """Go through the lines of the journal that are new, then bring events up to date; how many lines."""
+        done = self.follow(most)
+        self.settle()
+        return done
+
+    def follow(self, most: int | None = None) -> int:
+        """Go through the lines of the journal that are new."""
+        done = 0
+        while most is None or done < most:
+            careful = self.stream.preparer.paused = self.position < self._careful_until
+            entries = self.lines.take(1 if careful else BATCH if most is None else min(BATCH, most - done))
+            if not entries:
+                break
+            if self._survived(entries, careful):
+                done += len(entries)
+                self.read += len(entries)
+                self._write(entries[-1].seq)
+        return done
+
+    def _survived(self, entries: list[Entry], careful: bool) -> bool:
+        """Have the stream take lines in; False if one of them failed and the stream was made anew."""
+        if careful and entries[0].kind != QUARANTINED:
+            self.store.begin_line(entries[0].seq)
+        try:
+            self._feed(entries)
+        except IsoglossError:
+            raise
+        except Exception as error:
+            line = self._line_of.get(self.stream.current, self._line)
+            if not line:
+                raise
+            self._note_failure(line, error)
+            self.keeping.close()
+            self.stream.close()
+            self._start(restarted=True)
+            return False
+        return True
+
+    def _feed(self, entries: list[Entry]) -> None:
+        """Have the stream take lines in; a revision does not move an article."""
+        self._line_of = {str(entry.number): entry.seq for entry in entries if entry.kind == "article"}
+        self.heartbeat.busy = True
+        try:
+            for kind, lines in groupby(entries, key=lambda entry: entry.kind):
+                if kind == "update":
+                    for entry in lines:
+                        self.heartbeat.beat()
+                        self._line = entry.seq
+                        self.stream.update()
+                    self._line = 0
+                elif kind == "article":
+                    articles = (article for article in map(article_of, lines) if article is not None)
+                    self.stream.add(articles, failed=self._try_again)
+        finally:
+            self.heartbeat.busy = False
+
+    def _try_again(self, article: Article, error: Exception) -> bool:
+        """Count a failed attempt to prepare an article; whether there is another one."""
+        line = self._line_of[article.id]
+        if line <= self.position:
+            raise StoreError(
+                f"line {line} of the journal, which events are made of, cannot be prepared any more "
+                f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew without it"
+            ) from error
+        return not self._note_failure(line, error)
+
+    def _note_failure(self, line: int, error: Exception) -> bool:
+        """Count a failed attempt; whether the line is in quarantine now."""
+        reason, said = _described(error)
+        quarantined = self.store.note_failure(line, reason, said, taken=self.position)
+        self._failed.add(line)
+        logger.warning(
+            "line %d of the journal failed%s: %s",
+            line,
+            " again and is quarantined, see isogloss doctor" if quarantined else "; trying again",
+            said,
+            exc_info=error,
+        )
+        return quarantined
+
+    def settle(self) -> int:
+        """Bring events up to date with articles that came since they last were; how many lines that took."""
+        if not self.stream.pending:
+            return 0
+        self.store.note_update()
+        return self.follow(BATCH)
+
+    def save(self) -> None:
+        """Save the state, to start again from here."""
+        if self.position > self.saved:
+            self.keeping.keep_now(self.stream, self.position, self.read)
+            self.saved, self.save_seconds = self.position, self.keeping.seconds
+            self._saved_at = time.monotonic()
+
+    def close(self) -> None:
+        """Save the state, unless that takes longer than a stop may; the next start reads more lines then."""
+        try:
+            if self.save_seconds < LONGEST:
+                self.save()
+            self.store.apply(farewell(self.position))
+        finally:
+            self.keeping.close()
+            self.stream.close()
+
+    def _restored(self) -> EventStream:
+        """Return the stream as it was at the latest possible line up to the one where the tables stand."""
+        damaged = []
+        for line in self.store.state_lines():
+            if line > self.position:
+                continue
+            try:
+                state = self.store.state(line)
+                stream = self._make(state.data)
+            except ModelFileError as error:
+                logger.warning("%s; trying an older state, or the journal from its beginning", error)
+                damaged.append(str(error))
+                continue
+            try:
+                self._check_journal(line, state.lines, damaged)
+            except ReplayError:
+                stream.close()
+                raise
+            self.saved = line
+            return stream
+        self._check_journal(0, 0, damaged)
+        return self._make(None)
+
+    def _check_journal(self, line: int, lines: int | None, damaged: list[str]) -> None:
+        """Raise ReplayError unless all lines are there that lead from a line to where the tables stand."""
+        if lines is None:
+            return
+        wanted, found = self.read - lines, self.store.count_lines(line, self.position)
+        if wanted == found:
+            return
+        start = f"the state of line {line}" if line else "the beginning"
+        why = "; ".join(damaged) or ("no later state is saved" if line else "no state is saved")
+        raise ReplayError(
+            f"events cannot go on: from {start} to line {self.position} the journal should have {wanted:,} "
+            f"lines and has {found:,}, some were pruned or lost ({why}); {REBUILD}"
+        )
+
+    def _replayed(self) -> Lines:
+        """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
+        lines = Lines(self.store, self.stream.preparer, self.saved)
+        self.store.apply(arrival(self.position))
+        if lines.way is not None:
+            self.store.apply(announcement(self.position, lines.way))
+        try:
+            while entries := lines.take(BATCH, until=self.position):
+                self._feed(entries)
+        except IsoglossError:
+            raise
+        except Exception as error:
+            raise StoreError(
+                f"events stand at line {self.position} of the journal, and lines before cannot be replayed "
+                f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew"
+            ) from error
+        self._check_marks()
+        lines.counts.clear()
+        return lines
+
+    def _check_marks(self) -> None:
+        """Raise ReplayError unless the stream has given as many numbers as the tables know of."""
+        if not self.store.position(LINES):
+            return
+        for name, found in self._marks().items():
+            wanted = self.store.position(name)
+            if wanted != found:
+                raise ReplayError(
+                    f"events cannot go on: reading the journal again led to {name} {found:,}, and the tables "
+                    f"have {wanted:,}; the settings, the model or the version of isogloss changed, or the "
+                    f"journal did; {REBUILD}"
+                )
+
+    def _marks(self) -> dict[str, int]:
+        """Return the highest ids that were given, and how many lines that took."""
+        return {
+            LAST_CLUSTER: self.ids.cluster_base + self.stream.clusters.last_id,
+            LAST_EVENT: self.ids.event_base + self.stream.tracker.ids.last,
+            LINES: self.read,
+        }
+
+    def _write(self, after: int) -> None:
+        update = self._rows.take(self.position, after)
+        tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
+        step = self.keeping.step()
+        recovered = [line for line in self._failed if line <= after]
+        update = replace(update, marks=self._marks(), generation=self.generation, recovered=recovered)
+        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
+        self._failed.difference_update(recovered)
+        self.keeping.done(step)
+        self.lines.counts.clear()
+        if after // TIDY > self.position // TIDY:
+            give_back()
+        self.position = after
+        self.saved = max(self.saved, self.keeping.saved)
+        if self._is_due(after):
+            self._saved_at = time.monotonic()
+            self.keeping.begin(self.stream, after, self.read)
+
+    def _is_due(self, after: int) -> bool:
+        """Whether to save the state: after enough lines, and in a small part of the time."""
+        rested = time.monotonic() - self._saved_at >= self.keeping.seconds / SHARE
+        return rested and not self.keeping.busy and after - self.saved >= self.snapshot_every
+
+
+class _Rebuild(Follower):
+    """Reads the whole journal, and writes to the tables of a rebuild."""
+
+    def __init__(self, store: Store, make: Callable[[bytes | None], EventStream]) -> None:
+        self.store, self.position, self.read = store, 0, 0
+        self._expect_failures(make)
+        self.generation = store.position(GENERATION)
+        self.ids = store.begin_rebuild()
+        self.keeping = Keeping(store, generation=self.generation)
+        self.stream = make(None)
+        self.lines = Lines(store, self.stream.preparer)
+        self._rows = Rows(self.stream, self.ids)
+        self.stream.observer = self._rows.note
+
+    def finish(self) -> None:
+        """Save the state, and put the rebuilt tables in the place of the others."""
+        self.store.note_update()  # the state is of a line that no older one is of
+        self.follow()
+        self.keeping.begin_here(self.stream, self.position, self.read)
+        while (part := self.keeping.step()["kept"][0])[0] != LAST_PART:
+            self._apply(Update(self.position, self.position, kept=[part], generation=self.generation))
+        rebuilt = Rebuilt(
+            self.position,
+            self.read,
+            self.stream.clusters.last_id,
+            self.stream.tracker.ids.last,
+            self.stream.links.profiles.keys(),
+            self.stream.tracker.ids.members.keys(),
+            part,
+            self.generation,
+        )
+        self.store.finish_rebuild(self.ids, rebuilt)
+
+    def _start(self, restarted: bool) -> None:
+        raise StoreError("a line of the journal failed while events were made anew; begin the rebuild again")
+
+    def _write(self, after: int) -> None:
+        self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
+        self.lines.counts.clear()
+        self.position = after
+
+    def _apply(self, update: Update) -> None:
+        self.store.apply(statements(update, rebuilt=True))
+
+
+def rebuild(
+    store: Store,
+    make: Callable[[bytes | None], EventStream],
+    *,
+    go_on: Callable[[], bool] = lambda: True,
+    progress: Callable[[int], None] = lambda _: None,
+) -> bool:
+    """Make clusters, links and events anew from the journal, and save the state.
+
+    What is there stays as it is until all of it is replaced at once; see :mod:`isogloss.store.queries._rebuild`.
+
+    Parameters
+    ----------
+    store, make
+        See :class:`Follower`.
+    go_on : callable
+        Asked every few hundred lines; False gives the rebuild up, and the next one begins again.
+    progress : callable
+        Told the number of lines that were read.
+
+    Returns
+    -------
+    bool
+        Whether it was done.
+    """
+    logger.info("events are made anew from the journal; those that there are stay until that is done")
+    work = _Rebuild(store, make)
+    with work.stream:
+        while done := work.follow(BATCH):
+            progress(done)
+            if not go_on():
+                return False
+        work.finish()
+    logger.info("events were made anew from %s lines of the journal", f"{work.read:,}")
+    return True
+
+
+def _described(error: Exception) -> tuple[str, str]:
+    """The reason of a failure in a word or two, and in a sentence."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, MemoryError):
+        return "out of memory", said
+    return ("process died" if isinstance(error, PreparerDiedError) else "raised an error"), said
+
+
+def keep_up(
+    store: Store,
+    make: Callable[[bytes | None], EventStream],
+    *,
+    snapshot_every: int,
+    pause: float,
+    wait: Callable[[float], bool],
+    tell: Callable[[int, str], None],
+    heartbeat: Heartbeat | None = None,
+) -> None:
+    """Follow the journal of a store until it is time to stop; then save the state.
+
+    Parameters
+    ----------
+    store, make, snapshot_every, heartbeat
+        See :class:`Follower`.
+    pause : float
+        Seconds between two looks at a journal without news.
+    wait : callable
+        Waits so many seconds, or until it is time to stop; whether it is.
+    tell : callable
+        Is told the line that the tables stand at, and what went wrong, if anything did.
+    """
+    follower: Follower | None = None
+    refused: tuple[str, object] | None = None
+    restarted = False
+    while not wait(0.0):
+        try:
+            if refused is not None and refused[1] == _start(store):
+                tell(0, refused[0])
+                wait(1.0)
+                continue
+            wanted = follower is None and store.rebuild_wanted()
+            if wanted and not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
+                continue
+            if follower is None:
+                again, restarted = restarted, True
+                follower = Follower(
+                    store, make, snapshot_every=snapshot_every, heartbeat=heartbeat, restarted=again
+                )
+            done = follower.follow(BATCH)
+            busy = done or follower.settle()
+            tell(follower.position, "")
+            if done < FEW:
+                wait(pause / 2 if busy else pause)
+        except IsoglossError as error:
+            if isinstance(error, ReplayError):  # trying again is in vain until the store is another
+                refused = str(error), _start(store)
+            tell(follower.position if follower else 0, str(error))
+            if follower is not None:
+                follower.stream.close()
+            follower = None
+            wait(1.0)
+    if follower is not None:
+        began = time.perf_counter()
+        follower.close()
+        logger.info("state saved in %.1f s", time.perf_counter() - began)
+
+
+def _start(store: Store) -> object:
+    """Return what decides whether and where a worker can begin."""
+    return store.position(), store.state_lines(), store.rebuild_wanted()
+
+
+def _goes_on(store: Store, tell: Callable[[int, str], None], wait: Callable[[float], bool]) -> bool:
+    """Say that a rebuild makes progress, and ask whether it is time to stop."""
+    tell(store.position(), "")
+    return not wait(0.0)

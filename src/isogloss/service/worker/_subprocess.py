@@ -1,0 +1,315 @@
+"""A worker in a process of its own, whose results this process writes.
+
+Making events takes a core, and threads of one process share one: requests would wait for it. The process
+reads the store for itself and hands what is to be written back, so that a database of SQLite keeps its one
+writer. It ends with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+from isogloss.events import EventStream, leave_alone_what_stays
+from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
+from isogloss.service._background import SIGNALS, Background
+from isogloss.service._logs import log_to_stderr, logs_json
+from isogloss.service.worker._budgets import Heartbeat, Watchdog, kill_group, limit_memory, memory_limit
+from isogloss.service.worker._follower import keep_up
+from isogloss.service.worker._stream_factory import StreamMaker
+from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
+from isogloss.store.queries import LAST_PART, REBUILT, statements
+from isogloss.threads import bound_process, lower_priority
+
+__all__ = ["ApartWorker"]
+
+logger = logging.getLogger(__name__)
+
+NICE = 15
+"""How much the process stands back behind those that answer requests."""
+
+AGAIN = 1.0
+"""Seconds after which a process that ended is started again."""
+
+_ERRORS: dict[str, type[StoreError]] = {each.__name__: each for each in (StoreFullError, StoreBusyError)}
+
+
+class ApartWorker(Background):
+    """Follows the journal of a store in a process of its own.
+
+    Parameters
+    ----------
+    store : Store
+        The store, a file or a server.
+    make : callable, optional
+        Makes the stream, see :class:`~isogloss.service.worker.Follower`; one with default settings if none is
+        given. It is copied to the process.
+    snapshot_every : int
+        Lines of the journal after which the state is saved.
+    pause : float
+        Seconds between two looks at a journal without news.
+    stop_seconds : float
+        Time that the process has to save its state when it is stopped.
+    record_seconds : float
+        CPU time that one record may take, see :class:`~isogloss.service.worker._budgets.Watchdog`.
+    max_memory_mb : int
+        Memory that the process and those that it starts may have; 0 for most of what there is.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        make: Callable[[bytes | None], EventStream] | None = None,
+        *,
+        snapshot_every: int = 20_000,
+        pause: float = 0.2,
+        stop_seconds: float = 5.0,
+        record_seconds: float = 30.0,
+        max_memory_mb: int = 0,
+    ) -> None:
+        super().__init__("isogloss-apart")
+        self.store, self.make = store, make or StreamMaker()
+        self.snapshot_every, self.pause, self.stop_seconds = snapshot_every, pause, stop_seconds
+        self.record_seconds, self.max_bytes = record_seconds, memory_limit(max_memory_mb)
+        self.process: multiprocessing.process.BaseProcess | None = None
+        self._position, self._error = 0, ""
+        self._exceeded: tuple[str, str] | None = None
+
+    def status(self) -> Mapping[str, object]:
+        """How it is: alive, the line it has come to, and what went wrong last."""
+        return {"alive": self.alive, "position": self._position, "error": self._error}
+
+    def run(self) -> None:
+        """Have a process follow the journal, and another one if that ends before it is told to."""
+        while not self._stop.is_set():
+            reason, said = self._serve_one()
+            if not self._stop.is_set():
+                self._error = f"the process that makes events ended ({said}); it is started again"
+                logger.warning("%s", self._error)
+                self._blame(reason, said)
+                self._stop.wait(AGAIN)
+
+    def _blame(self, reason: str, said: str) -> None:
+        """Count a failed attempt at the line that the process was at alone, if it was."""
+        try:
+            _, line = self.store.worker_marks()
+            if line and self.store.note_failure(line, reason, said):
+                logger.warning("line %d of the journal is quarantined (%s), see isogloss doctor", line, said)
+        except StoreError as error:
+            logger.warning("%s", error)
+
+    def _serve_one(self) -> tuple[str, str]:
+        """Start a process, and do what it asks for until it ends; the reason of that, and a sentence."""
+        spawn = multiprocessing.get_context("spawn")
+        here, there = spawn.Pipe()
+        heartbeat = Heartbeat()
+        told = (
+            there,
+            _place(self.store.database),
+            self.make,
+            self.snapshot_every,
+            self.pause,
+            logs_json(),
+            heartbeat,
+            self.max_bytes,
+        )
+        process = self.process = spawn.Process(target=_work, args=told, name="isogloss-worker")
+        patience, self._exceeded = 0.0, None
+        try:
+            process.start()
+            there.close()
+            watchdog = Watchdog(
+                process, heartbeat, record_seconds=self.record_seconds, max_bytes=self.max_bytes
+            )
+            patience = self._answer(here, watchdog)
+        finally:
+            here.close()
+            _end(process, patience)
+        return self._exceeded or ("process died", _farewell(process.exitcode))
+
+    def _answer(self, wire: Connection, watchdog: Watchdog) -> float:
+        """Do what the process asks for until it hangs up, uses up its budget, or its time to stop is over.
+
+        Returns the seconds that it has left to end: none if it is late, or has not begun.
+        """
+        until: float | None = None
+        begun = False
+        with suppress(EOFError, OSError):
+            while until is None or time.monotonic() < until:
+                if wire.poll(min(0.5, self.record_seconds)):
+                    wire.send((self._done(*wire.recv()), self._stop.is_set()))
+                    begun = True
+                if (exceeded := watchdog.check()) is not None:
+                    self._exceeded = exceeded
+                    return 0.0
+                if self._stop.is_set() and until is None:
+                    until = time.monotonic() + (self.stop_seconds if begun else 0.0)
+            if begun:
+                logger.warning("the process that makes events did not end by itself; it is killed")
+            return 0.0
+        return self.stop_seconds
+
+    def _done(self, what: str, told: Any) -> tuple[str, str] | None:
+        """Do what the process asks for; the kind and the sentence of an error, if there is one."""
+        try:
+            if what == "apply":
+                self.store.apply(told)
+            elif what == "note_update":
+                self.store.note_update()
+            elif what == "note_failure":
+                self.store.note_failure(*told)
+            elif what == "begin_line":
+                self.store.begin_line(told)
+            else:
+                self._note(*told)
+        except StoreError as error:
+            return type(error).__name__, str(error)
+        return None
+
+    def _note(self, position: int, error: str) -> None:
+        if error and error != self._error:
+            logger.warning("events are not brought up to date: %s", error)
+        self._position, self._error = position, error
+
+
+def _end(process: multiprocessing.process.BaseProcess, patience: float) -> None:
+    """Wait for a process to end, and kill what is left of it when the seconds it has are over."""
+    if process.pid is not None:
+        process.join(patience)
+        kill_group(process)
+
+
+def _farewell(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is not None and code < 0:
+        return f"it was killed by {signal.Signals(-code).name}"
+    return f"its exit code was {code}"
+
+
+def _place(database: Database) -> tuple[str, str]:
+    """Where another process finds a database."""
+    if isinstance(database, SQLiteDatabase):
+        return str(database.path.absolute()), ""
+    if isinstance(database, PostgresDatabase):
+        return database.url, database.schema
+    raise StoreError(f"no other process can open a {type(database).__name__}; let a thread make events")
+
+
+def _work(
+    wire: Connection,
+    place: tuple[str, str],
+    make: Callable[[bytes | None], EventStream],
+    snapshot_every: int,
+    pause: float,
+    as_json: bool | None,
+    heartbeat: Heartbeat,
+    max_bytes: int,
+) -> NoReturn:
+    """What the process does. It ends without a farewell to the database, which has its writer elsewhere."""
+    if as_json is not None:
+        log_to_stderr(as_json=as_json)
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    os.setpgid(0, 0)
+    lower_priority(NICE)
+    limit_memory(max_bytes)
+    bound_process()
+    leave_alone_what_stays()
+    code = 1
+    try:
+        store = _Elsewhere(place, wire)
+        keep_up(
+            store,
+            make,
+            snapshot_every=snapshot_every,
+            pause=pause,
+            wait=store.wait,
+            tell=store.tell,
+            heartbeat=heartbeat,
+        )
+        store.settle()
+        code = 0
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass
+    except StoreError as error:
+        logger.warning("%s", error)
+    except Exception:
+        logger.exception("the process that makes events fails")
+    finally:
+        # Nothing is waited for: processes that prepare articles end when this one does.
+        os._exit(code)
+
+
+class _Elsewhere(Store):
+    """A store that is read here and written by the process at the other end of a wire.
+
+    Nobody waits for an update to be written: the stream goes on meanwhile, and what went wrong is raised
+    when the next one is to be written. Whoever follows the journal starts again from the tables then.
+    """
+
+    def __init__(self, place: tuple[str, str], wire: Connection) -> None:
+        where, schema = place
+        self.database = PostgresDatabase(where, schema=schema) if schema else SQLiteDatabase(where)
+        self.wire = wire
+        self.stopped = False
+        self._unanswered = 0
+
+    def apply(self, update: Update | Changeset) -> None:
+        """Have an update written; one that makes a state whole is waited for, which is looked up next.
+
+        So are those of a rebuild, which reads what it has written.
+        """
+        self.settle()
+        self._ask("apply", statements(update) if isinstance(update, Update) else update)
+        whole = isinstance(update, Update) and any(name == LAST_PART for name, _, _ in update.kept)
+        if whole or (isinstance(update, Changeset) and update.progress == REBUILT):
+            self.settle()
+
+    def note_update(self, now: datetime | None = None) -> None:
+        """Have it written down that events are brought up to date."""
+        self._ask("note_update", now)
+        self.settle()
+
+    def note_failure(self, line: int, reason: str, said: str, taken: int | None = None) -> bool:
+        """Have a failed attempt at a line counted; whether the line is in quarantine now."""
+        self._ask("note_failure", (line, reason, said, taken))
+        self.settle()
+        return line in self.quarantined_lines(line - 1, line)
+
+    def begin_line(self, line: int) -> None:
+        """Have it written down that a line is begun alone."""
+        self._ask("begin_line", line)
+        self.settle()
+
+    def tell(self, position: int, error: str) -> None:
+        """Say how far the worker is, and what went wrong."""
+        self._ask("note", (position, error))
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; whether it is time to stop."""
+        if seconds > 0 and not self.stopped:
+            self.settle()
+            time.sleep(seconds)
+        return self.stopped
+
+    def settle(self) -> None:
+        """Wait until all that was asked for is done; what went wrong first is raised."""
+        found = []
+        while self._unanswered:
+            trouble, self.stopped = self.wire.recv()
+            self._unanswered -= 1
+            found += [] if trouble is None else [trouble]
+        for kind, said in found:
+            raise _ERRORS.get(kind, StoreError)(said)
+
+    def _ask(self, what: str, told: Any) -> None:
+        self.wire.send((what, told))
+        self._unanswered += 1

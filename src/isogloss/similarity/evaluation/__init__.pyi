@@ -1,0 +1,1 @@
+from ._topics import shared_topics as shared_topics

@@ -1,0 +1,14 @@
+from ._plan import FitPlan as FitPlan
+from ._plan import predict_fit as predict_fit
+from ._plan import predict_sizes as predict_sizes
+from ._scarce import scarce_directions as scarce_directions
+from ._shards import HeldShards as HeldShards
+from ._shards import Shards as Shards
+from ._shards import shards_of as shards_of
+from ._shards import shared_documents as shared_documents
+from ._spaces import LanguageSpace as LanguageSpace
+from ._spaces import weighted_views as weighted_views
+from ._spokes import add_into as add_into
+from ._star import Star as Star
+from ._star import fit_consensus as fit_consensus
+from ._star import fit_star as fit_star

@@ -1,0 +1,5 @@
+"""SQL by subject: articles, attempts, points, clusters and events, rebuilds."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,330 @@
+"""The languages that text may come in: codes, names, scripts, directions, stop words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Literal
+
+from isogloss.text._extras import need_extra
+
+__all__ = ["Language", "known_languages", "language", "stopwords"]
+
+Segmenter = Literal["words", "unspaced"]
+
+
+@dataclass(frozen=True)
+class Language:
+    """What is known of one language.
+
+    Attributes
+    ----------
+    code : str
+        The ISO 639-1 code, or the ISO 639-3 code of a language that has none.
+    code3 : str
+        The ISO 639-3 code.
+    name : str
+        The name in English.
+    script : str
+        The ISO 15924 code of the usual script; ``Jpan`` is Japanese's mixture.
+    segmenter : {'words', 'unspaced'}
+        Whether the script puts blanks between words.
+    direction : {'ltr', 'rtl'}
+        The direction of writing.
+    """
+
+    code: str
+    code3: str
+    name: str
+    script: str
+
+    @property
+    def segmenter(self) -> Segmenter:
+        """Whether words have blanks between them, or a dictionary is needed to find them."""
+        return "unspaced" if self.script in _UNSPACED else "words"
+
+    @property
+    def direction(self) -> Literal["ltr", "rtl"]:
+        """From left to right, or from right to left."""
+        return "rtl" if self.script in _RIGHT_TO_LEFT else "ltr"
+
+
+def language(code: str) -> Language:
+    """The language with an ISO 639-1 or 639-3 code; a region or a script after it is of no account.
+
+    Parameters
+    ----------
+    code : str
+        ``sl``, ``slv``, ``pt-BR`` or ``zh_Hant``, in any case.
+
+    Raises
+    ------
+    ValueError
+        No language has this code; the message has the nearest ones.
+
+    Examples
+    --------
+    >>> language("sl").name, language("srp-Latn").code, language("pt-BR").code3
+    ('Slovenian', 'sr', 'por')
+    >>> language("ar").direction, language("th").segmenter
+    ('rtl', 'unspaced')
+    >>> language("slovak")
+    Traceback (most recent call last):
+    ValueError: the language 'slovak' is not known; near ones: sk (Slovak), sl (Slovenian), ...
+    """
+    if not isinstance(code, str):
+        raise TypeError(f"got {code!r:.80} as a language; expected a code such as 'en' or 'slv'")
+    base = code.strip().lower().replace("_", "-").partition("-")[0]
+    found = _index().get(base)
+    if found is None:
+        near = ", ".join(f"{one.code} ({one.name})" for one in _near(base))
+        raise ValueError(
+            f"the language {code!r:.40} is not known; near ones: {near or 'none'}; "
+            "give an ISO 639 code, which isogloss.text.known_languages() lists"
+        )
+    return found
+
+
+def known_languages() -> tuple[Language, ...]:
+    """All languages of the registry, in order of their codes.
+
+    Examples
+    --------
+    >>> len(known_languages()) > 100
+    True
+    """
+    return tuple(sorted(set(_index().values()), key=lambda one: one.code))
+
+
+@cache
+def stopwords(code: str) -> frozenset[str]:
+    """The words of a language that say little, in lower case, from the package ``stopwordsiso``.
+
+    Raises
+    ------
+    ValueError
+        There is no list for the language; the most frequent words of a corpus do as well.
+    ModuleNotFoundError
+        The extra ``isogloss[text]`` is not installed.
+
+    Examples
+    --------
+    >>> "the" in stopwords("en"), "und" in stopwords("deu"), "ni" in stopwords("sl")
+    (True, True, True)
+    """
+    found = language(code)
+    lists = need_extra("stopwordsiso")
+    listed = _STOP_LIST.get(found.code, found.code)
+    if not lists.has_lang(listed):
+        raise ValueError(
+            f"there is no list of stop words for {found.name} ({found.code}); drop the most frequent "
+            "words of the corpus instead (drop_top=100)"
+        )
+    return frozenset(word.lower() for word in lists.stopwords(listed))
+
+
+def _near(base: str) -> list[Language]:
+    index = _index()
+    names = {one.name.lower(): one for one in known_languages()}
+    by_name = [names[name] for name in get_close_matches(base, names, n=3, cutoff=0.5)]
+    by_code = [index[other] for other in get_close_matches(base, index, n=3, cutoff=0.6)]
+    return list(dict.fromkeys(by_name if len(base) > 4 else by_code + by_name))[:3]
+
+
+@cache
+def _index() -> dict[str, Language]:
+    """Every code, the ones of parts and dialects included, with its language."""
+    rows = (row.split(maxsplit=3) for row in _TABLE.strip().splitlines())
+    found = [Language(code, code3, name, script) for code, code3, script, name in rows]
+    index = {code: one for one in found for code in (one.code, one.code3)}
+    return index | {other: index[code] for other, code in _OTHER_CODES.items()}
+
+
+_UNSPACED = frozenset({"Hans", "Jpan", "Khmr", "Laoo", "Mymr", "Thai"})
+_RIGHT_TO_LEFT = frozenset({"Arab", "Hebr", "Thaa"})
+_STOP_LIST = {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "arz": "ar", "ary": "ar"}
+"""Languages that take the stop words of another."""
+
+_OTHER_CODES = {
+    "arb": "ar", "azj": "az", "cmn": "zh", "ekk": "et", "fil": "tl",
+    "in": "id", "iw": "he", "ji": "yi", "khk": "mn", "kmr": "ku", "lvs": "lv", "mo": "ro", "npi": "ne",
+    "ory": "or", "pes": "fa", "plt": "mg", "prs": "fa", "swh": "sw", "uzn": "uz", "ydd": "yi",
+    "zsm": "ms", "als": "sq", "gug": "gn", "quz": "qu", "pbt": "ps",
+}  # fmt: skip
+"""Codes of members of a macrolanguage, and codes of old."""
+
+_TABLE = """
+ace ace Latn Acehnese
+af afr Latn Afrikaans
+am amh Ethi Amharic
+an arg Latn Aragonese
+ar ara Arab Arabic
+ary ary Arab Moroccan Arabic
+arz arz Arab Egyptian Arabic
+as asm Beng Assamese
+ast ast Latn Asturian
+az aze Latn Azerbaijani
+ba bak Cyrl Bashkir
+bar bar Latn Bavarian
+bcl bcl Latn Central Bikol
+be bel Cyrl Belarusian
+bg bul Cyrl Bulgarian
+bn ben Beng Bengali
+bo bod Tibt Tibetan
+br bre Latn Breton
+bs bos Latn Bosnian
+ca cat Latn Catalan
+ceb ceb Latn Cebuano
+ckb ckb Arab Central Kurdish
+co cos Latn Corsican
+crh crh Latn Crimean Tatar
+cs ces Latn Czech
+cv chv Cyrl Chuvash
+cy cym Latn Welsh
+da dan Latn Danish
+de deu Latn German
+dsb dsb Latn Lower Sorbian
+dv div Thaa Dhivehi
+dz dzo Tibt Dzongkha
+el ell Grek Greek
+en eng Latn English
+eo epo Latn Esperanto
+es spa Latn Spanish
+et est Latn Estonian
+eu eus Latn Basque
+ext ext Latn Extremaduran
+fa fas Arab Persian
+fi fin Latn Finnish
+fo fao Latn Faroese
+fr fra Latn French
+fur fur Latn Friulian
+fuv fuv Latn Nigerian Fulfulde
+fy fry Latn Western Frisian
+ga gle Latn Irish
+gcf gcf Latn Guadeloupean Creole
+gcr gcr Latn Guianese Creole
+gd gla Latn Scottish Gaelic
+gl glg Latn Galician
+gn grn Latn Guarani
+gom gom Deva Goan Konkani
+grc grc Grek Ancient Greek
+gu guj Gujr Gujarati
+guw guw Latn Gun
+ha hau Latn Hausa
+hbo hbo Hebr Ancient Hebrew
+he heb Hebr Hebrew
+hi hin Deva Hindi
+hr hrv Latn Croatian
+hsb hsb Latn Upper Sorbian
+ht hat Latn Haitian Creole
+hu hun Latn Hungarian
+hy hye Armn Armenian
+ia ina Latn Interlingua
+id ind Latn Indonesian
+ig ibo Latn Igbo
+io ido Latn Ido
+is isl Latn Icelandic
+it ita Latn Italian
+ja jpn Jpan Japanese
+jv jav Latn Javanese
+ka kat Geor Georgian
+kab kab Latn Kabyle
+ki kik Latn Kikuyu
+kk kaz Cyrl Kazakh
+kl kal Latn Kalaallisut
+km khm Khmr Khmer
+kn kan Knda Kannada
+ko kor Kore Korean
+ku kur Latn Kurdish
+ky kir Cyrl Kyrgyz
+la lat Latn Latin
+lb ltz Latn Luxembourgish
+lg lug Latn Ganda
+lij lij Latn Ligurian
+lmo lmo Latn Lombard
+ln lin Latn Lingala
+lo lao Laoo Lao
+lt lit Latn Lithuanian
+ltg ltg Latn Latgalian
+lv lav Latn Latvian
+mg mlg Latn Malagasy
+mi mri Latn Maori
+mk mkd Cyrl Macedonian
+ml mal Mlym Malayalam
+mn mon Cyrl Mongolian
+mr mar Deva Marathi
+ms msa Latn Malay
+mt mlt Latn Maltese
+my mya Mymr Burmese
+nb nob Latn Norwegian Bokmal
+nds nds Latn Low German
+ne nep Deva Nepali
+nl nld Latn Dutch
+nn nno Latn Norwegian Nynorsk
+no nor Latn Norwegian
+nso nso Latn Northern Sotho
+oc oci Latn Occitan
+om orm Latn Oromo
+or ori Orya Odia
+os oss Cyrl Ossetian
+pa pan Guru Punjabi
+pcm pcm Latn Nigerian Pidgin
+pl pol Latn Polish
+pms pms Latn Piedmontese
+ps pus Arab Pashto
+pt por Latn Portuguese
+qu que Latn Quechua
+rm roh Latn Romansh
+ro ron Latn Romanian
+ru rus Cyrl Russian
+rw kin Latn Kinyarwanda
+sa san Deva Sanskrit
+sc srd Latn Sardinian
+scn scn Latn Sicilian
+sco sco Latn Scots
+sd snd Arab Sindhi
+sdh sdh Arab Southern Kurdish
+se sme Latn Northern Sami
+sh hbs Latn Serbo-Croatian
+si sin Sinh Sinhala
+sk slk Latn Slovak
+sl slv Latn Slovenian
+sn sna Latn Shona
+so som Latn Somali
+sq sqi Latn Albanian
+sr srp Cyrl Serbian
+st sot Latn Southern Sotho
+su sun Latn Sundanese
+sv swe Latn Swedish
+sw swa Latn Swahili
+szl szl Latn Silesian
+ta tam Taml Tamil
+te tel Telu Telugu
+tg tgk Cyrl Tajik
+th tha Thai Thai
+ti tir Ethi Tigrinya
+tk tuk Latn Turkmen
+tl tgl Latn Tagalog
+tn tsn Latn Tswana
+tr tur Latn Turkish
+tt tat Cyrl Tatar
+ug uig Arab Uyghur
+uk ukr Cyrl Ukrainian
+ur urd Arab Urdu
+uz uzb Latn Uzbek
+uzs uzs Arab Southern Uzbek
+vec vec Latn Venetian
+vi vie Latn Vietnamese
+vo vol Latn Volapuk
+wa wln Latn Walloon
+war war Latn Waray
+wo wol Latn Wolof
+wuu wuu Hans Wu Chinese
+xh xho Latn Xhosa
+yi yid Hebr Yiddish
+yo yor Latn Yoruba
+yue yue Hans Cantonese
+zh zho Hans Chinese
+zu zul Latn Zulu
+"""

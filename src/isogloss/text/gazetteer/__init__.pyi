@@ -1,0 +1,1 @@
+from ._places import need_places as need_places

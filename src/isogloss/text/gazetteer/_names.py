@@ -1,0 +1,386 @@
+"""Names of places looked up in text: where they stand, and which places they may be."""
+
+# ruff: noqa: RUF001 -- letters of many scripts
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from anyascii import anyascii
+from numpy.typing import NDArray
+
+from isogloss.kernels import spot_words
+from isogloss.text._languages import Language
+from isogloss.text._letters import matching_letters
+from isogloss.text._tokens import word_pattern
+from isogloss.text.gazetteer._places import Name
+from isogloss.text.gazetteer._words import WHOLE_NAMES, common_words, stemmer, stop_words
+
+__all__ = ["CASED", "LARGE", "NameTable", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
+
+CASED = ("Latn", "Cyrl", "Grek", "Armn")
+"""Scripts with capital letters."""
+
+_NOUNS_IN_CAPITALS = ("de", "lb", "nds")
+_GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
+_REMEMBERED = 1 << 15
+"""Words of a language that are known to begin no name, or some; with more, all are looked up again."""
+_BEGINS, _BLOCKS, _GOES_ON = 1, 2, 4
+"""Letters that begin a word, those behind which none begins, and those that go on with it."""
+
+LARGE = 1_000_000
+"""People of a city that is meant even where a capital letter says nothing."""
+
+
+class Spot(NamedTuple):
+    """A stretch of text that is a name.
+
+    Attributes
+    ----------
+    start, end : int
+        Where it stands.
+    key : str
+        The name as it was looked up.
+    names : tuple of Name
+        What it may mean.
+    weak : bool
+        Whether the capital letter may come from the beginning of a sentence.
+    beside : bool
+        Whether it stands next to another word with a capital letter, as in a longer name.
+    """
+
+    start: int
+    end: int
+    key: str
+    names: tuple[Name, ...]
+    weak: bool
+    beside: bool
+
+
+class NameTable:
+    """Names as they are looked up, with what they may mean, on top of a table that several share.
+
+    Parameters
+    ----------
+    names : iterable of Name
+        The names.
+    cased : bool
+        Whether the script has capital letters.
+    below : NameTable, optional
+        The table that is shared; it is not changed.
+    """
+
+    def __init__(self, names: Iterable[Name], cased: bool, below: NameTable | None = None) -> None:
+        self._below = below
+        found = _collect((_key(name.text), name) for name in names if _long_enough(name, cased))
+        self._own = {key: self._merged(key, some) for key, some in found.items()}
+        self._depths = _depths(self._own)
+
+    def get(self, key: str) -> tuple[Name, ...]:
+        """What a name may mean; nothing if it is no name."""
+        found = self._own.get(key)
+        if found is None:
+            return self._below.get(key) if self._below else ()
+        return found
+
+    def depth(self, word: str) -> int:
+        """How many words the longest name has that begins with a word, or more."""
+        own = self._depths.get(word, 0)
+        return max(own, self._below.depth(word)) if self._below else own
+
+    def drop(self, key: str) -> None:
+        """Take a name out, here and not below."""
+        self._own[key] = ()
+
+    def all(self) -> dict[str, tuple[Name, ...]]:
+        """All names."""
+        every = (self._below.all() if self._below else {}) | self._own
+        return {key: names for key, names in every.items() if names}
+
+    def _merged(self, key: str, names: tuple[Name, ...]) -> tuple[Name, ...]:
+        below = self._below.get(key) if self._below else ()
+        return _each_place_once((*names, *below)) if below else names
+
+
+class WordSpotter:
+    """Names in scripts with blanks between words.
+
+    Parameters
+    ----------
+    lang : Language
+        The language of the text.
+    names : iterable of Name
+        Names of places in it.
+    shared : NameTable
+        Names of its script.
+    """
+
+    def __init__(self, lang: Language, names: Iterable[Name], shared: NameTable) -> None:
+        self.lang = lang
+        self.cased = lang.script in CASED
+        self._names = NameTable(names, self.cased, shared)
+        self._common = common_words(lang.code)
+        for key in _common_names(self._names, self._common, lang.code):
+            self._names.drop(key)
+        self._stem = stemmer(lang.code)
+        self._stems: dict[str, tuple[Name, ...]] | NameTable = self._names
+        self._stem_depths: dict[str, int] | None = None
+        if self._stem is not None and lang.code not in WHOLE_NAMES:
+            self._stems = _by_stem(self._names.all(), self._stem)
+            self._stem_depths = _depths(self._stems)
+        self._dull: set[str] = set()
+        self._heads: dict[str, tuple[str, int]] = {}
+
+    def spot(self, text: str) -> Iterator[Spot]:
+        """Names in a text from left to right, the longest ones first."""
+        capitals = self.cased and _capital().search(text) is not None
+        end = 0
+        for start, stop, word in spot_words(text, _capitalised() if capitals else _any(), self._dull):
+            found = self._longest(text, stop, word) if start >= end else None
+            if found is None:
+                continue
+            end, key, names = found
+            if self._plausible(text[start:end], key, names, capitals):
+                yield self._spot(text, start, end, key, names)
+
+    def _longest(self, text: str, end: int, word: str) -> tuple[int, str, tuple[Name, ...]] | None:
+        """The longest name that begins with a word, in its own form and then in that of another case."""
+        first, depth = self._heads.get(word) or self._head(word)
+        if not depth:
+            return None
+        words, ends = _following(text, first, end, depth)
+        for n in range(len(words), 0, -1):
+            key = " ".join(words[:n])
+            names = self._names.get(key) or self._in_another_case(key)
+            if names:
+                return ends[n - 1], key, names
+        return None
+
+    def _in_another_case(self, key: str) -> tuple[Name, ...] | None:
+        stem = _stem_of(key, self._stem) if self._stem else None
+        return None if stem is None else self._stems.get(stem)
+
+    def _head(self, word: str) -> tuple[str, int]:
+        """A word as it is looked up, and the words of the longest name that begins with it; remembered."""
+        first = _key(word)
+        stem = self._stem(first) if self._stem else first
+        depths = self._stem_depths
+        depth = max(
+            self._names.depth(first), self._names.depth(stem) if depths is None else depths.get(stem, 0)
+        )
+        for known in (self._dull, self._heads):
+            if len(known) >= _REMEMBERED:
+                known.clear()
+        if depth:
+            self._heads[word] = first, depth
+        else:
+            self._dull.add(word)
+        return first, depth
+
+    def _plausible(self, text: str, key: str, names: tuple[Name, ...], capitals: bool) -> bool:
+        """Whether it is no abbreviation, and well known where a text has no capitals at all."""
+        if not self.cased:
+            return True
+        if not capitals:
+            return _known_to_all(names) and key not in self._common
+        return len(text) > 4 or not text.isupper() or any(one.place.kind == "country" for one in names)
+
+    def _spot(self, text: str, start: int, end: int, key: str, names: tuple[Name, ...]) -> Spot:
+        weak = self.cased and " " not in key and _begins_sentence(text, start)
+        beside = self.cased and self.lang.code not in _NOUNS_IN_CAPITALS and _has_neighbour(text, start, end)
+        return Spot(start, end, key, names, weak, beside)
+
+
+class UnspacedSpotter:
+    """Names in scripts without blanks between words, and in Korean, where particles follow names directly."""
+
+    def __init__(self, lang: Language, names: Iterable[Name]) -> None:
+        self.lang = lang
+        self._whole_words = lang.script == "Kore"
+        least = 2 if lang.script in ("Hans", "Jpan", "Kore") else 3
+        every = _collect(_unspaced_keys(names))
+        self._names = {key: found for key, found in every.items() if len(key) >= least}
+        for key in _common_names(self._names, common_words(lang.code), lang.code):
+            del self._names[key]
+        self._starts: dict[str, list[int]] = {}
+        for key in self._names:
+            lengths = self._starts.setdefault(key[:2], [])
+            if len(key) not in lengths:
+                lengths.append(len(key))
+        for lengths in self._starts.values():
+            lengths.sort(reverse=True)
+
+    def spot(self, text: str) -> Iterator[Spot]:
+        """Names in a text from left to right, the longest ones first."""
+        starts, names, at = self._starts, self._names, 0
+        while at < len(text) - 1:
+            for length in starts.get(text[at : at + 2], ()):
+                key = text[at : at + length]
+                if key in names and self._stands_alone(text, at, at + len(key)):
+                    yield Spot(at, at + len(key), key, names[key], False, False)
+                    at += len(key) - 1
+                    break
+            at += 1
+
+    def _stands_alone(self, text: str, start: int, end: int) -> bool:
+        """Whether it is no part of a word in katakana, or within a Korean one."""
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if self._whole_words:
+            return not before.isalnum()
+        return not (
+            (_katakana(text[start]) and _katakana(before)) or (_katakana(text[end - 1]) and _katakana(after))
+        )
+
+
+Spotter = WordSpotter | UnspacedSpotter
+
+
+def _following(text: str, first: str, end: int, depth: int) -> tuple[list[str], list[int]]:
+    """A word and those after it as they are looked up, and where they end."""
+    words, ends = [first], [end]
+    while len(words) < depth:
+        gap = _GAP.match(text, ends[-1])
+        word = word_pattern().match(text, gap.end()) if gap else None
+        if word is None:
+            break
+        words.append(_key(word[0]))
+        ends.append(word.end())
+    return words, ends
+
+
+def _collect(pairs: Iterable[tuple[str, Name]]) -> dict[str, tuple[Name, ...]]:
+    """Names by key, each place once, in the order of the places' numbers."""
+    found: dict[str, list[Name]] = defaultdict(list)
+    for key, name in pairs:
+        found[key].append(name)
+    found.pop("", None)
+    return {key: tuple(names) if len(names) == 1 else _each_place_once(names) for key, names in found.items()}
+
+
+def _common_names(
+    names: dict[str, tuple[Name, ...]] | NameTable, common: frozenset[str], lang: str
+) -> list[str]:
+    """Names that are common words, but for countries, or stop words, but for places that all know."""
+    countries = [word for word in common if any(one.place.kind == "country" for one in names.get(word) or ())]
+    found = [word for word in common.difference(countries) if names.get(word)]
+    stops = stop_words(lang).difference(found)
+    return found + [word for word in stops if (some := names.get(word)) and not _known_to_all(some)]
+
+
+def _each_place_once(names: Iterable[Name]) -> tuple[Name, ...]:
+    ordered = sorted(names, key=lambda one: (one.place.id, not one.main))
+    return tuple({one.place.id: one for one in reversed(ordered)}.values())[::-1]
+
+
+def _key(name: str) -> str:
+    """A name as it is looked up: lower case, words with one blank between them."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name).replace("ё", "е").replace("Ё", "Е")
+    return name.lower() if name.isalnum() else " ".join(word_pattern().findall(name.lower()))
+
+
+def _unspaced_keys(names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
+    """Names without the word for city that some have at their ends."""
+    for name in names:
+        text = unicodedata.normalize("NFKC", name.text)
+        yield text, name
+        if len(text) > 2 and text[-1] in "市시":
+            yield text[:-1], name
+
+
+def _long_enough(name: Name, cased: bool) -> bool:
+    """Whether a name is so long, or its place so large, that it will not be something else."""
+    letters = len(name.text)
+    if letters > 3 or name.place.kind == "country":
+        return True
+    known = name.place.kind == "capital" or name.place.population >= LARGE
+    alike = name.main or anyascii(name.text[0])[:1] == anyascii(name.place.name[0])
+    return letters == 3 and alike and (known or (cased and name.main))
+
+
+def _depths(names: Iterable[str]) -> dict[str, int]:
+    """How many words the longest name has that begins with a word."""
+    out: dict[str, int] = {}
+    for name in names:
+        first, _, rest = name.partition(" ")
+        words = 1 + (1 + rest.count(" ") if rest else 0)
+        if words > out.get(first, 0):
+            out[first] = words
+    return out
+
+
+def _by_stem(every: dict[str, tuple[Name, ...]], stem: Callable[[str], str]) -> dict[str, tuple[Name, ...]]:
+    """Names by what is left of them without endings, each place once."""
+    out: dict[str, tuple[Name, ...]] = {}
+    for key, names in every.items():
+        short = _stem_of(key, stem)
+        if short is not None:
+            out[short] = _each_place_once((*out[short], *names)) if short in out else names
+    return out
+
+
+def _stem_of(key: str, stem: Callable[[str], str]) -> str | None:
+    """A name without endings; None if what is left of a single word is too little to know it by."""
+    if " " in key:
+        return " ".join(map(stem, key.split(" ")))
+    short = stem(key)
+    return None if len(short) < 4 and len(key) - len(short) > 1 else short
+
+
+def _known_to_all(names: tuple[Name, ...]) -> bool:
+    """Whether it is a country, a capital, or a city of a million people."""
+    return any(one.place.kind != "city" or one.place.population >= LARGE for one in names if one.main)
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    """Whether nothing, or the end of a sentence, stands before a word."""
+    at = start - 1
+    while at >= 0 and text[at] in " \t\u00a0":
+        at -= 1
+    return at < 0 or text[at] in ".!?…:;\n\r\"'«»“”„‘’([-–—•*|"
+
+
+def _has_neighbour(text: str, start: int, end: int) -> bool:
+    """Whether a word with a capital letter stands beside, with nothing but a blank between."""
+    if text[end : end + 1] == " " and text[end + 1 : end + 2].isupper():
+        return True
+    if start < 2 or text[start - 1] != " ":
+        return False
+    before = text.rfind(" ", 0, start - 1) + 1
+    return text[before].isupper() and text[start - 2].isalpha() and not _begins_sentence(text, before)
+
+
+def _katakana(character: str) -> bool:
+    return "\u30a1" <= character <= "\u30fc"
+
+
+@cache
+def _capital_class() -> str:
+    capitals = [c for c in range(1 << 16) if unicodedata.category(chr(c)) in ("Lu", "Lt")]
+    return "".join(map(chr, capitals))
+
+
+@cache
+def _capital() -> re.Pattern[str]:
+    return re.compile(f"[{_capital_class()}]")
+
+
+@cache
+def _capitalised() -> NDArray[np.uint8]:
+    """Letters of words that begin with a capital letter."""
+    table = matching_letters(re.compile(r"\w+")) * np.uint8(_BLOCKS | _GOES_ON)
+    table |= matching_letters(re.compile("[\u0300-\u036f]+")) * np.uint8(_GOES_ON)
+    table |= matching_letters(re.compile(f"[{_capital_class()}]+")) * np.uint8(_BEGINS)
+    return table
+
+
+@cache
+def _any() -> NDArray[np.uint8]:
+    """Letters of all words."""
+    return matching_letters(word_pattern()) * np.uint8(_BEGINS | _GOES_ON)
