@@ -278,7 +278,7 @@ class Aligner(ThreadBoundMixin, BaseEstimator):
             The text; words that were not seen are aligned by their spelling and position.
         method : str
             ``agreed`` for links on which both posteriors agree; ``forward`` and ``backward`` for the best
-            alignment of one direction; or a heuristic of :func:`~isogloss.alignment.decoding._symmetrisation`.
+            alignment of one direction; or the name of a symmetrisation heuristic.
         """
         reader, bitext = self._reader(pairs)
         if method == "agreed":

@@ -2,7 +2,7 @@
 
 An encoder is any object that turns texts into vectors of which near ones mean the same (:class:`Encoder`).
 It can be a model by itself (:class:`EncoderSimilarity`), put the candidates that another model found into a
-better order (:func:`rerank`), or be one more view of hub CCA (:mod:`~isogloss.similarity.models._encoder_view`).
+better order (:func:`rerank`), or be one more view of hub CCA (:class:`~isogloss.similarity.EncodedHub`).
 
 Encoders are made for sentences. A document is cut into pieces at the ends of sentences, and its vector is the
 mean of theirs, scaled to length one.

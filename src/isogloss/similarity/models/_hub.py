@@ -64,7 +64,7 @@ class HubSimilarity(DocumentModel):
     hub : str or None
         The language that others share documents with; the one with most documents by default.
     agreement : {'all', 'hub'}
-        What components are to agree with: all languages (:mod:`~isogloss.similarity.fitting._consensus`), or the hub,
+        What components are to agree with: all languages (``fitting/_consensus.py``), or the hub,
         as in the thesis.
     ridge : float
         Shrinkage in documents: see above.
