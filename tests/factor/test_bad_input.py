@@ -125,7 +125,7 @@ def test_inter_battery_is_for_two_complete_views(views):
 def test_parameters(views, parameters, message):
     with pytest.raises(ValueError, match=message):
         MultiBatteryFA().set_params(**parameters).fit(views)
-    with pytest.raises(ValueError, match="'solver'.* Got 'svd'"):
+    with pytest.raises(ValueError, match=r"'solver'.* Got 'svd'"):
         InterBatteryFA(solver="svd").fit(views)
 
 

@@ -204,5 +204,5 @@ def test_bad_settings_are_refused():
             BernoulliMixture(**settings).fit(X)
     with pytest.raises(ValueError, match=r"row 1, feature 0 is 2.0; expected 0, 1 or NaN"):
         BernoulliMixture().fit([[0, 1], [2, 0]])
-    with pytest.raises(ValueError, match="'unseen'.* Got 'ignore'"):
+    with pytest.raises(ValueError, match=r"'unseen'.* Got 'ignore'"):
         NaiveBayes(unseen="ignore").fit(X, [0, 1])
