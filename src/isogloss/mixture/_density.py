@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,10 @@ class MixtureDensity(DensityMixin, Estimator):
     covariance_type: str
     missing: str
     random_state: Any
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows."""
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable component of each row."""
