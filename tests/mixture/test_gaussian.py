@@ -78,10 +78,8 @@ def test_variants_reach_the_same_bound_and_never_fall(rng, covariance_type, algo
         "random_state": 0,
     }
     plain = GaussianMixture(3, **common).fit(x)
-    other = GaussianMixture(
-        3, algorithm=algorithm, accelerate=accelerate, variants=EMVariants(refresh=4), **common
-    )
-    other.fit(x)
+    variant = {"algorithm": algorithm, "accelerate": accelerate, "variants": EMVariants(refresh=4)}
+    other = GaussianMixture(3, **variant, **common).fit(x)
     bounds = np.array([line.bound for line in other.trace_])
     assert np.diff(bounds).min() >= -1e-9 * abs(bounds).max()
     assert other.lower_bound_ == pytest.approx(plain.lower_bound_, rel=1e-5)
