@@ -16,6 +16,7 @@ from rich.markup import escape
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, tell, written
+from isogloss.cli._settings_option import CommandWithSettings, parse_settings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
     Columns,
@@ -33,21 +34,16 @@ from isogloss.cli.align._input import (
     open_text,
 )
 from isogloss.cli.align._options import (
+    SETTINGS,
     Agreement,
-    Bayes,
     Disk,
     FertilityFile,
-    Interpolate,
     JumpsFile,
     KeepCase,
     LexiconFile,
-    Null,
-    Prefix,
     PriorWeight,
-    Prune,
-    PseudoCount,
     Schedule,
-    Spelling,
+    SetOption,
     agreement_of,
     checked,
     priors_of,
@@ -89,7 +85,14 @@ Probabilities: TypeAlias = Annotated[
 ]
 
 
-@align_group.command("run")
+class RunCommand(CommandWithSettings):
+    """``isogloss align run``, with the options of 0.1 that are settings now."""
+
+    former_options = ("null", "spelling", "pseudo_count", "interpolate", "prune", "prefix")
+    former_flags = ("bayes",)
+
+
+@align_group.command("run", cls=RunCommand)
 def run(
     source: Source,
     target: Target = None,
@@ -110,14 +113,8 @@ def run(
     jumps: JumpsFile = None,
     fertility: FertilityFile = None,
     prior_weight: PriorWeight = 1.0,
-    null: Null = 0.1,
-    spelling: Spelling = 1.0,
-    pseudo_count: PseudoCount = 0.0,
-    bayes: Bayes = False,
-    interpolate: Interpolate = 0.0,
-    prune: Prune = 0.0,
     keep_case: KeepCase = False,
-    prefix: Prefix = None,
+    settings: SetOption = None,
     disk: Disk = None,
     probabilities: Probabilities = False,
     first: First = 0,
@@ -147,22 +144,16 @@ def run(
     aligner = Aligner(
         schedule,
         agreement=agreement_of(agreement),
-        null=null,
-        spelling=spelling,
-        pseudo_count=pseudo_count,
-        bayes=bayes,
-        interpolate=interpolate,
-        prune=prune,
         priors=priors_of(lexicon, jumps, fertility, prior_weight),
         lower=not keep_case,
-        prefix=prefix,
         threshold=threshold,
         n_jobs=jobs,
+        **parse_settings(settings or (), SETTINGS),
     )
     checked(aligner)
     with AlignProgress(console) as progress, _folder_on(disk) as folder:
         with progress.reading("reading", _files(source, target)):
-            bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
+            bitext = Bitext.from_pairs(text, forms=WordForms(aligner.lower, aligner.prefix), folder=folder)
         _tell(text.report, console, as_json)
         checkpoint = None if is_stdout(output) else _checkpoint_path(output)
         _train(aligner, bitext, checkpoint, resume, progress)

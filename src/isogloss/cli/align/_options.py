@@ -11,27 +11,27 @@ if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Priors
 
 __all__ = [
+    "SETTINGS",
     "Agreement",
-    "Bayes",
     "Disk",
     "FertilityFile",
-    "Interpolate",
     "JumpsFile",
     "KeepCase",
     "LexiconFile",
-    "Null",
-    "Prefix",
     "PriorWeight",
-    "Prune",
-    "PseudoCount",
     "Schedule",
-    "Spelling",
+    "SetOption",
     "agreement_of",
     "checked",
     "priors_of",
 ]
 
 _AGREEMENTS = ("none", "product", "mutual")
+SETTINGS = (
+    "null", "spelling", "pseudo_count", "bayes", "interpolate", "prune", "prefix",
+    "classes", "uniform", "jump_pseudo", "batch_pairs", "keep_index",
+)  # fmt: skip
+"""Parameters of :class:`~isogloss.alignment.Aligner` that have no option of their own."""
 
 Schedule: TypeAlias = Annotated[
     str,
@@ -41,20 +41,9 @@ Agreement: TypeAlias = Annotated[
     str,
     typer.Option(metavar="|".join(_AGREEMENTS), help="Whether the two directions train so that they agree."),
 ]
-Null: TypeAlias = Annotated[float, typer.Option(help="Chance that a word comes from nothing.")]
-Spelling: TypeAlias = Annotated[
-    float, typer.Option(help="Pseudo-counts of word pairs that are spelt alike; 0 for none.", min=0.0)
-]
-PseudoCount: TypeAlias = Annotated[float, typer.Option(help="Pseudo-count of every word pair.", min=0.0)]
-Bayes: TypeAlias = Annotated[
-    bool,
-    typer.Option("--bayes", help="Variational Bayes for the lexicon, with --pseudo-count for the Dirichlet."),
-]
-Interpolate: TypeAlias = Annotated[
-    float, typer.Option(help="Share of the old lexicon in the new one after each iteration.")
-]
-Prune: TypeAlias = Annotated[
-    float, typer.Option(help="Drop word pairs less probable than this, as 1e-6: less memory.")
+SetOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help=f"Set a parameter: {', '.join(SETTINGS)}. Repeatable."),
 ]
 LexiconFile: TypeAlias = Annotated[
     Path | None,
@@ -71,9 +60,6 @@ PriorWeight: TypeAlias = Annotated[
     float, typer.Option(help="Multiply the counts of these files by this.", min=0.0)
 ]
 KeepCase: TypeAlias = Annotated[bool, typer.Option("--keep-case", help="Upper and lower case differ.")]
-Prefix: TypeAlias = Annotated[
-    int | None, typer.Option(help="Tell words apart by their first letters only, this many.", min=1)
-]
 Disk: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="Keep the text in this folder while it is read, not in memory.", metavar="FOLDER"),

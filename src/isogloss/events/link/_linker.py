@@ -18,20 +18,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import as_file, files
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss import io
+from isogloss._estimator import POSITIVE, Constraints, Estimator
 from isogloss.events.link._features import FEATURES
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["Linker"]
 
@@ -43,7 +43,7 @@ _FARTHEST = 4.0
 """Standard deviations at which a feature is cut: one odd value must not decide."""
 
 
-class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
+class Linker(ClassifierMixin, Estimator):
     """Tells from features of a pair of clusters whether they are one story.
 
     Parameters
@@ -82,6 +82,14 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     >>> linker.fit(pairs, [0] * 5 + [1] * 5).predict([[0.9, 5.0], [0.2, np.nan]])
     array([1, 0])
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "features": [Sequence],
+        "log_features": [Sequence],
+        "given": [Sequence],
+        "C": [POSITIVE, None],
+        "random_state": ["random_state"],
+    }
 
     means_: Array
     scales_: Array
@@ -122,6 +130,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         y : array of 0 and 1
             Whether each pair is one story.
         """
+        self._validate_params()
         raw, labels = self._checked(X), np.asarray(y).astype(np.int64)
         if len(raw) != len(labels):
             raise ValueError(f"{len(raw)} pairs and {len(labels)} labels; expected one for each pair")
