@@ -195,12 +195,6 @@ def test_a_line_that_events_are_made_of_is_never_skipped_behind_their_back(store
     assert store.quarantined_lines(0, 99) == set()
 
 
-def test_nobody_prepares_a_line_that_failed(store):
-    store.add(NEWS[:3])
-    store.note_failure(2, "too slow", "no end")
-    assert [entry.seq for entry in store.claim("me", 7, most=9)] == [1, 3]
-
-
 def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     place = str(tmp_path / "news.db")
     with Store(place) as store:

@@ -25,8 +25,7 @@ def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> St
     from isogloss.service.models import agreed_model
     from isogloss.service.worker import StreamMaker
 
-    model = agreed_model(store, similarity)
-    return StreamMaker(settings.stream, model, n_jobs=settings.worker.n_jobs, digest=similarity.digest)
+    return StreamMaker(settings.stream, agreed_model(store, similarity), n_jobs=settings.worker.n_jobs)
 
 
 def make_events(

@@ -4,15 +4,14 @@ Most of the time of an article goes into its words: its fingerprint, its names a
 point in a common space. All of that depends on the article alone. So it is found in batches; what comes out
 is the same in one process or in many. Until processes are up, articles are prepared here.
 
-Who hands articles over in small parts says before which come next: processes go on with these meanwhile, and
-what others have found of some of them is taken as it is.
+Who hands articles over in small parts says before which come next: processes go on with these meanwhile.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.analyse._analysed_article import Deferred, Parcel, Prepared, pack, unpack
-from isogloss.events.analyse._fingerprint import way_of
 from isogloss.events.analyse._pool import Workers
 from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
@@ -80,8 +78,6 @@ class Preparer:
         Articles that were prepared in this process.
     paused : bool
         Whether nothing is given to processes, so that nothing is found ahead of its turn.
-    model_digest : str
-        By which others know the model; empty if they do not.
 
     Notes
     -----
@@ -105,17 +101,11 @@ class Preparer:
         self.jobs = count_threads(n_jobs)
         self.count = 0
         self.paused = False
-        self.model_digest = ""
         self._deaths = 0
         self._languages: set[str] = set()
         self._workers: Workers[Batch, Parcel] | None = None
         self._single: Workers[Batch, Parcel] | None = None
         self._begun: dict[str, Prepared | _Task] = {}
-
-    @property
-    def way(self) -> int | None:
-        """A number that is the same for all who prepare alike, see :func:`~isogloss.events.analyse._fingerprint.way_of`."""
-        return way_of(self.annotator, None if self.model is None else self.model_digest)
 
     @property
     def ahead(self) -> int:
@@ -132,22 +122,15 @@ class Preparer:
         if self.jobs > 1:
             self._started().wait()
 
-    def begin(self, articles: Sequence[Article], known: Mapping[str, Prepared] | None = None) -> None:
+    def begin(self, articles: Sequence[Article]) -> None:
         """Begin with articles that :meth:`run` will be given, in this order; others have their own ids.
 
-        Parameters
-        ----------
-        articles : sequence of Article
-            The articles; processes that are up prepare them meanwhile, and without processes nothing happens.
-        known : mapping of str to Prepared, optional
-            What is known of some of them already, by their ids.
+        Processes that are up prepare them meanwhile; without processes nothing happens.
         """
-        self._begun.update(known or {})
-        rest = [article for article in articles if article.id not in self._begun]
-        if self._alone or len(rest) < self.jobs * _LEAST or not self._started().ready:
+        if self._alone or len(articles) < self.jobs * _LEAST or not self._started().ready:
             return
-        workers, size = self._started(), min(_BATCH, -(-len(rest) // self.jobs))
-        for batch in _batches(rest, size):
+        workers, size = self._started(), min(_BATCH, -(-len(articles) // self.jobs))
+        for batch in _batches(articles, size):
             task = _Task(batch, workers, workers.submit(batch))
             self._begun.update((article.id, task) for article in batch)
 

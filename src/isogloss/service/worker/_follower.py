@@ -34,7 +34,6 @@ from isogloss.store.queries import (
     LAST_PART,
     LINES,
     STOPPED,
-    announcement,
     arrival,
     farewell,
     statements,
@@ -300,11 +299,9 @@ class Follower:
         )
 
     def _replayed(self) -> Lines:
-        """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
+        """Bring the stream to the line where the tables stand; return the reader of the lines after it."""
         lines = Lines(self.store, self.stream.preparer, self.saved)
         self.store.apply(arrival(self.position))
-        if lines.way is not None:
-            self.store.apply(announcement(self.position, lines.way))
         try:
             while entries := lines.take(BATCH, until=self.position):
                 self._feed(entries)
@@ -316,7 +313,6 @@ class Follower:
                 f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew"
             ) from error
         self._check_marks()
-        lines.counts.clear()
         return lines
 
     def _check_marks(self) -> None:
@@ -342,14 +338,12 @@ class Follower:
 
     def _write(self, after: int) -> None:
         update = self._rows.take(self.position, after)
-        tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
         recovered = [line for line in self._failed if line <= after]
         update = replace(update, marks=self._marks(), generation=self.generation, recovered=recovered)
-        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
+        self.store.apply(replace(update, **step))
         self._failed.difference_update(recovered)
         self.keeping.done(step)
-        self.lines.counts.clear()
         if after // TIDY > self.position // TIDY:
             give_back()
         self.position = after
@@ -402,7 +396,6 @@ class _Rebuild(Follower):
 
     def _write(self, after: int) -> None:
         self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
-        self.lines.counts.clear()
         self.position = after
 
     def _apply(self, update: Update) -> None:
