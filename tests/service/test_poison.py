@@ -133,11 +133,15 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
     assert (failures, members(store), store.failed_lines()) == ([], len(NEWS), {})
 
 
-def test_a_process_of_the_pool_that_dies_takes_only_its_article_with_it(store, monkeypatch):
+@pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=pytest.mark.dask)])
+def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, request, where):
     monkeypatch.setattr("isogloss.events.analyse._analyser._WORTH", 1)
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
     store.add(NEWS)
-    maker = PoisonedMaker(harm="die", n_jobs=2)
+    if where == "dask":
+        maker = PoisonedMaker(harm="die", scheduler=request.getfixturevalue("dask_client").scheduler.address)
+    else:
+        maker = PoisonedMaker(harm="die", n_jobs=2)
 
     def started(saved):
         stream = maker(saved)

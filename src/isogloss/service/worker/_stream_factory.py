@@ -33,6 +33,8 @@ class StreamMaker:
     n_jobs : int, optional
         Processes that look at the words of articles, see :class:`~isogloss.events.EventStream`; who
         made the stream closes it.
+    scheduler : str
+        The address of a Dask scheduler whose workers do that instead.
 
     Examples
     --------
@@ -43,13 +45,15 @@ class StreamMaker:
     settings: StreamSettings = field(default_factory=StreamSettings)
     model: DocumentModel | None = None
     n_jobs: int | None = None
+    scheduler: str = ""
 
     def __call__(self, saved: bytes | None) -> EventStream:
         """The stream, from the beginning or from a saved state."""
         wanted = self._rules()
+        where = {"n_jobs": self.n_jobs, "scheduler": self.scheduler}
         if saved is None:
-            return EventStream(wanted, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs)
-        stream = restore_stream(saved, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs)
+            return EventStream(wanted, annotator=Annotator(), model=self.model, **where)
+        stream = restore_stream(saved, annotator=Annotator(), model=self.model, **where)
         if stream.settings != wanted:
             logger.warning(
                 "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild "
