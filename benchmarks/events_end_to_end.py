@@ -1,15 +1,16 @@
 """News in five languages from articles to events: milliseconds by stage, articles a second, memory.
 
     python -m benchmarks events_end_to_end
-    python -m benchmarks.events_end_to_end [--windows A,B,...] [--articles N] [--jobs N | --dask N] [--model] [--full]
+    python -m benchmarks.events_end_to_end [--windows A,B,...] [--articles N] [--jobs N] [--dask N] [--model]
+        [--full]
 
 The articles are those of :mod:`benchmarks.event_stream`, 300 words each, but a story is told in all five
 languages: words are those of the language, the names of its people are the same, in Russian in Cyrillic
 letters. A window is ten days. Times are those of the last tenth of the articles, when the window is full,
 the making of articles aside. Milliseconds by stage are CPU of the process that folds; those of an article
 are CPU of all processes, and ``ms_cpu_here`` is the part of the process that folds. ``--full`` goes to a
-window of 200,000 articles; ``--dask`` starts a scheduler and worker processes on this machine for the analysis
-of articles, which ``--jobs`` does in a process pool; ``--articles`` beyond the window shows memory as it goes on, and ``--progress``
+window of 200,000 articles; ``--jobs`` analyses articles in a process pool, ``--dask`` on a Dask cluster that
+is started on this machine; ``--articles`` beyond the window shows memory as it goes on, and ``--progress``
 how fast each part of them was, without the measuring of stages, which costs a twentieth.
 """
 

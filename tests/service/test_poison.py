@@ -14,7 +14,8 @@ from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
 from isogloss.service.worker import ApartWorker, Follower, StreamMaker
 from isogloss.service.worker import _follower as worker_module
-from isogloss.service.worker._budgets import Heartbeat, Watchdog, kill_group
+from isogloss.service.worker._follower import Heartbeat
+from isogloss.service.worker._subprocess import Watchdog, kill_group
 from isogloss.store import Store
 from isogloss.store.queries import STOPPED
 from isogloss.store.queries._attempts import MAX_STOPS
@@ -241,7 +242,7 @@ def test_a_process_that_grows_beyond_its_memory_is_found_out():
 
 def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("isogloss.service.worker._budgets.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("isogloss.service.worker._subprocess.time.monotonic", lambda: now[0])
     process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
     watchdog = Watchdog(process, heartbeat, record_seconds=1e9, max_bytes=1 << 60)
     watchdog.record_seconds = 5.0

@@ -18,11 +18,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
+from multiprocessing.sharedctypes import RawArray
+from typing import Any
 
 from isogloss.events import Article, EventStream, give_back
 from isogloss.events.analyse import PreparerDiedError
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
-from isogloss.service.worker._budgets import Heartbeat
 from isogloss.service.worker._changed_rows import Rows
 from isogloss.service.worker._checkpoints import Keeping
 from isogloss.service.worker._journal_reader import QUARANTINED, Lines, article_of
@@ -39,7 +40,7 @@ from isogloss.store.queries import (
     statements,
 )
 
-__all__ = ["Follower", "keep_up", "rebuild"]
+__all__ = ["Follower", "Heartbeat", "keep_up", "rebuild"]
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,39 @@ LONGEST = 4.0
 REBUILD = (
     "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
 )
+
+_BUSY, _BEATS = 0, 1
+
+
+class Heartbeat:
+    """Whether a worker is at records, and how many it has begun.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether it is in memory that a process sees which is started with it.
+    """
+
+    def __init__(self, *, shared: bool = True) -> None:
+        self._cells: Any = RawArray("q", 2) if shared else [0, 0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether the worker is at records: it neither waits nor writes."""
+        return bool(self._cells[_BUSY])
+
+    @busy.setter
+    def busy(self, value: bool) -> None:
+        self._cells[_BUSY] = value
+
+    @property
+    def count(self) -> int:
+        """Records that were begun."""
+        return int(self._cells[_BEATS])
+
+    def beat(self) -> None:
+        """A record is begun."""
+        self._cells[_BEATS] += 1
 
 
 class Follower:
