@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from isogloss.cli.app import app
 from isogloss.cli.news._events import event_table
+from isogloss.engine import ProcessExecutor
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._pool import Workers
 from isogloss.events.ingest import sample_news
 from tests.waiting import LIMIT_S
 
@@ -82,7 +82,7 @@ def test_a_journal_tells_the_same_again(found, news):
 def test_processes_find_the_same(found, news, monkeypatch):
     monkeypatch.setattr(preparing, "_BATCH", 8)
     monkeypatch.setattr(preparing, "_WORTH", 16)
-    monkeypatch.setattr(Workers, "ready", property(lambda workers: workers.wait() is None))
+    monkeypatch.setattr(ProcessExecutor, "ready", property(lambda workers: workers.wait() is None))
     for arguments in (["events", str(news)], ["events", "replay", str(news.parent / "journal")]):
         again = runner.invoke(app, [*arguments, "--json", "--jobs", "2"])
         assert again.exit_code == 0, again.output
@@ -93,7 +93,7 @@ INTERRUPTED = """
 import signal, sys
 from isogloss.cli.app import main
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._pool import Workers
+from isogloss.engine import ProcessExecutor
 
 def ready(workers):
     workers.wait()
@@ -102,7 +102,7 @@ def ready(workers):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
-    preparing._BATCH, preparing._WORTH, Workers.ready = 8, 8, property(ready)
+    preparing._BATCH, preparing._WORTH, ProcessExecutor.ready = 8, 8, property(ready)
     main()
 """
 

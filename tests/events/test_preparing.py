@@ -12,11 +12,11 @@ import numpy as np
 import psutil
 import pytest
 
+from isogloss.engine import ProcessExecutor
 from isogloss.events import EventStream
 from isogloss.events.analyse import Preparer
 from isogloss.events.analyse import _analyser as preparing
 from isogloss.events.analyse._analysed_article import Prepared, pack, unpack
-from isogloss.events.analyse._pool import Workers
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
 from isogloss.events.checkpoint import save_stream
@@ -61,8 +61,103 @@ def test_processes_change_nothing(with_model):
         assert (none, some) == (False, True)
 
 
+@pytest.fixture
+def scheduler(dask_client):
+    """The address of a cluster of two processes."""
+    return dask_client.scheduler.address
+
+
+@pytest.mark.dask
+@pytest.mark.parametrize("with_model", [False, True])
+def test_dask_changes_nothing(with_model, scheduler):
+    model = LSISimilarity(20).fit(sample_corpus()) if with_model else None
+    with EventStream(model=model, scheduler=scheduler) as stream:
+        stream.preparer.start()
+        steps = stream.add(NEWS)
+        stream.update()
+        assert stream.preparer.count == 0
+        events = json.dumps([event.as_dict() for event in stream.events()])
+        assert (steps, events, save_stream(stream)) == followed(model=model)[0]
+
+
+@pytest.mark.dask
+def test_what_was_begun_on_dask_comes_in_order(scheduler):
+    with Preparer(PLAIN, scheduler=scheduler) as preparer:
+        preparer.start()
+        assert preparer.ahead == 2 * 3 * 8
+        preparer.begin(NEWS[:60])
+        given = [pair for start in range(0, 60, 10) for pair in preparer.run(NEWS[start : start + 10])]
+        assert [(one.id, prepared.draft.id) for one, prepared in given] == [
+            (one.id,) * 2 for one in NEWS[:60]
+        ]
+        assert preparer.count == 0
+
+
+@pytest.mark.dask
+def test_a_dask_worker_that_dies_costs_nothing_but_time(dask_client, scheduler):
+    with Preparer(PLAIN, scheduler=scheduler) as preparer:
+        preparer.start()
+        given = []
+        for article, prepared in preparer.run(NEWS):
+            given.append((article.id, prepared.draft.id))
+            if len(given) == 40:
+                os.kill(next(iter(dask_client.run(os.getpid).values())), signal.SIGKILL)
+    assert given == [(article.id, article.id) for article in NEWS]
+
+
+class Stuck(Annotator):
+    """Never ends at one article, in any process but that of the test."""
+
+    def annotate(self, article):
+        while article.id == NEWS[43].id and os.getpid() != self.here:
+            pass
+        return super().annotate(article)
+
+
+@pytest.mark.dask
+def test_a_dask_worker_that_is_stuck_ends_and_its_task_is_given_up(dask_client, scheduler, monkeypatch):
+    monkeypatch.setattr("isogloss.engine._dask_executor.TASK_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("isogloss.engine._dask_executor.DaskExecutor.timeout", 8.0)
+    before = set(dask_client.run(os.getpid).values())
+    annotator = Stuck(gazetteer=None)
+    annotator.here = os.getpid()
+    monkeypatch.setattr(Preparer, "_isolated", lambda self, article: next(self._here([article]))[1])
+    with Preparer(annotator, scheduler=scheduler) as preparer:
+        preparer.start()
+        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+    wait_until(lambda: not before <= set(dask_client.run(os.getpid, on_error="ignore").values()))
+
+
+@pytest.mark.dask
+def test_dask_workers_with_other_packages_are_not_used(scheduler, monkeypatch, caplog):
+    real = preparing._versions
+    monkeypatch.setattr(
+        preparing, "_versions", lambda with_model: {**real(with_model=with_model), "numpy": "0"}
+    )
+    with Preparer(PLAIN, scheduler=scheduler) as preparer:
+        preparer.start()
+        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+        assert preparer.count == len(NEWS)
+    assert "has other versions of numpy" in caplog.text
+
+
+@pytest.mark.dask
+def test_without_a_scheduler_articles_are_prepared_here(monkeypatch, caplog):
+    monkeypatch.setattr("isogloss.engine._dask_executor.CONNECT_TIMEOUT_S", 0.2)
+    with Preparer(PLAIN, scheduler="tcp://127.0.0.1:1") as preparer:
+        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+        assert (preparer.started, preparer.count, preparer.ahead) == (True, len(NEWS), 3 * 8)
+        wait_until(lambda: "127.0.0.1:1 cannot be used" in caplog.text)
+
+
+def test_a_scheduler_needs_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'isogloss\[dask\]'"):
+        Preparer(PLAIN, scheduler="tcp://127.0.0.1:1")
+
+
 def test_until_processes_are_up_articles_are_prepared_here(monkeypatch):
-    monkeypatch.setattr(Workers, "ready", property(lambda workers: False))
+    monkeypatch.setattr(ProcessExecutor, "ready", property(lambda workers: False))
     with Preparer(PLAIN, n_jobs=2) as preparer:
         assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
         assert preparer.started
@@ -79,13 +174,11 @@ def test_articles_that_processes_prepared_are_not_prepared_here():
 def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
     with Preparer(PLAIN, n_jobs=2) as preparer:
         preparer.start()
-        known = {one.id: Prepared(one, PLAIN, None) for one in NEWS[5:60:7]}
-        preparer.begin(NEWS[:60], known)
+        preparer.begin(NEWS[:60])
         preparer.begin(NEWS[60:90])
         given = [pair for start in range(0, 90, 10) for pair in preparer.run(NEWS[start : start + 10])]
         assert [article.id for article, _ in given] == [article.id for article in NEWS[:90]]
         assert all(article.title == prepared.draft.title for article, prepared in given)
-        assert all(prepared is known[article.id] for article, prepared in given if article.id in known)
         assert preparer.count == 0
         assert [article.id for article, _ in preparer.run(NEWS[:90])] == [one.id for one in NEWS[:90]]
 
@@ -94,7 +187,7 @@ def test_what_was_begun_is_not_lost_with_its_process():
     with Preparer(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         preparer.begin(NEWS[:64])
-        for process in list(preparer._workers._pool._processes):
+        for process in list(preparer._executor._pool._processes):
             os.kill(process, signal.SIGKILL)
         given = [(article.id, prepared.draft.id) for article, prepared in preparer.run(NEWS)]
     assert given == [(article.id, article.id) for article in NEWS]
@@ -180,7 +273,7 @@ def test_a_process_that_dies_costs_nothing_but_time():
         for article, prepared in preparer.run(NEWS):
             given.append((article.id, prepared.draft.id))
             if len(given) == 40:
-                os.kill(next(iter(preparer._workers._pool._processes)), signal.SIGKILL)
+                os.kill(next(iter(preparer._executor._pool._processes)), signal.SIGKILL)
     assert given == [(article.id, article.id) for article in NEWS]
 
 

@@ -1,4 +1,4 @@
-"""The saved state of a stream: all of it in the same order, refused when damaged, saved while it goes on."""
+"""The saved state of a stream: all of it in the same order, refused when damaged."""
 
 import json
 import zlib
@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.events import EventStream
-from isogloss.events.checkpoint import SavingApart, can_save_apart, restore_stream, save_stream
 from isogloss.events.checkpoint import _columns as columns
-from isogloss.events.checkpoint import _forked as saving_apart
 from isogloss.events.checkpoint import _stream_state as saving
+from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ModelFileError
 
 NEWS = sample_news().articles[:130]
 TEXT = st.text(max_size=8)
-apart = pytest.mark.skipif(not can_save_apart(), reason="this system does not copy processes safely")
 
 
 @pytest.fixture(scope="module")
@@ -112,48 +110,3 @@ def test_tables_come_back(rows, width, seed):
     found = columns.unpack_table(columns.pack_table(table))
     assert found.dtype == table.dtype
     assert np.array_equal(found, table)
-
-
-@apart
-def test_a_stream_goes_on_while_it_is_saved():
-    stream, saving_ = EventStream(), SavingApart()
-    stream.add(NEWS[:60])
-    before = save_stream(stream)
-    saving_.begin(stream)
-    stream.add(NEWS[60:])
-    with saving_.wait() as saved:
-        assert saved.read() == before
-    assert save_stream(stream) != before
-    assert not saving_.busy
-    assert saving_.take() is None
-
-
-@apart
-def test_one_state_at_a_time():
-    saving_ = SavingApart()
-    saving_.begin(EventStream())
-    with pytest.raises(RuntimeError, match="is being saved"):
-        saving_.begin(EventStream())
-    saving_.close()
-    saving_.begin(EventStream())
-    with saving_.wait() as saved:
-        assert restore_stream(saved.read()).count == 0
-
-
-@apart
-def test_a_state_that_cannot_be_saved_is_told(monkeypatch, caplog):
-    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: 1 / 0)
-    saving_ = SavingApart()
-    saving_.begin(EventStream())
-    assert saving_.wait() is None
-    assert "ended with status" in caplog.text
-    assert not saving_.busy
-
-
-@apart
-def test_a_copy_that_does_not_end_is_given_up(monkeypatch, caplog):
-    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: saving_apart.time.sleep(3600))
-    saving_ = SavingApart(longest=0.05)
-    saving_.begin(EventStream())
-    assert saving_.wait() is None
-    assert "given up" in caplog.text

@@ -22,7 +22,7 @@ from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
     from isogloss.service.models import Similarity
-    from isogloss.service.worker import PreparingWorker, TakingTurns
+    from isogloss.service.worker import TakingTurns
     from isogloss.store import Store
 
 logger = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ def work(
     once: Annotated[bool, typer.Option("--once", help="Stop when no article waits.")] = False,
     prepare: Annotated[
         bool,
-        typer.Option("--prepare", help="Only prepare articles for the worker that makes events of them."),
+        typer.Option("--prepare", hidden=True, help="Removed; configure a Dask scheduler instead."),
     ] = False,
     log_json: LogJson = False,
     as_json: JsonOutput = False,
@@ -167,20 +167,21 @@ def work(
     """Make events of stored articles, without serving.
 
     Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; any other waits, and takes
-    over when that one stops. With --prepare, any number of processes on any hosts do about half of its work
-    in advance, and report at the end how many articles they prepared.
+    over when that one stops.
     """
     _check_platform()
+    if prepare:
+        raise typer.BadParameter(
+            "was replaced: set worker.dask_scheduler to the address of a Dask scheduler, and start "
+            "'dask worker' on the hosts that shall help",
+            param_hint="--prepare",
+        )
     from isogloss.service import log_to_stderr
     from isogloss.service.models import Similarity
 
     settings = load_settings(config, store)
     log_to_stderr(as_json=log_json)
     with open_store(settings) as opened:
-        if prepare:
-            _warn(opened)
-            _prepare(settings, opened, once=once, as_json=as_json)
-            return
         if once:
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
@@ -193,25 +194,7 @@ def work(
         _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
 
 
-def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> None:
-    """Prepare articles, and say how many."""
-    from isogloss.service.models import Similarity
-    from isogloss.service.worker import NICE, PreparingWorker
-    from isogloss.threads import lower_priority
-
-    maker = stream_maker(store, settings, Similarity.load(settings.models, store))
-    worker = PreparingWorker(store, maker.preparer())
-    if once:
-        with worker.preparer:
-            worker.prepare()
-    else:
-        lower_priority(NICE)
-        _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
-    told = {"prepared": worker.done, "late": worker.late}
-    echo(json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")
-
-
-def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> None:
+def _run_until_signal(worker: TakingTurns, greeting: str) -> None:
     """Run a worker until a signal stops it; print the greeting once signals are handled."""
     from isogloss.service import SIGNALS
 

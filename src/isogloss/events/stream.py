@@ -131,6 +131,8 @@ class EventStream:
         Processes that look at the words of articles, while this one puts them together; None or 1 is none
         beside this one, -1 one per core. Events are the same. They are started when there are many articles,
         and end with :meth:`close`; articles are read some hundred ahead then.
+    scheduler : str
+        The address of a Dask scheduler whose workers do that instead, such as ``tcp://scheduler:8786``.
 
     Attributes
     ----------
@@ -159,11 +161,12 @@ class EventStream:
         observer: Callable[[Changes], None] | None = None,
         beat: Callable[[], None] = lambda: None,
         n_jobs: int | None = None,
+        scheduler: str = "",
     ) -> None:
         self.settings = settings or StreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
-        self.preparer = Preparer(self.annotator, model, n_jobs=n_jobs)
+        self.preparer = Preparer(self.annotator, model, n_jobs=n_jobs, scheduler=scheduler)
         self.observer, self.beat = observer, beat
         self.current = ""
         self.clusters = ClusterState(self.settings.clusters)

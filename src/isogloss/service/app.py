@@ -36,7 +36,7 @@ from isogloss.service.schemas import Problem
 from isogloss.service.schemas import _errors as errors
 from isogloss.service.search import Search, Titles, neighbours_of
 from isogloss.service.settings import ServerSettings, Settings
-from isogloss.service.worker import Retention, prepared_figures
+from isogloss.service.worker import Retention
 from isogloss.store import PRUNED, Store
 
 __all__ = ["create_app"]
@@ -172,7 +172,6 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
                 "1 if the last scheduled run of retention deleted nothing and needs isogloss prune --yes",
                 bool(retention.status()["refusal"]),
             ),
-            **prepared_figures(store),
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 

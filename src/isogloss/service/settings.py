@@ -142,14 +142,16 @@ class StreamSettings:
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """What makes events, and what prepares articles for it."""
+    """The worker that makes events."""
 
     jobs: int = _setting(
         1,
         "processes that look at the words of articles; 1 for none beside the worker, 0 for one per core",
         zero=True,
     )
-
+    dask_scheduler: str = _setting(
+        "", "address of a Dask scheduler, such as tcp://host:8786, whose workers do that instead of jobs"
+    )
     record_seconds: float = _setting(
         30.0,
         "CPU time that one article may take, and ten times that by the clock; an article that takes longer "

@@ -9,7 +9,6 @@
 ``attempts``     failed attempts at journal lines, and the quarantine for lines that keep failing
 ``articles``     what came, once and in order, with earlier texts
 ``projection``   clusters, links and events, up to a line of the journal
-``preparation``  articles that others prepare, and who is at which
 ``points``       where articles are in a common space, with pgvector
 ``queries``      questions about events, page by page
 ``store``        all of it

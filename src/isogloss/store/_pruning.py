@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from isogloss.store._store import Store
 from isogloss.store.interface import Row, Session
-from isogloss.store.queries import delete_prepared, from_micros, micros, position
+from isogloss.store.queries import from_micros, micros
 
 __all__ = ["PRUNED", "PrunePlan", "newest_article", "plan_prune", "prune_before"]
 
@@ -142,7 +142,6 @@ def prune_before(
         session.run("DELETE FROM journal WHERE seq <= ? AND kind = 'update' AND received < ?", [line, limit])
         session.run("DELETE FROM quarantine WHERE received < ?", [limit])
         session.run("DELETE FROM alias WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.id = alias.event)")
-        delete_prepared(session, position(session))
     return pruned
 
 

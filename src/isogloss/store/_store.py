@@ -28,7 +28,6 @@ from isogloss.store.queries import (
     begin_line,
     begin_rebuild,
     changed_since,
-    claim_lines,
     cluster_links,
     count_articles,
     digest_of,
@@ -36,9 +35,7 @@ from isogloss.store.queries import (
     failed_lines,
     find_events,
     finish_rebuild,
-    forget_claims,
     journal_after,
-    keep_prepared,
     list_quarantined,
     micros,
     note_failure,
@@ -49,16 +46,12 @@ from isogloss.store.queries import (
     read_articles,
     read_event,
     read_marks,
-    read_prepared,
     read_state,
-    read_tallies,
     rebuild_wanted,
     retry_quarantined,
-    something_waits,
     state_lines,
     statements,
     want_rebuild,
-    way_of_worker,
 )
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase, check_owner
@@ -160,59 +153,19 @@ class Store:
 
     def apply(self, update: Update | Changeset) -> None:
         """Write what changed since the line of the journal that the tables stand at."""
-        prepared = statements(update) if isinstance(update, Update) else update
+        changeset = statements(update) if isinstance(update, Update) else update
         with self.database.write() as session:
-            apply_update(session, prepared)
+            apply_update(session, changeset)
 
     def position(self, name: str = "events") -> int:
         """The line of the journal that clusters, links and events stand at, or other progress by its name."""
         with self.database.read() as session:
             return position(session, name)
 
-    def claim(self, owner: str, way: int, *, most: int, seconds: float = 60.0) -> list[Entry]:
-        """Claim the oldest articles that nobody prepares, for a while; see :meth:`keep_prepared`.
-
-        Parameters
-        ----------
-        owner : str
-            Who claims them; a name that nobody else has.
-        way : int
-            Alike for those who prepare alike. Nothing is to be had in another way than the worker's.
-        most : int
-            How many at most.
-        seconds : float
-            After which others may claim them.
-        """
-        with self.database.read() as session:
-            if not something_waits(session, way):
-                return []
-        with self.database.write_beside() as session:
-            return claim_lines(session, owner, way, most=most, seconds=seconds)
-
-    def keep_prepared(self, owner: str, rows: Sequence[tuple[int, bytes]]) -> int:
-        """Keep what was found of claimed articles, by their lines; of how many the claim still held."""
-        with self.database.write_beside() as session:
-            return keep_prepared(session, owner, rows)
-
-    def forget_claims(self, owner: str, lines: Sequence[int]) -> None:
-        """Give claims back."""
-        with self.database.write_beside() as session:
-            forget_claims(session, owner, lines)
-
-    def prepared(self, after: int, last: int) -> dict[int, tuple[int, bytes]]:
-        """What others prepared of the lines after one and up to another, and in which way."""
-        with self.database.read() as session:
-            return read_prepared(session, after, last)
-
-    def way_of_worker(self) -> int | None:
-        """The way in which the worker prepares articles; None when there has been none."""
-        with self.database.read() as session:
-            return way_of_worker(session)
-
     def tallies(self) -> Mapping[str, int]:
-        """What workers have counted."""
+        """Return the counters of the store, such as how many articles were pruned."""
         with self.database.read() as session:
-            return read_tallies(session)
+            return dict(session.run("SELECT name, count FROM tally ORDER BY name"))
 
     def state_lines(self) -> list[int]:
         """Return the lines of the journal that saved states are of, the newest first."""

@@ -35,10 +35,6 @@ class Session(ABC):
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for every row of values."""
 
-    @abstractmethod
-    def skip_locked(self, table: str) -> str:
-        """The end of a question that takes rows of a table and leaves those that others are at."""
-
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """The first row of the answer, if there is one."""
         rows = self.run(sql, values)

@@ -240,6 +240,3 @@ class _PostgresSession(Session):
                 cursor.executemany(sql.replace("?", "%s"), listed)
             else:
                 cursor.execute(*told)
-
-    def skip_locked(self, table: str) -> str:
-        return f"FOR UPDATE OF {table} SKIP LOCKED"

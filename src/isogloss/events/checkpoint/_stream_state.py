@@ -84,6 +84,7 @@ def restore_stream(
     linker: Linker | None = None,
     model: DocumentModel | None = None,
     n_jobs: int | None = None,
+    scheduler: str = "",
 ) -> EventStream:
     """The stream whose state was saved, with the annotator, the linker and the model that it had.
 
@@ -97,7 +98,12 @@ def restore_stream(
     header, arrays = _unpacked(saved)
     try:
         stream = EventStream(
-            _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
+            _settings(header["settings"]),
+            annotator=annotator,
+            linker=linker,
+            model=model,
+            n_jobs=n_jobs,
+            scheduler=scheduler,
         )
         _load(stream, header, arrays)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

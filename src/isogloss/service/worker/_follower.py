@@ -18,11 +18,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
+from multiprocessing.sharedctypes import RawArray
+from typing import Any
 
 from isogloss.events import Article, EventStream, give_back
 from isogloss.events.analyse import PreparerDiedError
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
-from isogloss.service.worker._budgets import Heartbeat
 from isogloss.service.worker._changed_rows import Rows
 from isogloss.service.worker._checkpoints import Keeping
 from isogloss.service.worker._journal_reader import QUARANTINED, Lines, article_of
@@ -34,13 +35,12 @@ from isogloss.store.queries import (
     LAST_PART,
     LINES,
     STOPPED,
-    announcement,
     arrival,
     farewell,
     statements,
 )
 
-__all__ = ["Follower", "keep_up", "rebuild"]
+__all__ = ["Follower", "Heartbeat", "keep_up", "rebuild"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,39 @@ LONGEST = 4.0
 REBUILD = (
     "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
 )
+
+_BUSY, _BEATS = 0, 1
+
+
+class Heartbeat:
+    """Whether a worker is at records, and how many it has begun.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether it is in memory that a process sees which is started with it.
+    """
+
+    def __init__(self, *, shared: bool = True) -> None:
+        self._cells: Any = RawArray("q", 2) if shared else [0, 0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether the worker is at records: it neither waits nor writes."""
+        return bool(self._cells[_BUSY])
+
+    @busy.setter
+    def busy(self, value: bool) -> None:
+        self._cells[_BUSY] = value
+
+    @property
+    def count(self) -> int:
+        """Records that were begun."""
+        return int(self._cells[_BEATS])
+
+    def beat(self) -> None:
+        """A record is begun."""
+        self._cells[_BEATS] += 1
 
 
 class Follower:
@@ -300,11 +333,9 @@ class Follower:
         )
 
     def _replayed(self) -> Lines:
-        """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
+        """Bring the stream to the line where the tables stand; return the reader of the lines after it."""
         lines = Lines(self.store, self.stream.preparer, self.saved)
         self.store.apply(arrival(self.position))
-        if lines.way is not None:
-            self.store.apply(announcement(self.position, lines.way))
         try:
             while entries := lines.take(BATCH, until=self.position):
                 self._feed(entries)
@@ -316,7 +347,6 @@ class Follower:
                 f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew"
             ) from error
         self._check_marks()
-        lines.counts.clear()
         return lines
 
     def _check_marks(self) -> None:
@@ -342,14 +372,12 @@ class Follower:
 
     def _write(self, after: int) -> None:
         update = self._rows.take(self.position, after)
-        tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
         recovered = [line for line in self._failed if line <= after]
         update = replace(update, marks=self._marks(), generation=self.generation, recovered=recovered)
-        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
+        self.store.apply(replace(update, **step))
         self._failed.difference_update(recovered)
         self.keeping.done(step)
-        self.lines.counts.clear()
         if after // TIDY > self.position // TIDY:
             give_back()
         self.position = after
@@ -402,7 +430,6 @@ class _Rebuild(Follower):
 
     def _write(self, after: int) -> None:
         self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
-        self.lines.counts.clear()
         self.position = after
 
     def _apply(self, update: Update) -> None:

@@ -30,14 +30,6 @@ from ._events import read_event as read_event
 from ._points import Point as Point
 from ._points import Points as Points
 from ._points import has_vectors as has_vectors
-from ._preparation import announcement as announcement
-from ._preparation import claim_lines as claim_lines
-from ._preparation import forget_claims as forget_claims
-from ._preparation import keep_prepared as keep_prepared
-from ._preparation import read_prepared as read_prepared
-from ._preparation import read_tallies as read_tallies
-from ._preparation import something_waits as something_waits
-from ._preparation import way_of_worker as way_of_worker
 from ._projection import COMMITTED as COMMITTED
 from ._projection import GENERATION as GENERATION
 from ._projection import LAST_CLUSTER as LAST_CLUSTER
@@ -50,7 +42,6 @@ from ._projection import Changeset as Changeset
 from ._projection import SavedState as SavedState
 from ._projection import Update as Update
 from ._projection import apply_update as apply_update
-from ._projection import delete_prepared as delete_prepared
 from ._projection import old_parts as old_parts
 from ._projection import position as position
 from ._projection import read_state as read_state

@@ -20,7 +20,6 @@ __all__ = [
     "digest_of",
     "from_micros",
     "journal_after",
-    "journal_lines",
     "key_digest",
     "micros",
     "note_update",
@@ -228,14 +227,6 @@ def _revise(session: Session, article: Article, digest: str, seq: int, revision:
 def journal_after(session: Session, seq: int, limit: int) -> list[Entry]:
     """Lines of the journal after a number, each with the text as it was then."""
     return list(map(_entry, session.run(f"{_LINES} WHERE j.seq > ? ORDER BY j.seq LIMIT ?", [seq, limit])))
-
-
-def journal_lines(session: Session, lines: Sequence[int]) -> list[Entry]:
-    """Lines of the journal by their numbers, in order."""
-    if not lines:
-        return []
-    marks = ", ".join("?" * len(lines))
-    return list(map(_entry, session.run(f"{_LINES} WHERE j.seq IN ({marks}) ORDER BY j.seq", lines)))
 
 
 def _entry(row: Row) -> Entry:

@@ -23,7 +23,6 @@ __all__ = [
     "SavedState",
     "Update",
     "apply_update",
-    "delete_prepared",
     "position",
     "read_state",
     "state_header",
@@ -121,12 +120,8 @@ class Update:
         ``events`` is the name of the last one.
     dropped : sequence of (str, int)
         Names and lines of parts of older states.
-    begun : int
-        The last line whose article the worker prepares itself; 0 if that is not known.
     recovered : sequence of int
         Lines that failed before and succeeded now; their failed attempts are forgotten.
-    tallies : mapping of str to int
-        What is added to counts that are kept.
     marks : mapping of str to int
         Further progress: how far something has come.
     generation : int or None
@@ -144,9 +139,7 @@ class Update:
     aliases: Sequence[tuple[str, str]] = ()
     kept: Sequence[tuple[str, int, bytes]] = ()
     dropped: Sequence[tuple[str, int]] = ()
-    begun: int = 0
     recovered: Sequence[int] = ()
-    tallies: Mapping[str, int] = field(default_factory=dict)
     marks: Mapping[str, int] = field(default_factory=dict)
     generation: int | None = None
 
@@ -191,17 +184,6 @@ def apply_update(session: Session, update: Update | Changeset) -> None:
         "ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
         [COMMITTED],
     )
-    if update.progress == "events":
-        delete_prepared(session, update.after)
-
-
-def delete_prepared(session: Session, line: int) -> None:
-    """Delete what was prepared of articles up to a line; rows that somebody has locked go the next time."""
-    session.run(
-        "DELETE FROM prepared WHERE seq IN "
-        f"(SELECT seq FROM prepared WHERE seq <= ? {session.skip_locked('prepared')})",
-        [line],
-    )
 
 
 def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
@@ -216,7 +198,6 @@ def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
         aliases nor progress of their own but for the line.
     """
     prefix, name = ("rebuilt_", REBUILT) if rebuilt else ("", "events")
-    begun = [("begun", update.begun)] if update.begun and not rebuilt else []
     found: list[Statement] = [
         *_remove(update, prefix),
         *_put_events(update, prefix),
@@ -230,12 +211,7 @@ def statements(update: Update, *, rebuilt: bool = False) -> Changeset:
                 for row in update.links
             ],
         ),
-        (PUT_PROGRESS, [(name, update.after), *begun, *sorted(update.marks.items())]),
-        (
-            "INSERT INTO tally VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
-            "count = tally.count + excluded.count",
-            [(name, n) for name, n in sorted(update.tallies.items()) if n],
-        ),
+        (PUT_PROGRESS, [(name, update.after), *sorted(update.marks.items())]),
         (
             "INSERT INTO snapshot VALUES (?, ?, ?) "
             "ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data",
