@@ -1,6 +1,5 @@
 """The parts of a service for tools/hosts.py: processes on their hosts, and somebody who sends articles."""
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from load_service import command, make_model
 
 from isogloss.exceptions import ServiceClientError
 from isogloss.service.client import Client
-from isogloss.service.settings import Settings
+from isogloss.service.settings import ModelSettings, ServerSettings, Settings, StoreSettings
 
 PARTS = {
     "serve": ("service", "serve", "--no-worker"),
@@ -98,13 +97,11 @@ class Parts:
         return store.tallies().get("prepared_elsewhere", 0)
 
     def _settings(self):
-        made = Settings()
         place = f"postgresql://isogloss@{self.hosts['database'].address}/postgres"
-        return dataclasses.replace(
-            made,
-            server=dataclasses.replace(made.server, host=self.hosts["service"].address),
-            store=dataclasses.replace(made.store, place=place),
-            models=dataclasses.replace(made.models, similarity="similarity.isogloss"),
+        return Settings(
+            server=ServerSettings(host=self.hosts["service"].address),
+            store=StoreSettings(place=place),
+            models=ModelSettings(similarity="similarity.isogloss"),
         )
 
 

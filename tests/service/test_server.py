@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 
@@ -21,7 +20,7 @@ from isogloss.service import _transport as transport
 from isogloss.service.app import create_app
 from isogloss.service.client import Client
 from isogloss.service.server import Server, listen, running, serve
-from isogloss.service.settings import Settings
+from isogloss.service.settings import ServerSettings, Settings
 from isogloss.store import EventRow, Store, Update, micros
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -325,7 +324,7 @@ def test_a_signal_that_comes_before_the_server_looks_after_them_stops_it(tmp_pat
         stopped.append(server.should_exit)
 
     monkeypatch.setattr(Server, "run", run)
-    settings = replace(Settings(), server=replace(Settings().server, port=0))
+    settings = Settings(server=ServerSettings(port=0))
     with Store(tmp_path / "early.db") as store:
         serve(create_app(settings, store), settings)
     assert stopped == [True]
