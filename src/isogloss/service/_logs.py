@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from isogloss.io import TerminalFormatter
-from isogloss.service._log_lines import PatientHandler
+from isogloss.service.log_lines import PatientHandler
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -25,9 +25,6 @@ BUSY = frozenset({429, 503})
 MAX_WAIT_S = 60.0
 """Longest wait before another attempt, whatever a service asks for."""
 
-MAX_BACKOFF_S = 5.0
-"""Longest wait after a broken connection."""
-
 Answer = dict[str, Any]
 
 
@@ -365,7 +362,8 @@ def _lines(response: httpx.Response) -> Iterator[str]:
 
 
 def _backoff(attempt: int) -> float:
-    return min(0.1 * 2**attempt, MAX_BACKOFF_S)
+    """Seconds to wait after a broken connection, 6.4 at most."""
+    return 0.1 * 2.0 ** min(attempt, 6)
 
 
 def _wait(response: httpx.Response) -> float | None:
