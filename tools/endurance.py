@@ -9,7 +9,6 @@ the code is 1 if the second half took more memory than is allowed.
 """
 
 import argparse
-import dataclasses
 import json
 import sys
 from datetime import UTC, datetime, timedelta
@@ -22,7 +21,7 @@ from rich.progress import Progress
 
 from isogloss import io
 from isogloss.events import article_from, leave_alone_what_stays
-from isogloss.service.settings import Settings
+from isogloss.service.settings import Settings, StoreSettings, StreamSettings
 from isogloss.service.worker import Follower, Retention, StreamMaker
 from isogloss.store import Store
 from isogloss.threads import bound_process
@@ -65,11 +64,9 @@ def parse():
 
 def measure(options, place):
     """Memory after every so many articles."""
-    made = Settings()
-    settings = dataclasses.replace(
-        made,
-        store=dataclasses.replace(made.store, keep_days=options.keep_days, prune_without_asking=True),
-        stream=dataclasses.replace(made.stream, window_days=options.window_days),
+    settings = Settings(
+        store=StoreSettings(keep_days=options.keep_days, prune_without_asking=True),
+        stream=StreamSettings(window_days=options.window_days),
     )
     model = options.folder / "similarity.isogloss"
     make_model(model)

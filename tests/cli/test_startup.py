@@ -20,7 +20,7 @@ from isogloss.events.cluster import ClusterSettings
 
 HEAVY = (
     *("numpy", "scipy", "sklearn", "matplotlib", "fastapi", "sqlite3", "asyncio.base_events"),
-    *("rich.markdown", "rich.traceback"),
+    *("pydantic_settings", "rich.markdown", "rich.traceback"),
 )
 
 EVERY_HELP = """
@@ -62,7 +62,7 @@ def test_help_version_and_usage_errors_import_no_numerical_library():
     ("module", "name", "without"),
     [
         ("isogloss", "__version__", ("numpy", "scipy", "sklearn")),
-        ("isogloss.service.client", "Client", ("numpy", "scipy", "sklearn", "fastapi")),
+        ("isogloss.service.client", "Client", ("numpy", "scipy", "sklearn", "fastapi", "pydantic")),
         ("isogloss.feeds", "Watcher", ("numpy", "scipy", "sklearn")),
         ("isogloss.events", "Article", ("scipy", "sklearn")),
         ("isogloss.store", "Store", ("scipy", "sklearn")),

@@ -17,6 +17,7 @@ from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
 from isogloss.service.auth._rates import Rates
 from isogloss.service.server import Server, running
+from isogloss.service.settings import Settings
 from isogloss.service.web._session import KEY, TOKEN
 from isogloss.store import Store
 from tests.security import test_api_access, test_pages_access
@@ -157,9 +158,10 @@ def test_another_address_than_that_of_the_proxy_is_not_believed(store):
 
 
 @pytest.mark.parametrize("given", ["*", "nginx", "10.0.0.1/8", "300.1.1.1", ""])
-def test_trusted_proxies_are_addresses_or_networks(given):
-    with pytest.raises(SettingsError, match=r"server\.trusted_proxies has .* expected an address"):
-        data.settings(server={"trusted_proxies": [given]})
+def test_trusted_proxies_are_addresses_or_networks(tmp_path, given):
+    (tmp_path / "a.toml").write_text(f'[server]\ntrusted_proxies = ["{given}"]\n')
+    with pytest.raises(SettingsError, match=r"a\.toml: server\.trusted_proxies has .* expected an address"):
+        Settings.load(tmp_path / "a.toml")
 
 
 def test_a_service_behind_a_proxy_needs_a_token(store):

@@ -31,7 +31,7 @@ def settings(tmp_path):
     """Settings that name a model."""
     path = tmp_path / "small.isogloss"
     io.save(data.models().similarity, path)
-    return dataclasses.replace(Settings(), models=ModelSettings(similarity=str(path)))
+    return Settings(models=ModelSettings(similarity=str(path)))
 
 
 def made(store, settings, **how):

@@ -9,6 +9,7 @@ pytest.importorskip("fastapi")
 
 from isogloss.service.search import Neighbours, neighbours_of
 from isogloss.service.search._stored_neighbours import StoredNeighbours
+from isogloss.service.settings import ModelSettings
 from isogloss.store import Store
 from isogloss.store.queries import Point, Points, has_vectors
 from tests.service import data
@@ -29,7 +30,7 @@ def store(postgres):  # noqa: F811
 
 def made(store, **changes):
     settings = data.settings()
-    return neighbours_of(store, MODELS, replace(settings, **changes))
+    return neighbours_of(store, MODELS, settings.model_copy(update=changes))
 
 
 def both(store):
@@ -103,7 +104,7 @@ def test_what_is_deleted_from_the_store_is_not_found(store):
 
 
 def test_the_settings_may_want_memory(store):
-    models = replace(data.settings().models, nearest_in_database=False)
+    models = ModelSettings(nearest_in_database=False)
     assert type(made(store, models=models)) is Neighbours
 
 

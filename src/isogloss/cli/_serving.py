@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import signal
@@ -18,10 +17,10 @@ from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._following import make_events, store_contents, stream_maker
 from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
     from isogloss.service.models import Similarity
+    from isogloss.service.settings import Settings
     from isogloss.service.worker import TakingTurns
     from isogloss.store import Store
 
@@ -59,7 +58,7 @@ def serve(
     given: dict[str, Any] = {
         name: value for name, value in (("host", host), ("port", port)) if value is not None
     }
-    settings = dataclasses.replace(settings, server=dataclasses.replace(settings.server, **given))
+    settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
     check_service(settings)
     log_to_stderr(as_json=log_json)
     with open_store(settings, new=True) as opened:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tempfile
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING
 from isogloss.cli._console import Console
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._following import make_events
-from isogloss.cli.store._place import DEFAULT, load_settings, make_folder
+from isogloss.cli.store._place import DEFAULT, beside, make_folder
 from isogloss.exceptions import SettingsError
 from isogloss.io import replacing
-from isogloss.service.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from isogloss.events.ingest import SampleNews
+    from isogloss.service.settings import Settings
     from isogloss.similarity import DocumentModel
 
 __all__ = ["check_serving", "serve_sample"]
@@ -36,8 +35,9 @@ def check_serving(folder: Path | None, port: int) -> None:
         The port is taken, or the folder has a store or cannot be written to.
     """
     from isogloss.cli._serving import check_service
+    from isogloss.service.settings import ServerSettings, Settings
 
-    check_service(_at_port(Settings(), port))
+    check_service(Settings(server=ServerSettings(port=port)))
     if folder is not None:
         if (folder / DEFAULT).exists() or (folder / Settings().store.place).exists():
             raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
@@ -85,19 +85,16 @@ def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
     """The settings of a demo, written to a file beside its models."""
     from isogloss import io
     from isogloss.cli.demo._words import evaluation, learn_words
+    from isogloss.service.settings import ModelSettings, ServerSettings, Settings
 
     io.save(model, folder / MODEL)
     with replacing(folder / REPORT) as file:
         file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
     aligners, dictionaries = learn_words(folder, model.languages)
-    settings = dataclasses.replace(
-        _at_port(Settings(), port),
-        models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
+    settings = Settings(
+        server=ServerSettings(port=port),
+        models=ModelSettings(similarity=MODEL, report=REPORT, aligners=aligners, dictionaries=dictionaries),
     )
     with replacing(folder / DEFAULT) as file:
         file.write(settings.as_toml().encode())
-    return load_settings(folder / DEFAULT)
-
-
-def _at_port(settings: Settings, port: int) -> Settings:
-    return dataclasses.replace(settings, server=dataclasses.replace(settings.server, port=port))
+    return beside(settings, folder)  # and not what the environment says: that may be the store of others

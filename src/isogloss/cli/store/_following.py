@@ -8,10 +8,10 @@ from rich.progress import Progress
 
 from isogloss.cli._output import counted
 from isogloss.extras import require_extra
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
     from isogloss.service.models import Similarity
+    from isogloss.service.settings import Settings
     from isogloss.service.worker import StreamMaker
     from isogloss.store import Store
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
@@ -10,12 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isogloss.exceptions import SettingsError, StoreError
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
+    from isogloss.service.settings import Settings
     from isogloss.store import Store
 
-__all__ = ["DEFAULT", "Config", "JsonOutput", "StorePlace", "load_settings", "make_folder", "open_store"]
+__all__ = [
+    "DEFAULT",
+    "Config",
+    "JsonOutput",
+    "StorePlace",
+    "beside",
+    "load_settings",
+    "make_folder",
+    "open_store",
+]
 
 DEFAULT = Path("isogloss.toml")
 
@@ -30,16 +38,20 @@ JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def load_settings(config: Path | None, store: str | None = None) -> Settings:
-    """The settings of a file, of the file in this folder, or the defaults.
+    """The settings of a file, of the file in this folder, or the defaults; the environment overrides them.
 
     Files that the settings name are looked for beside the file of settings, wherever the command runs.
     """
     if store == "-":
         raise typer.BadParameter("a store cannot be standard output; give the name of a file")
+    from isogloss.service.settings import Settings
+
     path = config or (DEFAULT if DEFAULT.exists() else None)
-    settings = _beside(Settings.load(path), path.parent) if path is not None else Settings()
+    settings = Settings.load(path)
+    if path is not None:
+        settings = beside(settings, path.parent)
     if store is not None:
-        settings = dataclasses.replace(settings, store=dataclasses.replace(settings.store, place=store))
+        settings = settings.model_copy(update={"store": settings.store.model_copy(update={"place": store})})
     return settings
 
 
@@ -65,22 +77,21 @@ def open_store(settings: Settings, *, new: bool = False) -> Store:
     return Store(place)
 
 
-def _beside(settings: Settings, folder: Path) -> Settings:
+def beside(settings: Settings, folder: Path) -> Settings:
+    """Settings whose files are looked for in a folder."""
+
     def there(name: str) -> str:
         return name if not name or _remote(name) or name.startswith("store:") else str(folder / name)
 
     models = settings.models
-    return dataclasses.replace(
-        settings,
-        store=dataclasses.replace(settings.store, place=there(settings.store.place)),
-        models=dataclasses.replace(
-            models,
-            similarity=there(models.similarity),
-            report=there(models.report),
-            aligners=[there(each) for each in models.aligners],
-            dictionaries=[there(each) for each in models.dictionaries],
-        ),
-    )
+    named = {
+        "similarity": there(models.similarity),
+        "report": there(models.report),
+        "aligners": [there(each) for each in models.aligners],
+        "dictionaries": [there(each) for each in models.dictionaries],
+    }
+    store = settings.store.model_copy(update={"place": there(settings.store.place)})
+    return settings.model_copy(update={"store": store, "models": models.model_copy(update=named)})
 
 
 def _remote(place: str) -> bool:

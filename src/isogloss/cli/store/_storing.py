@@ -36,12 +36,12 @@ from isogloss.cli.store._pruning import prune_now, retention_lines
 from isogloss.events.ingest import Quarantine
 from isogloss.exceptions import ArticleError, SettingsError, StoreError
 from isogloss.io import replacing
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
     from isogloss.events import Article
     from isogloss.events.ingest import ArticleReader
     from isogloss.feeds import FeedState, Fetcher, Visit, Watcher
+    from isogloss.service.settings import Settings
     from isogloss.service.worker import Preview, Retention
     from isogloss.store import Store
 
@@ -62,6 +62,7 @@ def init(
 
     The file has every setting with its default and what it means.
     """
+    from isogloss.service.settings import Settings
     from isogloss.store import Store
 
     path = folder / DEFAULT

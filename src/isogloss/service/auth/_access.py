@@ -21,6 +21,7 @@ from isogloss.service.settings import ServerSettings, Settings
 from isogloss.store import Store
 
 __all__ = [
+    "BEARER",
     "NOBODY",
     "PRINCIPAL",
     "SAFE_METHODS",
@@ -170,7 +171,7 @@ def check_exposure(settings: Settings, store: Store) -> None:
     )
 
 
-_BEARER = HTTPBearer(
+BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="token",
     description="A token of `POST /tokens`. Without one, everything is allowed on an address of this machine "
@@ -199,7 +200,7 @@ class RequireScope:
 class _RequireScopeOfApi(RequireScope):
     """The same, described in the schema of the API."""
 
-    async def __call__(self, request: Request, _: Annotated[object, Security(_BEARER)] = None) -> Holder:
+    async def __call__(self, request: Request, _: Annotated[object, Security(BEARER)] = None) -> Holder:
         return await super().__call__(request)
 
 

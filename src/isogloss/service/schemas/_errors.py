@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
 from isogloss.service._security_headers import HEADERS
 
-__all__ = ["PAGE", "ErrorAnswer", "ServiceError", "answer", "install"]
+__all__ = ["PAGE", "UNREADABLE_BODY", "ErrorAnswer", "ServiceError", "answer", "install"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ CODES = {
     503: "overloaded",
     507: "full",
 }
+UNREADABLE_BODY = "the body cannot be read; expected JSON in UTF-8, with numbers of some digits"
 PAGE = "isogloss.page"
 """The mark of requests for pages: their errors are pages, unless the client would rather have JSON."""
 
@@ -164,7 +165,7 @@ async def _http(request: Request, error: Exception) -> ErrorAnswer:
         said = f"the method {request.method} is not known at this address; expected {known}"
         return answer(405, said, {"Allow": known})
     if error.status_code == 400 and error.detail == "There was an error parsing the body":
-        return answer(400, "the body cannot be read; expected JSON in UTF-8, with numbers of some digits")
+        return answer(400, UNREADABLE_BODY)
     return answer(error.status_code, str(error.detail), error.headers)
 
 
