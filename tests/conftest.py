@@ -11,14 +11,18 @@ from hypothesis import settings
 from tests.waiting import wait_until
 
 # Timing is measured in benchmarks/, never asserted; CI must give the same answer twice.
-settings.register_profile("isogloss", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("isogloss")
+for name, examples in {"quick": 30, "thorough": 300}.items():
+    settings.register_profile(name, deadline=None, derandomize="CI" in os.environ, max_examples=examples)
+settings.load_profile("quick")  # --hypothesis-profile=thorough comes after this
+
+gc.disable()  # until everything is collected
 
 
 def pytest_collection_finish():
     """Spare the garbage collector what was collected: thousands of tests, and all that they import."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -41,8 +45,13 @@ def dask_cluster():
     import dask
     from distributed import Client, LocalCluster
 
+    idle = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "10s",
+    }  # or else its processes are never idle, for as long as the tests run
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"} | idle),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
