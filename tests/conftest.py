@@ -3,12 +3,15 @@
 import gc
 import multiprocessing
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.waiting import wait_until
+from tests.waiting import LIMIT_S, wait_until
 
 # Timing is measured in benchmarks/, never asserted; CI must give the same answer twice.
 for name, examples in {"quick": 30, "thorough": 300}.items():
@@ -72,3 +75,47 @@ def dask_client(dask_cluster):
 
     wait_until(whole)
     return dask_cluster
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """The URL of a PostgreSQL that only these tests see; it listens on a socket in its own folder."""
+    from tools.private_postgres import PrivatePostgres, programs
+
+    folder = programs()
+    if folder is None:
+        pytest.skip("no PostgreSQL here: initdb is not in the test group's wheel nor on the PATH")
+    place = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    try:
+        started = PrivatePostgres(folder, place, "-c fsync=off").make()
+        started.start()
+        yield started.url
+        started.stop()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres(postgres_server, tmp_path):
+    """An empty schema on the server."""
+    from isogloss.store import PostgresDatabase
+
+    name = "t" + tmp_path.name.replace("-", "_")[:40]
+    database = PostgresDatabase(postgres_server, schema=name, connections=4)
+    yield database
+    with database.write() as session:
+        session.run(f"DROP SCHEMA {name} CASCADE")
+    database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request, tmp_path):
+    """An empty database, in SQLite and in PostgreSQL."""
+    from isogloss.store import SQLiteDatabase
+
+    if request.param == "sqlite":
+        database = SQLiteDatabase(tmp_path / "news.db", busy=LIMIT_S)
+        yield database
+        database.close()
+        return
+    yield request.getfixturevalue("postgres")

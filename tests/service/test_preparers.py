@@ -18,7 +18,7 @@ from isogloss.similarity import LSISimilarity
 from isogloss.store import Store
 from isogloss.store.queries import announcement
 from tests.service.test_worker import tables, without_lines
-from tests.store.conftest import database, postgres, server, store  # noqa: F401
+from tests.store.conftest import store  # noqa: F401
 from tests.waiting import wait_until
 
 ARTICLES = sample_news().articles[:72]
@@ -258,7 +258,7 @@ print(helping.done, flush=True)
 
 
 @contextmanager
-def host(database, owner):  # noqa: F811
+def host(database, owner):
     command = [sys.executable, "-c", HELP, database.url, database.schema, owner]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
