@@ -25,6 +25,7 @@ def pytest_collection_finish():
     """Spare the garbage collector what was collected: thousands of tests, and all that they import."""
     gc.collect()
     gc.freeze()
+    gc.unfreeze = lambda: None  # a program that runs here would make every later collection slow again
     gc.enable()
 
 
