@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -114,7 +114,6 @@ PHRASES = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(PHRASES, st.lists(WORDS, max_size=30))
 def test_longest_matches_are_those_of_a_plain_search(tmp_path_factory, entries, text):
     entries = dict(entries)

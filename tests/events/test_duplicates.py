@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.events import Article
@@ -66,7 +66,6 @@ def test_estimates_are_jaccard_indices(rng):
 
 
 @given(st.text(st.characters(codec="utf-16") | st.sampled_from("ab cd 京都タワ é.,")))
-@settings(max_examples=300, deadline=None)
 def test_fingerprints_are_those_of_the_slow_twin(line):
     letters = np.frombuffer(line.encode("utf-16-le"), np.uint16)
     arrays = (letters, *_letters(), _STEPS, _FACTORS)
@@ -90,7 +89,6 @@ def ring(capacity, bands=4, rows=2, slots=4):
     )
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=8, max_size=8), st.integers(0, 20)), max_size=40),
     st.integers(1, 7),
@@ -172,7 +170,6 @@ def test_texts_without_words_are_never_duplicates():
     assert len(seen) == 0
 
 
-@settings(max_examples=30)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=40), st.integers(0, 40), st.integers(1, 8))
 def test_going_on_from_a_state_is_going_on(stories, cut, capacity):
     rng = np.random.default_rng(0)

@@ -20,7 +20,6 @@ def test_parts_are_those_of_the_slow_twin(text):
 
 
 @given(st.text("abceghijkpqstuwxyz -", max_size=14), st.integers(1, 9))
-@settings(max_examples=500, deadline=None)
 def test_keys_are_those_of_the_slow_twin(word, letters):
     assert sound_key(word, letters) == twin.sound_key(word, letters)
 

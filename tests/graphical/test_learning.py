@@ -83,7 +83,6 @@ def test_smoothing_adds_to_every_cell_and_unseen_parents_are_uniform():
     np.testing.assert_allclose(smooth.cpd("b").values[0], [1.5 / 3.5, 1.5 / 3.5, 0.5 / 3.5])
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 40), min_size=1, max_size=5))
 def test_family_counts_add_and_subtract_to_the_bit(seed, cuts):
     rng = np.random.default_rng(seed)

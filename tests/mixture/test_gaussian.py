@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -87,7 +87,6 @@ def test_variants_reach_the_same_bound_and_never_fall(rng, covariance_type, algo
     assert energy.kl == pytest.approx(0.0, abs=1e-8 * abs(energy.log_likelihood))
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), covariance_type=st.sampled_from(TYPES), k=st.integers(1, 4))
 def test_bound_never_falls_and_equals_the_likelihood(seed, covariance_type, k):
     x = np.random.default_rng(seed).standard_t(3, size=(40, 2))

@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import time
 from dataclasses import replace
 
 import pytest
@@ -19,6 +18,7 @@ from isogloss.service.worker._subprocess import Watchdog, kill_group
 from isogloss.store import Store
 from isogloss.store.queries import STOPPED
 from isogloss.store.queries._attempts import MAX_STOPS
+from tests.growing import grow
 from tests.service.poison import WORD, PoisonedMaker
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until
@@ -63,6 +63,7 @@ def check_aftermath(store, reason):
     assert without_lines(tables(store)) == before
 
 
+@pytest.mark.usefixtures("warm_processes")
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
@@ -224,13 +225,8 @@ def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     assert "in quarantine" not in run(app, ["doctor", "--store", place]).output
 
 
-def _grow():
-    hoard = [b"x" * (300 << 20)]
-    time.sleep(LIMIT_S + len(hoard))
-
-
 def test_a_process_that_grows_beyond_its_memory_is_found_out():
-    process = multiprocessing.get_context("spawn").Process(target=_grow)
+    process = multiprocessing.get_context("spawn").Process(target=grow)
     process.start()
     try:
         watchdog = Watchdog(process, Heartbeat(), record_seconds=0.01, max_bytes=200 << 20)

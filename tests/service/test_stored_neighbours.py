@@ -13,14 +13,13 @@ from isogloss.service.settings import ModelSettings
 from isogloss.store import Store
 from isogloss.store.queries import Point, Points, has_vectors
 from tests.service import data
-from tests.store.conftest import postgres, server  # noqa: F401
 
 MODELS = data.models()
 QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 
 
 @pytest.fixture
-def store(postgres):  # noqa: F811
+def store(postgres):
     if not has_vectors(postgres):
         pytest.skip("the PostgreSQL of this machine has no pgvector")
     store = Store(postgres)
