@@ -20,7 +20,13 @@ from fastapi import FastAPI
 from isogloss.events import leave_alone_what_stays
 from isogloss.exceptions import SettingsError
 from isogloss.service._background import SIGNALS
-from isogloss.service.http import BACKLOG, Connections, Protocol, connection_limit, raise_descriptor_limit
+from isogloss.service.http import (
+    BACKLOG,
+    Connections,
+    HttpConnection,
+    connection_limit,
+    raise_descriptor_limit,
+)
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
@@ -53,7 +59,9 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=cast(type[Protocol], partial(Protocol, open_connections=self.open_connections)),
+                http=cast(
+                    type[HttpConnection], partial(HttpConnection, open_connections=self.open_connections)
+                ),
                 log_config=None,
                 access_log=False,
                 lifespan="on",

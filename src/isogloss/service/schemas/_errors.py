@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -20,7 +21,6 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
-from isogloss.service._security_headers import HEADERS
 
 __all__ = ["PAGE", "UNREADABLE_BODY", "ErrorAnswer", "ServiceError", "answer", "install"]
 
@@ -142,13 +142,21 @@ def _weight(accept: str, kind: str) -> float:
     return 0.0
 
 
-def install(app: FastAPI) -> None:
-    """Have an application tell all its errors in the one shape."""
+def install(app: FastAPI, headers: Mapping[str, str]) -> None:
+    """Have an application tell all its errors in the one shape.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application.
+    headers : mapping
+        What answers to failed requests are sent with: these are made outside of all middleware.
+    """
     app.add_exception_handler(ServiceError, _service)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(IsoglossError, _ours)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, partial(_unforeseen, headers=headers))
 
 
 async def _service(_: Request, error: Exception) -> ErrorAnswer:
@@ -198,7 +206,9 @@ async def _ours(request: Request, error: Exception) -> ErrorAnswer:
     return await _unforeseen(request, error)
 
 
-async def _unforeseen(request: Request, error: Exception) -> ErrorAnswer:
+async def _unforeseen(
+    request: Request, error: Exception, headers: Mapping[str, str] | None = None
+) -> ErrorAnswer:
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     said = "something failed that should not have; the log of the service has the details"
-    return answer(500, said, HEADERS)
+    return answer(500, said, headers)

@@ -1,8 +1,12 @@
-"""Limits on every request, before it reaches the application.
+"""ASGI middleware: limits on every request, security headers on every answer, and HEAD.
 
-Checks of the headers come first: host, origin, size, encoding. Bodies are read lazily, when a route that has
-authenticated the request asks for one, and a request takes one of the limited places only when its body is
-there. Whoever sends slowly therefore holds a connection and nothing else.
+The headers of a request are checked first: host, origin, size, encoding. Bodies are read lazily, when a route
+that has authenticated the request asks for one, and a request takes one of the limited places only when its
+body is there. Whoever sends slowly therefore holds a connection and nothing else.
+
+Starlette's own middleware is not enough: ``TrustedHostMiddleware`` and ``RequestBodyLimitMiddleware`` answer
+in plain text, overlook a second Host header, and have one limit for clients with and without a token. And
+``limit_concurrency`` of uvicorn counts readers, writers and streams alike.
 """
 
 from __future__ import annotations
@@ -12,18 +16,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import numpy as np
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from isogloss.service._security_headers import with_headers
 from isogloss.service.auth import PRINCIPAL, SAFE_METHODS, Principal
-from isogloss.service.http._json_scan import outline
 from isogloss.service.schemas import ServiceError, answer
 
-__all__ = ["Guard"]
+__all__ = ["SECURITY_HEADERS", "HeadMiddleware", "JsonOutline", "RequestLimitsMiddleware", "outline_json"]
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
@@ -45,21 +49,42 @@ MAX_INLINE_CHECK = 256 << 10
 ALWAYS = frozenset({"/api/v1/health"})
 """Paths that answer even when nothing else does."""
 
-UNCOUNTED = ALWAYS | {"/api/v1/changes", "/changes"}
+STREAMS = frozenset({"/api/v1/changes", "/changes"})
+"""Paths whose answer to GET never ends."""
+
+UNCOUNTED = ALWAYS | STREAMS
 """Paths that do not count as requests at the same time; streams have a bound of their own."""
 
 UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 
 Refusal = tuple[int, str, dict[str, str]]
 
+SECURITY_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+"""What a browser may do with an answer: nothing but show it."""
 
-class Guard:
-    """ASGI middleware that bounds what requests may cost.
+_SECURITY = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+_CHUNK = 1 << 16
+_STEPS = np.zeros(256, dtype=np.int64)
+_STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
+_BEGINS = np.isin(np.arange(256), list(b"[{,"))
+
+
+class RequestLimitsMiddleware:
+    """Bound what requests may cost, and send :data:`SECURITY_HEADERS` with every answer.
 
     Parameters
     ----------
     app : ASGI application
-        What is guarded.
+        What is protected.
     body_bytes : int
         Largest body.
     body_seconds : float
@@ -94,22 +119,22 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        send, headers = with_headers(send), Headers(scope=scope)
+        send, headers = _with_security_headers(send), Headers(scope=scope)
         refused = self._refused(scope, headers)
         if refused is not None:
             await answer(*refused)(scope, receive, send)
             return
-        passage = _Passage(self, scope, headers, receive)
+        limited = _LimitedRequest(self, scope, headers, receive)
         try:
             if scope["method"] not in SAFE_METHODS:
-                receive = passage.receive
+                receive = limited.receive
             elif scope["path"] not in UNCOUNTED:
-                passage.enter()
+                limited.enter()
             await self.app(scope, receive, send)
         except ServiceError as error:
             await answer(error.status, error.message, error.headers)(scope, receive, send)
         finally:
-            passage.leave()
+            limited.leave()
 
     def _refused(self, scope: Scope, headers: Headers) -> Refusal | None:
         """Return why a request is refused for its headers alone."""
@@ -137,11 +162,13 @@ class Guard:
         return "*" in self.hosts or name in self.hosts
 
 
-class _Passage:
+class _LimitedRequest:
     """One request on its way: its body, and its place among the requests at the same time."""
 
-    def __init__(self, guard: Guard, scope: Scope, headers: Headers, receive: Receive) -> None:
-        self.guard, self.scope, self.headers, self._receive = guard, scope, headers, receive
+    def __init__(
+        self, limits: RequestLimitsMiddleware, scope: Scope, headers: Headers, receive: Receive
+    ) -> None:
+        self.limits, self.scope, self.headers, self._receive = limits, scope, headers, receive
         self.pool = ""
         self.whole = False
         self.kept: Counter[str] = Counter()
@@ -150,13 +177,13 @@ class _Passage:
         """Take a place; raise an error where there is none."""
         pool = self._check_place()
         self.pool = pool
-        self.guard.active[pool] += 1
+        self.limits.active[pool] += 1
 
     def leave(self) -> None:
         """Give back the place and the memory."""
         if self.pool:
-            self.guard.active[self.pool] -= 1
-        self.guard.held -= self.kept
+            self.limits.active[self.pool] -= 1
+        self.limits.held -= self.kept
 
     async def receive(self) -> Message:
         """Give the whole body at once, then whatever else comes, such as the end of the connection."""
@@ -174,14 +201,14 @@ class _Passage:
         principal: Principal | None = self.scope.get(PRINCIPAL)
         reads = principal is None or principal.needed == "read" or self.scope["method"] in SAFE_METHODS
         pool = "read" if reads else "write"
-        most = self.guard.concurrent[pool]
-        if self.guard.active[pool] >= most:
+        most = self.limits.concurrent[pool]
+        if self.limits.active[pool] >= most:
             said = f"more than {most} requests that {pool} at once; try again"
             raise ServiceError(503, said, {"Retry-After": "1"})
         return pool
 
     async def _read(self) -> bytes:
-        seconds = self.guard.body_seconds
+        seconds = self.limits.body_seconds
         try:
             async with asyncio.timeout(seconds):
                 return await self._read_parts()
@@ -192,7 +219,7 @@ class _Passage:
     async def _read_parts(self) -> bytes:
         parts: list[bytes] = []
         principal: Principal | None = self.scope.get(PRINCIPAL)
-        limit = self.guard.body_bytes
+        limit = self.limits.body_bytes
         if principal is None:
             limit = min(limit, MAX_OPEN_BODY)
         size, more = 0, True
@@ -210,14 +237,14 @@ class _Passage:
 
     def _hold(self, size: int, principal: Principal | None) -> None:
         """Count bytes that are held in memory; raise an error where they are too many."""
-        whole = MAX_HELD * self.guard.body_bytes
+        whole = MAX_HELD * self.limits.body_bytes
         shares = {"all": whole}
         if principal is not None and principal.holder.id:
             shares[f"token {principal.client}"] = whole // 2
         else:
             shares["anonymous"] = whole // 2
             shares[f"address {principal.client if principal else ''}"] = whole // 4
-        held = self.guard.held
+        held = self.limits.held
         if any(held[name] + size > most for name, most in shares.items()):
             raise ServiceError(503, "too many large bodies at once; try again", {"Retry-After": "1"})
         for name in shares:
@@ -234,13 +261,98 @@ class _Passage:
         if brackets <= MAX_DEPTH and brackets + body.count(b",") < MAX_VALUES:
             return
         if len(body) > MAX_INLINE_CHECK:
-            depth, values = await run_in_threadpool(outline, body, MAX_DEPTH, MAX_VALUES)
+            depth, values = await run_in_threadpool(outline_json, body, MAX_DEPTH, MAX_VALUES)
         else:
-            depth, values = outline(body, MAX_DEPTH, MAX_VALUES)
+            depth, values = outline_json(body, MAX_DEPTH, MAX_VALUES)
         if depth > MAX_DEPTH:
             raise ServiceError(400, f"the JSON is nested deeper than {MAX_DEPTH}; send it flat")
         if values > MAX_VALUES:
             raise ServiceError(413, f"the JSON has more than {MAX_VALUES:,} values; send less at a time")
+
+
+class HeadMiddleware:
+    """Answer HEAD with what GET would answer, without the body.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is asked with GET instead.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on."""
+        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"] in STREAMS:
+            await self.app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self.app(asked, receive, without_body)
+        finally:
+            scope["route"] = asked.get("route")
+
+
+class JsonOutline(NamedTuple):
+    """How deeply JSON is nested, and how many values it has at most."""
+
+    depth: int
+    values: int
+
+
+def outline_json(body: bytes, max_depth: int | None = None, max_values: int | None = None) -> JsonOutline:
+    """Return how large a body of JSON would become, before it is parsed.
+
+    Eight megabytes of ``{},{},...`` are three million objects, and ten thousand opening brackets are as many
+    calls of a parser. Both are seen from the bytes alone, at a cost that grows with their number and no more.
+
+    Parameters
+    ----------
+    body : bytes
+        The JSON.
+    max_depth, max_values : int, optional
+        Limits; what comes after one of them is exceeded is not looked at.
+
+    Examples
+    --------
+    >>> outline_json(b'{"a": [1, {"b": "[[["}]}')
+    JsonOutline(depth=3, values=5)
+    """
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    depth = deepest = quotes = values = 0
+    for start in range(0, len(plain), _CHUNK):
+        part = np.frombuffer(plain[start : start + _CHUNK], dtype=np.uint8)
+        seen = quotes + np.cumsum(part == ord('"'))
+        outside = seen % 2 == 0
+        levels = depth + np.cumsum(np.where(outside, _STEPS[part], 0))
+        deepest = max(deepest, int(levels.max()))
+        values += int(np.count_nonzero(outside & _BEGINS[part]))
+        depth, quotes = int(levels[-1]), int(seen[-1])
+        if (max_depth is not None and deepest > max_depth) or (
+            max_values is not None and values >= max_values
+        ):
+            break
+    return JsonOutline(deepest, values + 1)
+
+
+def _with_security_headers(send: Send) -> Send:
+    """Add the security headers to an answer, unless it has its own."""
+
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name for name, _ in message["headers"]}
+            message["headers"] = [
+                *message["headers"],
+                *(pair for pair in _SECURITY if pair[0] not in present),
+            ]
+        await send(message)
+
+    return guarded
 
 
 def _too_large(most: int) -> Refusal:
