@@ -19,7 +19,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
-    Options,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "Estimator",
     "HasMethods",
     "Interval",
-    "Options",
     "StrOptions",
     "check_fields",
     "warn_caller",

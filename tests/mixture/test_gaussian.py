@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.mixture import GaussianMixture as Peer
 
+from isogloss import io
 from isogloss.em import FullExpectation, SparseExpectation, run_em
 from isogloss.engine import Batches, Files, LocalEngine, Rows
 from isogloss.exceptions import DecreaseError
@@ -369,6 +370,19 @@ class TestBadInput:
         assert (mixture.variants, mixture.tol) == (EMVariants(step=0.25, decay=0.9), 0.2)
         assert mixture.set_params(tol=0.3).variants == EMVariants(step=0.25, decay=0.9)
         assert clone(mixture).variants == mixture.variants
+
+    def test_files_with_the_old_names_open_without_a_warning(self, rng, tmp_path, monkeypatch):
+        mixture = GaussianMixture(2, random_state=0).fit(blobs(rng))
+        flat = {**mixture.get_params(), "refresh": 10, "step": 0.25}
+        del flat["variants"]
+        with monkeypatch.context() as patch:
+            patch.setattr(GaussianMixture, "get_params", lambda self, deep=True: flat)
+            io.save(mixture, tmp_path / "old.isogloss")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loaded = io.load(tmp_path / "old.isogloss", expected=GaussianMixture)
+        assert loaded.variants == EMVariants(step=0.25)
+        np.testing.assert_array_equal(loaded.means_, mixture.means_)
 
     @pytest.mark.parametrize("algorithm", ["sparse", "incremental"])
     def test_acceleration_needs_full_steps(self, rng, algorithm):

@@ -28,7 +28,8 @@ class CommandWithSettings(TyperCommand):
         return super().parse_args(ctx, self._rewritten(args))
 
     def _rewritten(self, args: Sequence[str]) -> list[str]:
-        out, left = [], iter(args)
+        out: list[str] = []
+        left = iter(args)
         for argument in left:
             if argument == "--":
                 return [*out, argument, *left]

@@ -3,6 +3,7 @@ from ._base import Source as Source
 from ._base import tree_reduce as tree_reduce
 from ._dask_executor import DaskExecutor as DaskExecutor
 from ._estimator import ENGINE_CONSTRAINTS as ENGINE_CONSTRAINTS
+from ._estimator import BatchesMixin as BatchesMixin
 from ._estimator import EngineMixin as EngineMixin
 from ._executors import ProcessExecutor as ProcessExecutor
 from ._executors import ToolExecutor as ToolExecutor

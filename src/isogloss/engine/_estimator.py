@@ -10,7 +10,7 @@ from isogloss.engine._base import Engine, Source
 from isogloss.engine._local import LocalEngine
 from isogloss.engine._sources import Rows
 
-__all__ = ["ENGINE_CONSTRAINTS", "EngineMixin"]
+__all__ = ["ENGINE_CONSTRAINTS", "BatchesMixin", "EngineMixin"]
 
 ENGINE_CONSTRAINTS: Constraints = {
     "n_jobs": N_JOBS,
@@ -24,7 +24,6 @@ class EngineMixin:
 
     engine: Engine | None
     n_jobs: int | None = None
-    batch_rows: int
 
     _jobs_over_batches: ClassVar[bool] = True
     """Whether ``n_jobs`` threads share out batches; else they share the work inside of each."""
@@ -33,6 +32,12 @@ class EngineMixin:
         if self.engine is not None:
             return self.engine
         return LocalEngine(self.n_jobs if self._jobs_over_batches else None)
+
+
+class BatchesMixin(EngineMixin):
+    """An estimator that cuts data in memory into batches of ``batch_rows`` rows."""
+
+    batch_rows: int
 
     def _engine_and_source(self, data: Any, check: Callable[[Any], Any]) -> tuple[Engine, Source[Any]]:
         """The engine, and a source that it holds: the one that was given, or checked data in batches."""

@@ -43,7 +43,7 @@ from isogloss.em import (
     SparseExpectation,
     best_of,
 )
-from isogloss.engine import ENGINE_CONSTRAINTS, Engine, Source
+from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine, Source
 from isogloss.mixture._covariance import SHAPES
 from isogloss.mixture._density import MixtureDensity
 from isogloss.mixture._gaps import expect_with_gaps
@@ -97,7 +97,7 @@ class EMVariants:
         )
 
 
-class GaussianMixture(EMMixin, MixtureDensity):
+class GaussianMixture(EMMixin, BatchesMixin, MixtureDensity):
     """A mixture of Gaussians, fitted by EM on rows in memory, on disk or on a cluster.
 
     Parameters

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss._estimator import NON_NEGATIVE_INT, POSITIVE_INT, SHARE, Constraints
-from isogloss.engine import ENGINE_CONSTRAINTS, Engine, EngineMixin, Source
+from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine, Source
 from isogloss.linalg import check_count, regularise
 from isogloss.multiview._base import LinearMultiview, two_or_more
 from isogloss.multiview.solvers import (
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 _WORTH_SAYING = 1e-8
 
 
-class HubCCA(EngineMixin, LinearMultiview):
+class HubCCA(BatchesMixin, LinearMultiview):
     """CCA of many views with missing rows, each view tied to the hub by the rows it shares with it.
 
     Step 1 reduces every view to the directions that covary with the hub, step 2 maximises the sum of

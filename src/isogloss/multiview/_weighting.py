@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from isogloss._estimator import POSITIVE_INT, SHARE, Constraints
-from isogloss.engine import ENGINE_CONSTRAINTS, Engine, EngineMixin
+from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine
 from isogloss.linalg import whitening_matrix
 from isogloss.multiview._base import Multiview, two_or_more, view_correlations
 from isogloss.multiview.solvers import Survey, merge_surveys, reduce_parts, survey_views, three_view_subspace
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 _CONSTANT = 1e-20
 
 
-class OptimalWeighting(EngineMixin, Multiview):
+class OptimalWeighting(BatchesMixin, Multiview):
     """The k features of three or more views that predict as well as all of their features.
 
     Every view (or group of views) is reduced to k features by CCA with the others; the three reduced

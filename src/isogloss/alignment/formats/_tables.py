@@ -44,8 +44,10 @@ def jump_rows(aligner: AlignerBase) -> Iterator[JumpRow]:
 
 def fertility_rows(aligner: AlignerBase) -> Iterator[FertilityRow]:
     """How many words each word has generated, and how often."""
-    words = aligner.source_words_, aligner.target_words_
-    for d, name in enumerate(DIRECTIONS if aligner.fertility_ is not None else ()):
-        counts = aligner.fertility_.counts[f"fertility_{name}"]
+    words, state = (aligner.source_words_, aligner.target_words_), aligner.fertility_
+    if state is None:
+        return
+    for d, name in enumerate(DIRECTIONS):
+        counts = state.counts[f"fertility_{name}"]
         for w, born in np.argwhere(counts >= LEAST).tolist():
             yield name, words[d][w], born, float(counts[w, born])

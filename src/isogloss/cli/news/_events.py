@@ -149,7 +149,7 @@ def _history(model: Path | None, linker: Path | None, concepts: Path | None, job
     stream = EventStream(
         annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
         linker=io.load(linker, expected=Linker) if linker else None,
-        model=io.load(model, expected=DocumentModel) if model else None,
+        model=io.load(model, expected=DocumentModel) if model else None,  # type: ignore[type-abstract]
         n_jobs=jobs,
     )
     return History(stream)

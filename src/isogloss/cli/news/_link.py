@@ -52,7 +52,7 @@ def train(
     check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
         labelled = labelled_news(news)
-        model = io.load(space, expected=DocumentModel) if space is not None else None
+        model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
         linker = train_linker(labelled.articles, labelled.events, model=model)
         io.save(linker, output)
     weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))

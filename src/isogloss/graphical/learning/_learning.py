@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, Estimator
 from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMResult, FullExpectation, OnDecrease, best_of
-from isogloss.engine import Engine, Source
+from isogloss.engine import BatchesMixin, Engine, Source
 from isogloss.graphical._rows import Codes, encode
 from isogloss.graphical._structure import Graph
 from isogloss.graphical.inference import Inference, Relevance
@@ -33,7 +33,7 @@ __all__ = ["NetworkLearner"]
 Array = NDArray[np.float64]
 
 
-class NetworkLearner(EMMixin, Estimator):
+class NetworkLearner(EMMixin, BatchesMixin, Estimator):
     r"""Learn the conditional probabilities of a given graph from rows.
 
     Complete rows are counted. Rows with missing cells, and variables that no row observes, are learned by EM:
