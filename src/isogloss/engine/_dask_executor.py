@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import logging
-import sys
 import threading
 import time
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -139,7 +138,7 @@ def _work(tool: Tool[Any, Any], item: Any, timeout_s: float) -> Any:
     with _one_at_a_time:
         if get_worker().nanny is None:
             return tool(item)
-        faulthandler.dump_traceback_later(timeout_s, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(timeout_s, exit=True, file=2)
         try:
             return tool(item)
         finally:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from multiprocessing import connection, context, get_all_start_methods, get_context, parent_process
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from isogloss.threads import bound_process, lower_priority
 
@@ -37,7 +38,7 @@ class Tool(Protocol[I_contra, O_co]):
         """Process an item."""
 
 
-class ToolExecutor(Protocol[I, O]):
+class ToolExecutor(ABC, Generic[I, O]):
     """Runs a tool on other processes.
 
     Attributes
@@ -52,19 +53,24 @@ class ToolExecutor(Protocol[I, O]):
     timeout: float | None
 
     @property
+    @abstractmethod
     def slots(self) -> int:
-        """Items that are processed at the same time."""
+        """Return the number of items that are processed at the same time."""
 
     @property
+    @abstractmethod
     def ready(self) -> bool:
         """Whether a worker is up."""
 
+    @abstractmethod
     def wait(self) -> None:
         """Wait until workers are up."""
 
+    @abstractmethod
     def submit(self, item: I) -> Future[O]:
         """Run the tool on an item."""
 
+    @abstractmethod
     def close(self) -> None:
         """Give the workers up; items that were not begun are not processed."""
 

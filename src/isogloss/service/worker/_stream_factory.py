@@ -50,10 +50,17 @@ class StreamMaker:
     def __call__(self, saved: bytes | None) -> EventStream:
         """The stream, from the beginning or from a saved state."""
         wanted = self._rules()
-        where = {"n_jobs": self.n_jobs, "scheduler": self.scheduler}
         if saved is None:
-            return EventStream(wanted, annotator=Annotator(), model=self.model, **where)
-        stream = restore_stream(saved, annotator=Annotator(), model=self.model, **where)
+            return EventStream(
+                wanted,
+                annotator=Annotator(),
+                model=self.model,
+                n_jobs=self.n_jobs,
+                scheduler=self.scheduler,
+            )
+        stream = restore_stream(
+            saved, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs, scheduler=self.scheduler
+        )
         if stream.settings != wanted:
             logger.warning(
                 "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild "
