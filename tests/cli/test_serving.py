@@ -258,7 +258,7 @@ def test_who_prepares_goes_on_until_it_is_told_to_stop(tmp_path):
     assert "20 articles prepared in" in logged(process)[-1]["message"]
 
 
-@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["work"]])
+@pytest.mark.parametrize("words", [["serve", "--port", "0", "--no-worker"], ["work"]])
 def test_a_terminal_that_is_closed_stops_what_runs_in_it(tmp_path, words):
     """From the first line on: whoever has read it can stop the program."""
     Store(tmp_path / "news.db").close()

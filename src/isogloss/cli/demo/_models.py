@@ -51,6 +51,7 @@ def models(
     from isogloss.em import Recorder
     from isogloss.extras import has_module
 
+    output.mkdir(parents=True, exist_ok=True)
     console = Console(quiet=as_json)
     pictures = has_module("matplotlib.figure")
     if not pictures:
@@ -67,7 +68,6 @@ def models(
     }
     _print(results, console)
     traces = {name: mixture.trace_ for name, (mixture, _) in fits.items()}
-    output.mkdir(parents=True, exist_ok=True)
     files = [output / "mixture.isogloss"]
     io.save(fits["EM"][0], files[0])
     console.print(f"\nThe model is in {files[0]}: {program()} model info {files[0]}")
