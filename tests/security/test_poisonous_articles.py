@@ -14,7 +14,7 @@ from isogloss.exceptions import ArticleError
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.store import Store
 
-NOISE = 0.3
+NOISE = 0.5
 """CPU seconds that are always allowed."""
 
 ATTACKS = {
