@@ -45,13 +45,14 @@ def models(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Fit a mixture five ways, add up incomplete views, find what three views share, draw it all."""
+    output.mkdir(parents=True, exist_ok=True)
+
     import numpy as np
 
     from isogloss import io
     from isogloss.em import Recorder
     from isogloss.extras import has_module
 
-    output.mkdir(parents=True, exist_ok=True)
     console = Console(quiet=as_json)
     pictures = has_module("matplotlib.figure")
     if not pictures:
