@@ -326,7 +326,7 @@ class TestOperator:
 
     @pytest.mark.parametrize("regularisation", ["exact", "approximate"])
     def test_two_views_and_feasibility(self, rng, regularisation):
-        views = [sparse.csr_array(x) for x in some_views(rng, dims=(30, 80))]
+        views = [sparse.csr_array(x) for x in some_views(rng, n=30, dims=(12, 40))]
         settings = {"kernel": "linear", "ridge": KAPPA, "regularisation": regularisation}
         one = KernelCCA(2, solver="operator", tol=1e-11, random_state=0, **settings).fit(views)
         two = KernelCCA(2, **settings).fit(views)
