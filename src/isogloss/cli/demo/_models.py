@@ -45,6 +45,8 @@ def models(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Fit a mixture five ways, add up incomplete views, find what three views share, draw it all."""
+    output.mkdir(parents=True, exist_ok=True)
+
     import numpy as np
 
     from isogloss import io
@@ -67,7 +69,6 @@ def models(
     }
     _print(results, console)
     traces = {name: mixture.trace_ for name, (mixture, _) in fits.items()}
-    output.mkdir(parents=True, exist_ok=True)
     files = [output / "mixture.isogloss"]
     io.save(fits["EM"][0], files[0])
     console.print(f"\nThe model is in {files[0]}: {program()} model info {files[0]}")
