@@ -220,7 +220,7 @@ def test_doctor_finds_no_trouble(stored):
     text = run("doctor", "--store", stored)
     assert text.startswith("SQLite ")
     assert f"{len(ARTICLES)} article" in text
-    assert text.endswith("no trouble found\n")
+    assert text.endswith("no problems found\n")
 
 
 def test_doctor_finds_trouble(news):
@@ -296,7 +296,7 @@ def test_events_of_a_store(stored):
     assert listed("--store", stored, "--until", "2030-01-01") == everything[:20]
     assert all(event["languages_count"] > 1 for event in listed("--store", stored, "--languages", 2))
     refused(StoreError, "sort is 'name'", "--store", stored, "--sort", "name", of=listing)
-    assert run("--store", stored, "--lang", "ja", of=listing) == "there are no such events\n"
+    assert run("--store", stored, "--lang", "ja", of=listing) == "no events found\n"
     assert everything[0]["id"] in run("--store", stored, of=listing)
 
 
