@@ -173,7 +173,7 @@ def cut_lines(notes: Counter[str], *, max_title: int, max_text: int) -> Iterator
 
     for name, limit in (("title", max_title), ("body", max_text)):
         if n := notes[CUT[name]]:
-            yield f"{n:,} articles had a {name} of more than {limit:,} characters, which was truncated"
+            yield f"{counted(n, 'article')} had a {name} of more than {limit:,} characters (truncated)"
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._output import counted, echo, not_stdout
 from isogloss.cli._program import program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
@@ -139,7 +139,7 @@ def ingest(
         echo("another worker is processing this store and will find the events")
     if old:
         echo(
-            f"{old:,} articles are older than store.keep_days = {settings.store.keep_days}; "
+            f"older than store.keep_days = {settings.store.keep_days}: {counted(old, 'article')}; "
             "isogloss prune shows what would be deleted"
         )
 
