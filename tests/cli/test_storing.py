@@ -179,7 +179,7 @@ def test_ingest_reads_standard_input():
 
 
 def test_mistakes_say_what_to_do(tmp_path, news):
-    refused(SettingsError, "create one with isogloss init", "ingest", news, "-c", "none.toml")
+    refused(SettingsError, "make one with isogloss init", "ingest", news, "-c", "none.toml")
     (tmp_path / "bad.toml").write_text("[server]\nprt = 1\n")
     refused(SettingsError, "server.prt is not a setting", "doctor", "-c", "bad.toml")
     (tmp_path / "bad.toml").write_text("[server\n")
