@@ -190,7 +190,7 @@ def test_mistakes_say_what_to_do(tmp_path, news):
     Store("a.db").close()
     refused(StoreError, "expected a file name or postgresql", "ingest", news, "--store", "mysql://x")
     refused(SettingsError, "no feeds to visit", "watch", "--store", "a.db")
-    refused(StoreError, "there is no folder no", "backup", "no/copy.db", "--store", "a.db")
+    refused(StoreError, "the folder no does not exist", "backup", "no/copy.db", "--store", "a.db")
 
 
 @pytest.mark.parametrize("command", [["doctor"], ["backup", "copy.db"], ["token", "list"]])
