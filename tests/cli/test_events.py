@@ -142,7 +142,7 @@ def test_who_is_interrupted_leaves_nothing_behind(tmp_path):
 def test_a_journal_in_use_is_not_written_to(found, news):
     result = runner.invoke(app, ["events", str(news), "--journal", str(news.parent / "journal")])
     assert result.exit_code == 1
-    assert "give the journal a new name" in str(result.exception)
+    assert "choose another name for the journal" in str(result.exception)
 
 
 def test_a_table_for_people(news):
@@ -175,7 +175,7 @@ def test_news_without_an_article(tmp_path, text):
     (tmp_path / "news.jsonl").write_text(text)
     result = runner.invoke(app, ["events", str(tmp_path / "news.jsonl"), "-o", str(tmp_path / "out")])
     assert result.exit_code == 1
-    assert "there is no article" in str(result.exception)
+    assert "no valid article" in str(result.exception)
     assert not (tmp_path / "out").exists()
 
 

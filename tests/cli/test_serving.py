@@ -212,7 +212,7 @@ def test_work_makes_events_of_what_waits(tmp_path):
     working, path = typer.Typer(), tmp_path / "news.db"
     working.command()(work)
     missing = runner.invoke(working, ["--once", "--store", str(path)])
-    assert "make one with isogloss init" in str(missing.exception)
+    assert "create one with isogloss init" in str(missing.exception)
     with Store(path) as store:
         store.add(sample_news().articles[:20])
     done = runner.invoke(working, ["--once", "--json", "--store", str(path)])

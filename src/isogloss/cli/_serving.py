@@ -30,11 +30,9 @@ __all__ = ["LogJson", "Port", "check_service", "run_service", "serve", "token_gr
 
 LogJson = Annotated[
     bool,
-    typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log a JSON object a line."),
+    typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log one JSON object per line."),
 ]
-Port = Annotated[
-    int | None, typer.Option(help="Port to listen on; 0 for any that is free.", min=0, max=65535)
-]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)]
 
 token_group = typer.Typer(help="Manage access tokens.", no_args_is_help=True)
 
@@ -44,13 +42,13 @@ def serve(
     store: StorePlace = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Port = None,
-    worker: Annotated[bool, typer.Option(help="Make events of articles in this process.")] = True,
+    worker: Annotated[bool, typer.Option(help="Also run the worker that finds events.")] = True,
     log_json: LogJson = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Serve the API and the pages.
+    """Serve the API and the web pages.
 
-    Stops at Ctrl-C or SIGTERM.
+    Stop it with Ctrl-C or SIGTERM.
     """
     from isogloss.service import log_to_stderr
 
@@ -155,7 +153,7 @@ def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingT
 def work(
     config: Config = None,
     store: StorePlace = None,
-    once: Annotated[bool, typer.Option("--once", help="Stop when no article waits.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Process the waiting articles, then stop.")] = False,
     prepare: Annotated[
         bool,
         typer.Option("--prepare", hidden=True, help="Removed; configure a Dask scheduler instead."),
@@ -163,10 +161,10 @@ def work(
     log_json: LogJson = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Make events of stored articles, without serving.
+    """Run the worker that turns stored articles into events.
 
-    Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; any other waits, and takes
-    over when that one stops.
+    Stop it with Ctrl-C or SIGTERM. A store has one worker at a time; any other waits, and takes over when the
+    first one stops.
     """
     _check_platform()
     if prepare:
@@ -184,7 +182,7 @@ def work(
         if once:
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
-                    raise StoreError("another worker follows this store; there is nothing to do here")
+                    raise StoreError("another worker is already processing this store")
             told = {name: opened.counts()[name] for name in ("article", "event")}
             echo(json.dumps({"store": told}) if as_json else store_contents(opened))
             return
@@ -214,14 +212,14 @@ def _run_until_signal(worker: TakingTurns, greeting: str) -> None:
 
 @token_group.command("make")
 def make(
-    scopes: Annotated[list[str], typer.Argument(help="read, write, admin: what it allows.")],
-    label: Annotated[str, typer.Option(help="Who it is for.")] = "",
-    days: Annotated[float, typer.Option(help="How long it holds.", min=0)] = 365.0,
+    scopes: Annotated[list[str], typer.Argument(help="Scopes: read, write, admin.")],
+    label: Annotated[str, typer.Option(help="Who uses the token.")] = "",
+    days: Annotated[float, typer.Option(help="Days until the token expires.", min=0)] = 365.0,
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Make a token; it is shown once."""
+    """Create a token. It is shown only once."""
     from isogloss.service.auth import make_token
 
     with open_store(load_settings(config, store)) as opened:
@@ -231,7 +229,7 @@ def make(
 
 @token_group.command("list")
 def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
-    """Tokens, without their secrets."""
+    """List tokens, without their secrets."""
     from isogloss.service.auth import list_tokens
     from isogloss.store import from_micros
 
@@ -247,15 +245,15 @@ def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = 
 
 @token_group.command("revoke")
 def revoke(
-    name: Annotated[str, typer.Argument(help="Its id, as 'token list' shows it.")],
+    name: Annotated[str, typer.Argument(help="The id shown by 'token list'.")],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Take a token back."""
+    """Revoke a token."""
     from isogloss.service.auth import revoke_token
 
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
-            raise StoreError(f"there is no token {name!r} that holds; see isogloss token list")
+            raise StoreError(f"no valid token {name!r}; see isogloss token list")
     echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")

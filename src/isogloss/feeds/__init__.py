@@ -1,16 +1,9 @@
-"""Feeds: pages of the public internet, fetched within bounds and read without trust.
+"""Feeds: fetch and parse untrusted pages of the public internet, within limits.
 
-===============  ==============================================================
-``addresses``    which addresses may be connected to
-``targets``      which URLs may be asked for
-``unpacking``    packed bodies, up to a size
-``fetching``     one page, within limits of time, size and place
-``scan``         XML looked over before a parser sees it
-``syndication``  RSS and Atom
-``sitemaps``     sitemaps and news sitemaps
-``reader``       both in a child process, with a deadline
-``watching``     what is new since the last visit
-===============  ==============================================================
+:class:`Watcher` visits feeds and sitemaps regularly and returns new entries. :class:`Fetcher` downloads one
+page within :class:`FetchLimits` of time, size and address. :class:`FeedReader` parses in a child process with
+a deadline; :func:`parse_feed` and :func:`parse_sitemap` parse in this one, after the XML was scanned for
+attacks.
 """
 
 import lazy_loader

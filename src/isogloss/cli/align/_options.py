@@ -35,11 +35,13 @@ SETTINGS = (
 
 Schedule: TypeAlias = Annotated[
     str,
-    typer.Option(help="Models and iterations: 1, 2, diagonal, hmm, then 3, 4, 5; as 1:5,hmm:5,3:3,4:3."),
+    typer.Option(
+        help="Models (1, 2, diagonal, hmm, then 3, 4, 5) and iterations, for example 1:5,hmm:5,3:3,4:3."
+    ),
 ]
 Agreement: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="|".join(_AGREEMENTS), help="Whether the two directions train so that they agree."),
+    typer.Option(metavar="|".join(_AGREEMENTS), help="How to train the two directions to agree."),
 ]
 SetOption: TypeAlias = Annotated[
     list[str] | None,
@@ -47,22 +49,28 @@ SetOption: TypeAlias = Annotated[
 ]
 LexiconFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Known translations: source, target, count; or what 'lexicon' wrote.", metavar="FILE"),
+    typer.Option(
+        help="Known translations: source, target, count; or a table written by 'lexicon'.", metavar="FILE"
+    ),
 ]
 JumpsFile: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Known jumps: a table that 'jumps' wrote.", metavar="FILE")
+    Path | None, typer.Option(help="Known jumps: a table written by 'jumps'.", metavar="FILE")
 ]
 FertilityFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Known fertilities: a table that 'fertility' wrote; models 3 to 5.", metavar="FILE"),
+    typer.Option(
+        help="Known fertilities: a table written by 'fertility'; for models 3 to 5.", metavar="FILE"
+    ),
 ]
 PriorWeight: TypeAlias = Annotated[
-    float, typer.Option(help="Multiply the counts of these files by this.", min=0.0)
+    float, typer.Option(help="Multiply the counts of these files by this factor.", min=0.0)
 ]
-KeepCase: TypeAlias = Annotated[bool, typer.Option("--keep-case", help="Upper and lower case differ.")]
+KeepCase: TypeAlias = Annotated[bool, typer.Option("--keep-case", help="Distinguish upper and lower case.")]
 Disk: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Keep the text in this folder while it is read, not in memory.", metavar="FOLDER"),
+    typer.Option(
+        help="Keep the text in this folder during training, instead of in memory.", metavar="FOLDER"
+    ),
 ]
 
 

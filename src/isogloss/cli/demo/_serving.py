@@ -40,7 +40,7 @@ def check_serving(folder: Path | None, port: int) -> None:
     check_service(Settings(server=ServerSettings(port=port)))
     if folder is not None:
         if (folder / DEFAULT).exists() or (folder / Settings().store.place).exists():
-            raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
+            raise SettingsError(f"{folder}: already has a store; choose another folder for the demo")
         make_folder(folder)
 
 
@@ -71,7 +71,7 @@ def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> N
     from isogloss.service import log_to_stderr
     from isogloss.store import Store
 
-    with Console().status("learning words of five languages, and how good the common space is"):
+    with Console().status("learning dictionaries of five languages and evaluating the common space"):
         settings = _settings(folder, model, port)
     with Store(settings.store.place) as store:
         store.add(news.articles)

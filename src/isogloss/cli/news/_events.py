@@ -38,29 +38,31 @@ _OTHERS = 54
 
 events_group = typer.Typer(
     cls=DefaultGroup,
-    help="Find events in news of many languages.\n\n"
-    "isogloss events NEWS is short for isogloss events find NEWS.",
+    help="Find events in multilingual news.\n\nisogloss events NEWS is short for isogloss events find NEWS.",
     no_args_is_help=True,
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Most = Annotated[int, typer.Option("--limit", "-n", help="Events to show, the largest first.", min=1)]
 Model = Annotated[
-    Path | None, typer.Option("--model", "-m", help="A file that 'similar fit' made, to compare texts with.")
+    Path | None, typer.Option("--model", "-m", help="A model made by 'similar fit', to compare texts with.")
 ]
 LinkerFile = Annotated[
-    Path | None, typer.Option("--linker", help="A file that 'link train' made; the shipped one by default.")
+    Path | None,
+    typer.Option(
+        "--linker", help="A model made by 'link train'; by default the one that comes with isogloss."
+    ),
 ]
-Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary that 'concepts build' made.")]
+Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary made by 'concepts build'.")]
 Jobs = Annotated[
     int,
-    typer.Option(
-        "--jobs", "-j", help="Processes that look at the words of articles; -1 for one per core, 1 for none."
-    ),
+    typer.Option("--jobs", "-j", help="Number of analysis processes; -1 for one per core, 1 for none."),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write all events to this file, a JSON object a line; - for standard output."
+        "--output",
+        "-o",
+        help="Write all events to this file, one JSON object per line; - for standard output.",
     ),
 ]
 
@@ -76,26 +78,22 @@ def find(
     journal: Annotated[
         Path | None,
         typer.Option(
-            help="Keep the articles here, in order; 'events replay' tells the same again.",
+            help="Write the articles to this journal; 'events replay' reproduces the events.",
             callback=not_stdout,
         ),
     ] = None,
     quarantine: Annotated[
         Path | None,
-        typer.Option(
-            help="Write records that are no articles to this file, with reasons.", callback=not_stdout
-        ),
+        typer.Option(help="Write invalid records to this file, with reasons.", callback=not_stdout),
     ] = None,
-    now: Annotated[
-        datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
-    ] = None,
+    now: Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")] = None,
     model: Model = None,
     linker: LinkerFile = None,
     concepts: Concepts = None,
     jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """Find the events in news of many languages."""
+    """Find the events in multilingual news."""
     from isogloss.events.ingest import ArticleReader, Quarantine
 
     check_outputs(as_json, output)
@@ -117,7 +115,7 @@ def find(
 
 @events_group.command("replay")
 def replay(
-    journal: Annotated[Path, typer.Argument(help="A file that 'events find --journal' wrote.")],
+    journal: Annotated[Path, typer.Argument(help="A file written by 'events find --journal'.")],
     limit: Most = 20,
     output: Output = None,
     model: Model = None,
@@ -126,13 +124,13 @@ def replay(
     jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """Tell again what a journal of articles came to."""
+    """Find the events again from a journal."""
     from isogloss.events import read_journal
 
     check_outputs(as_json, output)
     history = _history(model, linker, concepts, jobs)
     _run(history, read_journal(journal), total_size([journal]))
-    _need_articles(history, f"{journal} has no whole line")
+    _need_articles(history, f"{journal} has no complete line")
     _tell(history, limit, output, as_json, {})
 
 
@@ -160,7 +158,9 @@ def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
     from isogloss.events import Journal
 
     if path.exists() and path.stat().st_size:
-        raise ArticleError("journal in use", f"{path}: has articles already; give the journal a new name")
+        raise ArticleError(
+            "journal in use", f"{path}: already has articles; choose another name for the journal"
+        )
     with Journal(path) as journal:
         for batch in batches(articles):
             journal.add(batch)
@@ -173,7 +173,7 @@ def cut_lines(notes: Counter[str], *, max_title: int, max_text: int) -> Iterator
 
     for name, limit in (("title", max_title), ("body", max_text)):
         if n := notes[CUT[name]]:
-            yield f"{n:,} of the articles had a {name} of more than {limit:,} characters, which was cut"
+            yield f"{counted(n, 'article')} had a {name} of more than {limit:,} characters (truncated)"
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -212,7 +212,7 @@ def _counted(articles: Iterable[Article], describe: Callable[[str], None]) -> Ge
 
 def _need_articles(history: History, why: str) -> None:
     if not history.cluster_of:
-        raise ArticleError("no article", f"there is no article to make events of: {why}")
+        raise ArticleError("no article", f"no valid article: {why}")
 
 
 def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:

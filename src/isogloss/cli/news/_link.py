@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["link_group"]
 
-link_group = typer.Typer(help="Train and score links across languages.", no_args_is_help=True)
+link_group = typer.Typer(
+    help="Train and score the linker of clusters across languages.", no_args_is_help=True
+)
 
 News = Annotated[
     Path | None,
@@ -39,12 +41,12 @@ def train(
         typer.Option(
             "--space",
             "-s",
-            help="A common space of documents, made by 'similar fit'.",
+            help="A document model made by 'similar fit'.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a linker on news whose events are known, with bodies and on titles alone."""
+    """Train a linker on news with known events, once with bodies and once on titles alone."""
     from isogloss import io
     from isogloss.events.training import labelled_news, train_linker
     from isogloss.similarity import DocumentModel
@@ -70,11 +72,14 @@ def train(
 def score(
     news: News = None,
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A file that 'link train' made; the shipped one.")
+        Path | None,
+        typer.Option(
+            "--model", "-m", help="A model made by 'link train'; by default the one that comes with isogloss."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score links and events on news whose events are known."""
+    """Score links and events on news with known events."""
     from isogloss import io
     from isogloss.events.link import Linker
     from isogloss.events.training import labelled_news

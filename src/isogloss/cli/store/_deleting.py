@@ -26,24 +26,22 @@ __all__ = ["delete"]
 def delete(
     numbers: Annotated[
         list[int] | None,
-        typer.Argument(
-            metavar="[NUMBER]...", help="Articles by their numbers, as receipts and the API name them."
-        ),
+        typer.Argument(metavar="[NUMBER]...", help="Article numbers, as in receipts and the API."),
     ] = None,
     config: Config = None,
     store: StorePlace = None,
     url: Annotated[
         list[str] | None,
-        typer.Option("--url", help="Also the articles with this URL. May be given several times."),
+        typer.Option("--url", help="Also delete the articles with this URL. Repeat for several."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles; there is no way back.")] = False,
-    who: Annotated[str, typer.Option(help="Who asks for it; your user name by default.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles. This cannot be undone.")] = False,
+    who: Annotated[str, typer.Option(help="Who requested the deletion; by default your user name.")] = "",
     as_json: JsonOutput = False,
 ) -> None:
-    """Delete articles with all their traces.
+    """Delete articles and all traces of them.
 
-    Without --yes, only show which articles would go. Events are made again without them. The number of an
-    article, a digest of its key, the times, and who deleted it remain. Backups are not touched.
+    Without --yes, only show which articles would be deleted. The events are rebuilt without them. The article
+    number, a digest of its key, the times and who deleted it are kept. Backups are not changed.
     """
     from isogloss.store import delete_articles
 
@@ -62,10 +60,10 @@ def delete(
     if not yes:
         echo(f"{len(found):,} articles would be deleted; {program()} delete --yes deletes them")
         return
-    echo(f"{len(done):,} articles were deleted")
+    echo(f"{len(done):,} articles deleted")
     if not made:
         echo(
-            "the service that uses this store makes events anew; when that is done, stop it and run "
+            "the service that uses this store will rebuild the events; then stop it and run "
             f"{program()} doctor --compact to remove the deleted bytes from the files"
         )
 
@@ -73,14 +71,14 @@ def delete(
 def _find(store: Store, numbers: list[int], urls: list[str]) -> list[int]:
     """Return the numbers of the articles that were named."""
     if not numbers and not urls:
-        raise StoreError("no article was named; give numbers of articles, or --url")
+        raise StoreError("no articles given; give article numbers or --url")
     there = store.articles(numbers, bodies=False)
     missing = [str(number) for number in numbers if number not in there]
     with store.database.read() as session:
         by_url = {each: session.run("SELECT seq FROM article WHERE url = ?", [each]) for each in urls}
     missing += [each for each, rows in by_url.items() if not rows]
     if missing:
-        raise StoreError(f"there is no article {', '.join(missing)} in this store; nothing was deleted")
+        raise StoreError(f"no article {', '.join(missing)} in this store; nothing was deleted")
     return sorted({*there, *(int(row[0]) for rows in by_url.values() for row in rows)})
 
 

@@ -29,10 +29,13 @@ DEFAULT = Path("isogloss.toml")
 
 Config = Annotated[
     Path | None,
-    typer.Option("--config", "-c", help="File of settings; isogloss.toml here, if there is one, by default."),
+    typer.Option(
+        "--config", "-c", help="The settings file; by default isogloss.toml in this folder, if it exists."
+    ),
 ]
 StorePlace = Annotated[
-    str | None, typer.Option("--store", help="A file of SQLite or postgresql://...; that of the settings.")
+    str | None,
+    typer.Option("--store", help="A SQLite file or postgresql://...; by default that of the settings."),
 ]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -43,7 +46,7 @@ def load_settings(config: Path | None, store: str | None = None) -> Settings:
     Files that the settings name are looked for beside the file of settings, wherever the command runs.
     """
     if store == "-":
-        raise typer.BadParameter("a store cannot be standard output; give the name of a file")
+        raise typer.BadParameter("a store cannot be standard output; give a file name")
     from isogloss.service.settings import Settings
 
     path = config or (DEFAULT if DEFAULT.exists() else None)
@@ -63,7 +66,7 @@ def make_folder(folder: Path) -> None:
             pass
     except OSError as error:
         raise SettingsError(
-            f"{folder}: the folder cannot be made or written to ({error.strerror}); name another"
+            f"{folder}: cannot create or write to this folder ({error.strerror}); choose another"
         ) from error
 
 
@@ -73,7 +76,7 @@ def open_store(settings: Settings, *, new: bool = False) -> Store:
 
     place = settings.store.place
     if not new and not _remote(place) and not Path(place).exists():
-        raise StoreError(f"{place}: there is no store; make one with isogloss init, or name one with --store")
+        raise StoreError(f"{place}: no such store; create one with isogloss init, or choose one with --store")
     return Store(place)
 
 

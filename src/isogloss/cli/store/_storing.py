@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._output import counted, echo, not_stdout
 from isogloss.cli._program import program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
 
-Events = Annotated[bool, typer.Option(help="Make events of the articles, if no service does.")]
+Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
 
 BATCH = 500
 """Refused records that are in memory at most."""
@@ -55,19 +55,19 @@ _SHOWN = 5
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder to prepare.", callback=not_stdout)] = Path(),
+    folder: Annotated[Path, typer.Argument(help="The folder to set up.", callback=not_stdout)] = Path(),
     as_json: JsonOutput = False,
 ) -> None:
     """Create a settings file and an empty store.
 
-    The file has every setting with its default and what it means.
+    The file lists every setting with its default and a comment.
     """
     from isogloss.service.settings import Settings
     from isogloss.store import Store
 
     path = folder / DEFAULT
     if path.exists():
-        raise SettingsError(f"{path}: is there already; change it, or remove it first")
+        raise SettingsError(f"{path}: already exists; edit it, or remove it first")
     make_folder(folder)
     settings = Settings()
     Store(folder / settings.store.place).close()
@@ -89,14 +89,12 @@ def ingest(
     config: Config = None,
     store: StorePlace = None,
     events: Events = True,
-    now: Annotated[
-        datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
-    ] = None,
+    now: Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Add articles to the store, and make events.
+    """Add articles to the store and find their events.
 
-    An article that is there already changes nothing. Records that are not articles go to the quarantine.
+    An article that is already stored changes nothing. Invalid records go to the quarantine.
     """
     from isogloss.events.ingest import ArticleReader
     from isogloss.service.worker import Retention
@@ -119,7 +117,7 @@ def ingest(
         old = Retention(opened, settings).older(times)
     left_out = dict(reader.quarantine.reasons)
     if left_out and not statuses:
-        raise ArticleError("no article", f"none of the records is an article: {reader.quarantine}")
+        raise ArticleError("no article", f"no record is a valid article: {reader.quarantine}")
     if as_json:
         told = {
             "articles": dict(statuses),
@@ -139,10 +137,10 @@ def ingest(
     said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
     echo(f"{said}; {contents}")
     if events and not made:
-        echo("another worker follows this store and makes the events")
+        echo("another worker is processing this store and will find the events")
     if old:
         echo(
-            f"{old:,} of the articles are older than store.keep_days = {settings.store.keep_days}; "
+            f"older than store.keep_days = {settings.store.keep_days}: {counted(old, 'article')}; "
             "isogloss prune shows what would be deleted"
         )
 
@@ -211,22 +209,22 @@ class _Refused(Quarantine):
 def watch(
     urls: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[URL]...", help="Feeds and sitemaps; those of the settings."),
+        typer.Argument(metavar="[URL]...", help="Feeds and sitemaps; by default those of the settings."),
     ] = None,
     config: Config = None,
     store: StorePlace = None,
-    once: Annotated[bool, typer.Option("--once", help="Visit each feed once, and stop.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Visit each feed once, then stop.")] = False,
     events: Events = True,
     private: Annotated[
         bool,
-        typer.Option("--private", help="Also visit addresses and ports inside one's own network."),
+        typer.Option("--private", help="Also allow private addresses and other ports."),
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Visit feeds and add what is new to the store.
+    """Visit feeds and store new articles.
 
-    Then make events, unless a service or a worker does that. Stops at Ctrl-C, or with --once after one visit
-    to each feed.
+    Then find events, unless a service or a worker does. Stop it with Ctrl-C, or use --once to visit each feed
+    only once.
     """
     from isogloss.extras import require_extra
     from isogloss.feeds import FeedReader, Watcher
@@ -280,10 +278,10 @@ def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
     from isogloss.feeds import FeedState
 
     if not urls:
-        raise SettingsError("there is no feed to visit; name some, or put them under [feeds] in the settings")
+        raise SettingsError("no feeds to visit; give some, or list them under [feeds] in the settings")
     for url in urls:
         if not url.isprintable():
-            raise SettingsError(f"{url!r}: is no URL; expected one such as https://gull.example/feed")
+            raise SettingsError(f"{url!r}: not a URL; expected one such as https://gull.example/feed")
     known = store.feeds()
     return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
 
@@ -327,7 +325,7 @@ def _waits(feed: FeedState, as_json: bool) -> str:
     """What is said of a feed that was visited not long ago."""
     due = datetime.fromtimestamp(feed.due, UTC).isoformat(timespec="seconds")
     told = {"url": feed.url, "new": 0, "left_out": 0, "error": "", "due": due}
-    return json.dumps(told) if as_json else f"{feed.url}: was visited not long ago; the next time is {due}"
+    return json.dumps(told) if as_json else f"{feed.url}: visited recently; the next visit is due at {due}"
 
 
 def _visit_line(told: dict[str, Any]) -> str:
@@ -335,26 +333,26 @@ def _visit_line(told: dict[str, Any]) -> str:
     return str(told["error"]) or (
         f"{told['url']}: {told['new']} new"
         + (f", {old} older than store.keep_days" if old else "")
-        + "".join(f", {n} with their {name} cut" for name, n in cut.items())
+        + "".join(f", {n} with a truncated {name}" for name, n in cut.items())
     )
 
 
 def backup(
     output: Annotated[
-        Path, typer.Argument(help="The file to write; it must not be there yet.", callback=not_stdout)
+        Path, typer.Argument(help="The file to write; it must not exist.", callback=not_stdout)
     ],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Copy the store to a file while it is in use.
+    """Back up the store, also while it is in use.
 
-    The copy is the state of the store at one moment.
+    The backup is a consistent copy as of one moment.
     """
     from isogloss.store import back_up
 
     if not output.parent.is_dir():
-        raise StoreError(f"{output}: there is no folder {output.parent}; make it, or name another")
+        raise StoreError(f"{output}: the folder {output.parent} does not exist; create it, or choose another")
     with open_store(load_settings(config, store)) as opened:
         path = back_up(opened, output)
     size = path.stat().st_size
@@ -362,12 +360,12 @@ def backup(
 
 
 def restore(
-    copy: Annotated[Path, typer.Argument(help="A file that 'backup' wrote.")],
+    copy: Annotated[Path, typer.Argument(help="A file written by 'backup'.")],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Restore a backup; the target must not exist."""
+    """Restore a backup. The target store must not exist."""
     from isogloss.store import restore as restore_copy
 
     settings = load_settings(config, store)
@@ -384,27 +382,27 @@ def doctor(
     rebuild: Annotated[
         bool,
         typer.Option(
-            "--rebuild", help="First make all events again with the current settings; stories keep their ids."
+            "--rebuild", help="First rebuild all events with the current settings; stories keep their ids."
         ),
     ] = False,
     compact: Annotated[
         bool,
-        typer.Option("--compact", help="Rewrite the database files, without the bytes of deleted rows."),
+        typer.Option("--compact", help="Rewrite the database files to remove the bytes of deleted rows."),
     ] = False,
     retry_quarantined: Annotated[
         str | None,
         typer.Option(
             "--retry-quarantined",
             metavar="LINE|all",
-            help="Try the article of a quarantined journal line again, or those of all.",
+            help="Retry a quarantined article, by journal line, or all of them.",
         ),
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Check the store and report problems.
 
-    Checks files and tables, shows how far events are behind and what was left out, and what retention would
-    delete next.
+    Checks the files and tables, and shows how far events lag behind articles, which records were rejected,
+    and what retention would delete next.
     """
     from isogloss.service.worker import Retention, clock_warning
     from isogloss.store import look_over
@@ -444,22 +442,22 @@ def doctor(
 def _retry(store: Store, which: str) -> int:
     """Have quarantined lines tried again; how many."""
     if which != "all" and not (which.isascii() and which.isdecimal()):
-        raise typer.BadParameter(f"--retry-quarantined {which}: expected the number of a line, or all")
+        raise typer.BadParameter(f"--retry-quarantined {which}: expected a line number or all")
     lines = [] if which == "all" else [int(which)]
     retried = store.retry_quarantined(lines)
     if lines and not retried:
-        raise StoreError(f"line {which} of the journal is not in quarantine; isogloss doctor lists those")
+        raise StoreError(f"line {which} of the journal is not in quarantine; see isogloss doctor")
     return len(retried)
 
 
 def _quarantine_lines(told: dict[str, Any]) -> Iterator[str]:
     """What ``doctor`` says about articles that could not be taken in."""
     if retried := told["retried"]:
-        yield f"{retried} article{'s' * (retried != 1)} of the quarantine will be tried again by the worker"
+        yield f"{retried} article{'s' * (retried != 1)} in quarantine will be retried by the worker"
     if found := told["quarantined"]:
         yield (
-            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, which events are made without; "
-            "to try again: isogloss doctor --retry-quarantined LINE|all"
+            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, not part of any event; "
+            "to retry: isogloss doctor --retry-quarantined LINE|all"
         )
     for each in found[:_SHOWN]:
         said = f"line {each['line']}: {each['reason']}: {each['title']!a:.60}: {each['said']}"
@@ -469,7 +467,7 @@ def _quarantine_lines(told: dict[str, Any]) -> Iterator[str]:
 def _rebuild(store: Store, settings: Settings) -> None:
     with progress_bar() as progress:
         if not make_events(store, settings, progress, anew=True):
-            raise StoreError("another worker follows this store; stop it, then rebuild")
+            raise StoreError("another worker is processing this store; stop it, then rebuild")
 
 
 def _forget(retention: Retention) -> int:
@@ -488,9 +486,9 @@ def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
     yield ", ".join(f"{count:,} {name}" for name, count in told["counts"].items())
     yield f"events stand at line {told['events_stand_at_line']:,} of the journal"
     if told["rebuild_wanted"]:
-        yield "the next worker makes all events anew; doctor --rebuild does it now"
+        yield "the next worker will rebuild all events; doctor --rebuild does it now"
     if told["left_out"]:
-        yield "left out last:"
+        yield "last rejected records:"
         yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])
     yield from _quarantine_lines(told)
     if told["pruned"]:
@@ -498,6 +496,6 @@ def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
     yield from retention_lines(preview)
     if told["clock"]:
         yield f"warning: {told['clock']}"
-    yield from (f"trouble: {each}" for each in told["troubles"])
+    yield from (f"problem: {each}" for each in told["troubles"])
     if not told["troubles"]:
-        yield "no trouble found"
+        yield "no problems found"
