@@ -21,7 +21,9 @@ from isogloss.events.ingest import sample_news
 from tests.waiting import LIMIT_S
 
 runner = CliRunner()
-SAMPLE = files("isogloss.events").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+SAMPLE = (
+    files("isogloss.events.ingest").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from isogloss import io
 from isogloss.cli.news._link import link_group
 from isogloss.events.link import FEATURES, Linker
-from isogloss.events.training._labelled import read_labelled
+from isogloss.events.training._training import read_labelled
 from isogloss.exceptions import CorpusError
 
 RUN = CliRunner()
@@ -22,7 +22,7 @@ RUN = CliRunner()
 def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first hundred articles of the sample."""
     path = tmp_path_factory.mktemp("news") / "news.jsonl"
-    text = files("isogloss.events").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
     path.write_text("".join(text.splitlines(keepends=True)[:100]), encoding="utf-8")
     return path
 

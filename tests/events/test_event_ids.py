@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isogloss.events.track._identity import EventIds
+from isogloss.events.track._tracker import EventIds
 
 
 def test_the_older_id_lives_on_and_the_younger_becomes_an_alias() -> None:

@@ -1,6 +1,6 @@
 """What is over leaves nothing behind, so that a stream may go on for ever."""
 
-from isogloss.events.track._identity import EventIds
+from isogloss.events.track._tracker import EventIds
 
 
 def test_names_of_an_event_are_forgotten_with_it():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isogloss.events.link._latest_points import LatestPoints
+from isogloss.events.link._vector_tables import LatestPoints
 
 
 @pytest.mark.parametrize("dims", [6, 50])

@@ -10,7 +10,7 @@ import pytest
 
 from isogloss.events import Article
 from isogloss.events.annotate import news_concepts
-from isogloss.events.annotate._news_words import NEWS_WORDS
+from isogloss.events.annotate._word_tables import NEWS_WORDS
 from isogloss.events.cluster import Vector
 from isogloss.events.cluster._vectors import product
 from isogloss.events.link import FEATURES, LinkState, Neighbours, Profile, Signature, Signatures, explain_link

@@ -8,7 +8,7 @@ import pytest
 
 from isogloss.events import Article
 from isogloss.events.annotate import Annotator
-from isogloss.events.annotate._demonyms import PEOPLES, named_peoples
+from isogloss.events.annotate._word_tables import PEOPLES, named_peoples
 
 
 @pytest.mark.parametrize(

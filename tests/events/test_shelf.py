@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isogloss.events.cluster import Vector
-from isogloss.events.link._vector_table import Shelf
+from isogloss.events.link._vector_tables import Shelf
 
 
 def read(shelf: Shelf, number: int) -> list[int]:

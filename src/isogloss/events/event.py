@@ -33,7 +33,7 @@ class Event:
     Attributes
     ----------
     id : int
-        Stays while the event changes, see :mod:`isogloss.events.track._identity`.
+        Stays while the event changes, see :mod:`isogloss.events.track._tracker`.
     clusters : tuple of int
         Its clusters, ascending.
     articles : dict of str to tuple of str

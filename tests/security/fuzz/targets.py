@@ -530,11 +530,11 @@ class Models(WithFolder):
 
     @cached_property
     def _sound(self):
-        import isogloss.events
+        import isogloss.events.link
         from isogloss.io import save
         from tests.service import data
 
-        found = [Path(isogloss.events.__file__).with_name("linker.isogloss").read_bytes()]
+        found = [Path(isogloss.events.link.__file__).with_name("linker.isogloss").read_bytes()]
         for model in (data.models().similarity, data.models().aligners["en", "de"]):
             path = self.file("sound.isogloss", b"")
             save(model, path)

@@ -12,11 +12,11 @@ from math import log
 from typing import Literal, NamedTuple, Protocol
 
 from isogloss.events.annotate._dates import calendar_words, find_dates
-from isogloss.events.annotate._demonyms import named_peoples
 from isogloss.events.annotate._keywords import find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
-from isogloss.events.annotate._organisations import abbreviations, world_names
+from isogloss.events.annotate._word_tables import named_peoples
 from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._world_names import abbreviations, world_names
 from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from isogloss.events.annotate._news_words import NEWS_WORDS
+from isogloss.events.annotate._word_tables import NEWS_WORDS
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
 

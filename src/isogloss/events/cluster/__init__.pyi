@@ -1,10 +1,10 @@
-from ._cluster import Cluster as Cluster
-from ._cluster import Member as Member
 from ._clustering import Decision as Decision
 from ._clustering import transition as transition
 from ._postings import Postings as Postings
+from ._state import Cluster as Cluster
 from ._state import ClusterSettings as ClusterSettings
 from ._state import ClusterState as ClusterState
+from ._state import Member as Member
 from ._terms import N_TERMS as N_TERMS
 from ._terms import Ids as Ids
 from ._terms import Terms as Terms

@@ -101,5 +101,5 @@ def _field(record: dict[str, Any] | None, name: str) -> str | None:
 
 
 def _records(name: str) -> list[dict[str, Any]]:
-    text = files("isogloss.events").joinpath("sample", *name.split("/")).read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample", *name.split("/")).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]

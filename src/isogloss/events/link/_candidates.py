@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.cluster import FAST_LANGUAGES, Ids, Vector, Weights
-from isogloss.events.link._latest_points import LatestPoints
-from isogloss.events.link._signature import Signature
-from isogloss.events.link._vector_table import Shelf
+from isogloss.events.link._profiles import Signature
+from isogloss.events.link._vector_tables import LatestPoints, Shelf
 from isogloss.kernels import find_nearest, list_cluster
 
 __all__ = ["LEAST", "Near", "Neighbours"]

@@ -13,7 +13,7 @@ other in its language, and whose texts have something in common:
 ``hasSameLocation``  1 if the place that most articles of c name is that of d, 0 if not
 ``timeDiff``         hours between the mean times of the articles
 ``sharedDates``      dates mentioned in both, as a share of those in either
-``textCosSim``       cosine of the sums of vectors (:mod:`~isogloss.events.link._signature`)
+``textCosSim``       cosine of the sums of vectors (:mod:`~isogloss.events.link._profiles`)
 ``latentCosSim``     cosine of the sums of latent vectors
 ``sharedNumbers``    numbers mentioned in both, as a share of the shorter list
 ``sharedPlaces``     places named in both, as a share of the shorter list
@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.link._candidates import LEAST
-from isogloss.events.link._profile import PARTS, TOLD, Profile
+from isogloss.events.link._profiles import PARTS, TOLD, Profile
 from isogloss.kernels import PackedProfile, measure_profiles, overlap_pairs
 
 __all__ = ["FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]

@@ -243,5 +243,5 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
 
 @cache
 def _shipped() -> Linker:
-    with as_file(files("isogloss.events").joinpath("linker.isogloss")) as path:
+    with as_file(files("isogloss.events.link").joinpath("linker.isogloss")) as path:
         return io.load(path, expected=Linker)

@@ -3,10 +3,24 @@
 A cell lists words; an asterisk stands for any ending. The longest beginning that a word has counts. Of a word
 with hyphens that is not known the parts are looked up, and in Arabic words without the article and letters
 that are written together with them too.
+
+Countries by what their people and things are called: *Argentine*, *argentinos*, *аргентинская*.
+
+The table ``peoples.tsv``, written for isogloss, has a line for each country and a column for each language
+(:mod:`isogloss.events.annotate._word_tables`). Languages without a column, such as Chinese, use the name of the country,
+which the gazetteer knows.
+
+What frequent words of news mean, in eleven languages, without anything having been learned.
+
+The table ``newswords.tsv``, written for isogloss, has a line for each of some 420 meanings (*earthquake*,
+*strike*, *gold*, *quarantine* ...) and a column for each language (:mod:`isogloss.events.annotate._word_tables`). So
+*Erdbeben*, *séisme* and *землетрясения* are one concept, and titles in different languages have something in
+common beside their names.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from functools import cached_property, partial
@@ -16,7 +30,7 @@ from typing import NamedTuple
 
 from isogloss.events.annotate._memo import Remembered
 
-__all__ = ["WordTable"]
+__all__ = ["NEWS_WORDS", "PEOPLES", "WordTable", "named_peoples", "news_concepts"]
 
 _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
 _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
@@ -59,7 +73,7 @@ class WordTable:
     @cached_property
     def rows(self) -> list[list[str]]:
         """The lines: what is meant, and a cell for each language; the first has their codes."""
-        text = files("isogloss.events").joinpath(self.name).read_text(encoding="utf-8")
+        text = files("isogloss.events.annotate").joinpath(self.name).read_text(encoding="utf-8")
         return [line.split("\t") for line in text.splitlines()]
 
     @cached_property
@@ -147,3 +161,45 @@ def _forms(word: str, lang: str) -> list[str]:
         return [word]
     prefixes = [one for one in _ARABIC_PREFIXES + _ARABIC_LETTERS if word.startswith(one)]
     return [word, *(word[len(one) :] for one in prefixes if len(word) - len(one) >= _SHORTEST)]
+
+
+PEOPLES = WordTable("peoples.tsv")
+"""The table."""
+
+
+def named_peoples(words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
+    """How often words in lower case are those of each country, by its code; see :meth:`WordTable.count`.
+
+    Examples
+    --------
+    >>> named_peoples("the argentine team and two french judges".split(), "en")
+    Counter({'AR': 1, 'FR': 1})
+    >>> named_peoples("аргентинские и французские судьи".split(), "ru")
+    Counter({'AR': 1, 'FR': 1})
+    """
+    return PEOPLES.count(words, lang, vocabulary)
+
+
+NEWS_WORDS = WordTable("newswords.tsv")
+"""The table."""
+
+_WORD = re.compile(r"\w+(?:-\w+)*")
+_UNSPACED = frozenset({"zh"})
+
+
+def news_concepts(text: str, lang: str) -> Counter[str]:
+    """How often each meaning of the table occurs in a text; empty for a language without column.
+
+    Examples
+    --------
+    >>> sorted(news_concepts("Starkes Erdbeben: zwei Tote, Hunderte evakuiert", "de"))
+    ['dead', 'earthquake', 'evacuate']
+    >>> sorted(news_concepts("Séisme : deux morts, des centaines d'évacués", "fr"))
+    ['dead', 'earthquake', 'evacuate']
+    >>> news_concepts("Jordskælv", "da")
+    Counter()
+    """
+    if lang in _UNSPACED:
+        found = ((text.count(word), meanings) for word, meanings in NEWS_WORDS.words(lang).items())
+        return Counter({meaning: n for n, meanings in found if n for meaning in meanings})
+    return NEWS_WORDS.count(_WORD.findall(text.lower()), lang)
