@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from benchmarks.event_stream import LANGUAGES, NewsMaker
 from benchmarks.harness import Result, compare
-from isogloss.events import Article, EventStream, collected_seldom
+from isogloss.events import Article, EventStream, infrequent_gc
 from isogloss.events import stream as stream_module
 from isogloss.events.ingest import sample_corpus
 from isogloss.events.training import bcubed
@@ -217,7 +217,7 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     model = LSISimilarity(100).fit(sample_corpus()) if options.model else None
     for window in map(int, ("12500,50000,200000" if options.full else options.windows).split(",")):
-        with collected_seldom(), EventStream(model=model, n_jobs=options.jobs) as stream:
+        with infrequent_gc(), EventStream(model=model, n_jobs=options.jobs) as stream:
             stream.preparer.start()
             told = measure(window, options.articles or window + window // 5, stream, options.progress)
         print(json.dumps({"jobs": options.jobs, **told}), flush=True)

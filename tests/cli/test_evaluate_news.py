@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from isogloss import io
 from isogloss.cli._evaluate import evaluate_group
 from isogloss.events.training import train_linker
-from isogloss.events.training._training import read_labelled
+from isogloss.events.training._training import read_labelled_news
 
 RUN = CliRunner()
 
@@ -62,7 +62,7 @@ def test_links_are_cross_validated(news: Path) -> None:
 
 
 def test_a_trained_linker_is_scored_as_it_is(news: Path, tmp_path: Path) -> None:
-    labelled, path = read_labelled(news), tmp_path / "linker.isogloss"
+    labelled, path = read_labelled_news(news), tmp_path / "linker.isogloss"
     io.save(train_linker(labelled.articles, labelled.events), path)
     found = scores("links", news, "--model", path)
     assert "deviations" not in found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isogloss.events.analyse import from_bytes, to_bytes
-from isogloss.events.analyse._analysed_article import Prepared
+from isogloss.events.analyse._analysed_article import AnalysedArticle
 from isogloss.events.analyse._prepared_bytes import _LENGTH, _digest
 from isogloss.events.annotate import Annotator
 from isogloss.events.cluster import N_TERMS, Terms
@@ -19,7 +19,7 @@ POINT = np.array([0.1, -2.5, 3e-30], np.float32)
 
 
 def prepared(article, latent=None):
-    return Prepared(article, Annotator(gazetteer=None), latent)
+    return AnalysedArticle(article, Annotator(gazetteer=None), latent)
 
 
 def arrays(one):
@@ -48,7 +48,7 @@ def test_counts_that_are_large_or_broken_come_back():
     for value in (256.0, 0.5, -1.0):
         odd = counts.copy()
         odd[0] = value
-        changed = Prepared.of(one.fingerprint, Terms((ids, odd), one.terms.body), one.draft, None)
+        changed = AnalysedArticle.of(one.fingerprint, Terms((ids, odd), one.terms.body), one.draft, None)
         same(changed, from_bytes(NEWS[0], to_bytes(NEWS[0], changed)))
 
 
@@ -116,6 +116,8 @@ def test_numbers_of_terms_that_there_are_not_are_refused():
     for number in (-1, N_TERMS):
         ids = one.terms.title[0].copy()
         ids[-1] = number
-        odd = Prepared.of(one.fingerprint, Terms((ids, one.terms.title[1]), one.terms.body), one.draft, None)
+        odd = AnalysedArticle.of(
+            one.fingerprint, Terms((ids, one.terms.title[1]), one.terms.body), one.draft, None
+        )
         with pytest.raises(ValueError, match="damaged"):
             from_bytes(NEWS[0], to_bytes(NEWS[0], odd))

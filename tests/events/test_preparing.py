@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from isogloss.events import EventStream
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._analysed_article import Prepared, pack, unpack
+from isogloss.events.analyse._analysed_article import AnalysedArticle, pack, unpack
 from isogloss.events.analyse._pool import Workers
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
@@ -63,23 +63,23 @@ def test_processes_change_nothing(with_model):
 
 def test_until_processes_are_up_articles_are_prepared_here(monkeypatch):
     monkeypatch.setattr(Workers, "ready", property(lambda workers: False))
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
         assert preparer.started
         assert preparer.count == len(NEWS)
 
 
 def test_articles_that_processes_prepared_are_not_prepared_here():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         assert sum(1 for _ in preparer.run(NEWS)) == len(NEWS)
         assert preparer.count == 0
 
 
 def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
-        known = {one.id: Prepared(one, PLAIN, None) for one in NEWS[5:60:7]}
+        known = {one.id: AnalysedArticle(one, PLAIN, None) for one in NEWS[5:60:7]}
         preparer.begin(NEWS[:60], known)
         preparer.begin(NEWS[60:90])
         given = [pair for start in range(0, 90, 10) for pair in preparer.run(NEWS[start : start + 10])]
@@ -91,7 +91,7 @@ def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
 
 
 def test_what_was_begun_is_not_lost_with_its_process():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         preparer.begin(NEWS[:64])
         for process in list(preparer._workers._pool._processes):
@@ -102,7 +102,7 @@ def test_what_was_begun_is_not_lost_with_its_process():
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_what_was_begun_is_done_here_after_the_processes_ended():
-    preparer = Preparer(PLAIN, n_jobs=2)
+    preparer = ArticleAnalyser(PLAIN, n_jobs=2)
     preparer.start()
     preparer.begin(NEWS[:64])
     preparer.close()
@@ -111,10 +111,10 @@ def test_what_was_begun_is_done_here_after_the_processes_ended():
 
 
 def test_alone_or_with_few_articles_nothing_is_begun():
-    alone = Preparer(PLAIN)
+    alone = ArticleAnalyser(PLAIN)
     alone.begin(NEWS)
     assert (alone.ahead, alone.started, alone._begun) == (0, False, {})
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         assert preparer.ahead == 0
         preparer.start()
         assert preparer.ahead == 2 * 3 * 8
@@ -125,7 +125,7 @@ def test_alone_or_with_few_articles_nothing_is_begun():
 def test_what_is_packed_comes_out_again():
     points = [np.ones(3, np.float32), None, np.zeros(3, np.float32)]
     for latents in (points, points[:1] * 3, [None] * 3):
-        some = [Prepared(one, Annotator(), point) for one, point in zip(NEWS, latents, strict=False)]
+        some = [AnalysedArticle(one, Annotator(), point) for one, point in zip(NEWS, latents, strict=False)]
         for one, other in zip(some, unpack(pickle.loads(pickle.dumps(pack(some)))), strict=True):
             assert repr(one.draft) == repr(other.draft)
             assert repr(one.terms) == repr(other.terms)
@@ -174,7 +174,7 @@ def test_a_failure_is_that_of_its_article():
 
 
 def test_a_process_that_dies_costs_nothing_but_time():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         given = []
         for article, prepared in preparer.run(NEWS):
@@ -194,7 +194,7 @@ class Deadly(Annotator):
 
 
 def test_processes_that_always_die_are_given_up(caplog):
-    with Preparer(Deadly(gazetteer=None), n_jobs=2) as preparer:
+    with ArticleAnalyser(Deadly(gazetteer=None), n_jobs=2) as preparer:
         preparer.start()
         assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
         for _ in range(preparing._TRIES):
@@ -207,7 +207,7 @@ def test_processes_that_always_die_are_given_up(caplog):
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_who_stops_early_leaves_nothing_behind():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         articles = preparer.run(NEWS)
         for _ in range(30):
@@ -219,7 +219,7 @@ def test_what_cannot_be_sent_is_refused():
     annotator = Annotator()
     annotator.concepts = lambda words: ()
     with (
-        Preparer(annotator, n_jobs=2) as preparer,
+        ArticleAnalyser(annotator, n_jobs=2) as preparer,
         pytest.raises(TypeError, match=r"cannot be handed to other processes .* use n_jobs=None"),
     ):
         preparer.start()
@@ -236,10 +236,10 @@ def test_gazetteers_and_dictionaries_are_sent_by_name(tmp_path):
 KILLED = """
 import sys, time
 from isogloss.events.annotate import Annotator
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 
 if __name__ == "__main__":
-    preparer = Preparer(Annotator(gazetteer=None), n_jobs=2)
+    preparer = ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2)
     preparer.start()
     print("up", flush=True)
     time.sleep(3600)
@@ -270,7 +270,7 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.ingest import sample_news
 
 preparing._BATCH, preparing._AHEAD = 8, 1
-with preparing.Preparer(Annotator(gazetteer=None), n_jobs=2) as preparer:
+with preparing.ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2) as preparer:
     for _ in range(preparing._TRIES):
         preparer.start()
         print(sum(1 for _ in preparer.run(sample_news().articles[:40])))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.events.cluster import Vector, products
-from isogloss.events.cluster._vectors import NOTHING, product
+from isogloss.events.cluster._vectors import EMPTY_VECTOR, product
 from isogloss.kernels import dot_each
 from tests.events.test_cluster_kernels import SIZE, VECTORS
 from tests.oracles import postings as twin
@@ -19,7 +19,7 @@ def test_many_are_those_one_by_one():
         ids = np.unique(rng.integers(60, size=rng.integers(1, 40))).astype(np.int32)
         return Vector(ids, rng.random(len(ids)))
 
-    one, others = vector(), [NOTHING, *(vector() for _ in range(50))]
+    one, others = vector(), [EMPTY_VECTOR, *(vector() for _ in range(50))]
     assert products(one, others) == [product(one, other) for other in others]
     dense = np.zeros((51, 60))
     for row, other in zip(dense, others, strict=True):
@@ -29,7 +29,7 @@ def test_many_are_those_one_by_one():
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="lengths differ"):
-        dot_each(*NOTHING, [NOTHING], np.empty(2))
+        dot_each(*EMPTY_VECTOR, [EMPTY_VECTOR], np.empty(2))
 
 
 @given(one=VECTORS, others=st.lists(VECTORS, max_size=6))

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from isogloss.events.cluster import Vector
-from isogloss.events.link._vector_tables import Shelf
+from isogloss.events.link._vector_tables import VectorTable
 
 
-def read(shelf: Shelf, number: int) -> list[int]:
+def read(shelf: VectorTable, number: int) -> list[int]:
     row = shelf.table[number % len(shelf.table)] - 1
     assert shelf.owners[row] == number
     return shelf.ids[row, : shelf.lengths[row]].tolist()
 
 
 def test_vectors_come_and_go_in_bounded_room() -> None:
-    rng, shelf, kept = np.random.default_rng(3), Shelf(), deque([1])
+    rng, shelf, kept = np.random.default_rng(3), VectorTable(), deque([1])
     shelf.put(1, Vector(np.array([5], dtype=np.int32), np.ones(1)))
     for number in range(2, 3000):
         ids = np.full(rng.integers(1, 40), number, dtype=np.int32)
@@ -36,7 +36,7 @@ def test_vectors_come_and_go_in_bounded_room() -> None:
 
 
 def test_groups_stay_with_their_vectors() -> None:
-    shelf = Shelf()
+    shelf = VectorTable()
     for number in range(1, 201):
         shelf.put(number, Vector(np.array([number], dtype=np.int32), np.ones(1)), group=number % 7)
     shelf.take(50)

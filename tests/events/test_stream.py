@@ -11,7 +11,15 @@ from datetime import timedelta
 
 import pytest
 
-from isogloss.events import Article, EventStream, History, Journal, StreamSettings, article_from, read_journal
+from isogloss.events import (
+    Article,
+    EventStream,
+    EventStreamSettings,
+    History,
+    Journal,
+    parse_article,
+    read_journal,
+)
 from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.cluster import ClusterSettings
 from isogloss.events.ingest import sample_corpus, sample_news
@@ -180,11 +188,11 @@ def test_what_is_over_is_forgotten():
 def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
     news, begin = News(seed=5, stories=30), SHORT[0].time
     records = [news.article(begin + timedelta(seconds=n)) for n in range(1200)]
-    settings = StreamSettings(ClusterSettings(max_articles=200))
+    settings = EventStreamSettings(ClusterSettings(max_articles=200))
     kept = []
     stream = EventStream(settings)
     stream.observer = lambda _: kept.append((len(stream.links.signatures), len(stream.dormant)))
-    stream.add(article_from(record, check_language=False) for record in records)
+    stream.add(parse_article(record, check_language=False) for record in records)
     assert max(articles for articles, _ in kept) <= 250 + settings.update_every
     assert min(dormant for _, dormant in kept[-5:]) > 0
     assert stream.links.signatures.keys() == stream.links.cluster_of.keys()
@@ -216,7 +224,7 @@ def _quake(name, lang, time):
 
 def test_changes_tell_enough_to_follow():
     seen, aliases = {}, {}
-    stream = EventStream(StreamSettings(update_every=10))
+    stream = EventStream(EventStreamSettings(update_every=10))
 
     def follow(changes):
         for old, new in changes.aliases.items():

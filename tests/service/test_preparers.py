@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_corpus, sample_news
@@ -121,7 +121,7 @@ def test_only_those_who_prepare_alike_have_the_same_number():
         StreamMaker().preparer().way,
         MODEL.preparer().way,
         StreamMaker(model=MODEL.model, digest="cd34").preparer().way,
-        Preparer(Annotator(n_keywords=3)).way,
+        ArticleAnalyser(Annotator(n_keywords=3)).way,
     }
     assert len(ways) == 4
     assert MODEL(None).preparer.way == MODEL.preparer().way
@@ -212,7 +212,7 @@ def test_lines_end_where_they_are_told_to(store):  # noqa: F811
     store.add(ARTICLES[:20])
     with store.database.write() as session:
         session.run("DELETE FROM journal WHERE seq = 5")
-    lines = Lines(store, Preparer(Annotator()), 3)
+    lines = Lines(store, ArticleAnalyser(Annotator()), 3)
     assert [entry.seq for entry in lines.take(10, until=6)] == [4, 6]
     assert [entry.seq for entry in lines.take(3)] == [7, 8, 9]
     assert [entry.seq for entry in lines.take(100)] == list(range(10, 21))

@@ -13,13 +13,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["collected_seldom", "give_back", "leave_alone_what_stays"]
+__all__ = ["infrequent_gc", "trim_heap", "freeze_gc"]
 
 THRESHOLDS = (20_000, 20, 20)
 """New objects after which cycles are looked for, and how many such looks make a longer one."""
 
 
-def leave_alone_what_stays() -> None:
+def freeze_gc() -> None:
     """Have the collector of this process never look again at what there is, and seldom at the rest."""
     gc.collect()
     gc.freeze()
@@ -27,20 +27,20 @@ def leave_alone_what_stays() -> None:
 
 
 @contextmanager
-def collected_seldom() -> Iterator[None]:
+def infrequent_gc() -> Iterator[None]:
     """The same for a while.
 
     Examples
     --------
     >>> before = gc.get_threshold()
-    >>> with collected_seldom():
+    >>> with infrequent_gc():
     ...     print(gc.get_threshold())
     (20000, 20, 20)
     >>> gc.get_threshold() == before
     True
     """
     before = gc.get_threshold()
-    leave_alone_what_stays()
+    freeze_gc()
     try:
         yield
     finally:
@@ -48,7 +48,7 @@ def collected_seldom() -> Iterator[None]:
         gc.unfreeze()
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Give pages of memory that nothing is on back to the system, where the C library has a way to."""
     trim = _trim()
     if trim is not None:

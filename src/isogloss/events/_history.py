@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from isogloss.events.article import Article
 from isogloss.events.event import Event
-from isogloss.events.stream import Changes, EventStream, Step
+from isogloss.events.stream import ArticleOutcome, EventStream, StreamChanges
 
 __all__ = ["History"]
 
@@ -54,7 +54,7 @@ class History:
         self.add(articles)
         self.stream.update()
 
-    def add(self, articles: Iterable[Article]) -> list[Step]:
+    def add(self, articles: Iterable[Article]) -> list[ArticleOutcome]:
         """Take articles in."""
         return self.stream.add(articles)
 
@@ -76,7 +76,7 @@ class History:
         }
         return found | {copy: found[first] for copy, first in self.reprints.items()}
 
-    def _observe(self, changes: Changes) -> None:
+    def _observe(self, changes: StreamChanges) -> None:
         links = self.stream.links
         for old in changes.aliases:
             self.events.pop(old, None)

@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Iterator
 
-__all__ = ["has_markup", "text_of_html"]
+__all__ = ["has_markup", "html_to_text"]
 
 _TAG = re.compile(
     r"<(?=[a-zA-Z/!?])"
@@ -60,14 +60,14 @@ def has_markup(text: str) -> bool:
     return ("<" in text and _TAG.search(text) is not None) or ("&" in text and bool(_ENTITY.search(text)))
 
 
-def text_of_html(text: str) -> str:
+def html_to_text(text: str) -> str:
     r"""The text that a reader would see, a line for each block; entities are characters.
 
     Examples
     --------
-    >>> text_of_html("<p>Two <b>dead</b> in R&eacute;union<script>alert(1)</script><br>after storm")
+    >>> html_to_text("<p>Two <b>dead</b> in R&eacute;union<script>alert(1)</script><br>after storm")
     'Two dead in Réunion\nafter storm'
-    >>> text_of_html("an unclosed <div class='x' and 1 < 2")
+    >>> html_to_text("an unclosed <div class='x' and 1 < 2")
     "an unclosed <div class='x' and 1 < 2"
     """
     plain = html.unescape(_TOO_LONG.sub("\ufffd", "".join(_pieces(text))))

@@ -10,7 +10,7 @@ from typing import Any
 from isogloss.exceptions import ArticleError
 from isogloss.text import identify, language
 
-__all__ = ["settle_language"]
+__all__ = ["resolve_language"]
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _ALIKE = (
 """Languages that identification mixes up: among them the tag is believed."""
 
 
-def settle_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
+def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
     """The ISO 639-1 code of a text's language.
 
     A tag such as ``en``, ``en-US``, ``eng`` is believed unless the text is long enough and clearly in
@@ -53,9 +53,9 @@ def settle_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) ->
     Examples
     --------
     >>> notes = Counter()
-    >>> settle_language("en-US", "Storm", check=True, notes=notes)
+    >>> resolve_language("en-US", "Storm", check=True, notes=notes)
     'en'
-    >>> settle_language("klingon", "Das Haus steht am Ufer des Flusses.", check=True, notes=notes)
+    >>> resolve_language("klingon", "Das Haus steht am Ufer des Flusses.", check=True, notes=notes)
     'de'
     >>> dict(notes)
     {'language tag unknown': 1, 'language identified': 1}

@@ -11,26 +11,26 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from isogloss.events._html import has_markup, text_of_html
-from isogloss.events._language_tags import settle_language
+from isogloss.events._html import has_markup, html_to_text
+from isogloss.events._language_tags import resolve_language
 from isogloss.exceptions import ArticleError, IsoglossError
 
-__all__ = ["CUT", "MAX_TEXT", "MAX_TITLE", "Article", "article_from", "article_key"]
+__all__ = ["TRUNCATION_NOTES", "MAX_BODY_CHARS", "MAX_TITLE_CHARS", "Article", "parse_article", "article_key"]
 
 logger = logging.getLogger(__name__)
 
-MAX_TEXT = 1_000_000
+MAX_BODY_CHARS = 1_000_000
 """Characters of a body that are used."""
 
-MAX_TITLE = 1_000
+MAX_TITLE_CHARS = 1_000
 """Characters of a title that are used."""
 
-CUT = {"title": "title cut", "body": "text cut"}
+TRUNCATION_NOTES = {"title": "title cut", "body": "text cut"}
 """What a repair is called that makes a field shorter."""
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
-MAX_MARKUP = 200_000
+MAX_MARKUP_TAGS = 200_000
 """Tags and entities of a text that are removed; what follows them is cut off. Long pages have some 20,000."""
 
 _MAX_NAME = 2_000
@@ -39,7 +39,7 @@ _MAX_NAME = 2_000
 _MAX_ID_BITS = 1_000
 """Bits of an id that is a number."""
 
-FUTURE_SLACK = timedelta(days=1)
+MAX_CLOCK_SKEW = timedelta(days=1)
 """How far in the future a time may be to be taken for now: clocks and zones of sources are often wrong."""
 
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -103,7 +103,7 @@ class Article:
         return article_key(self.source, self.url or self.id)
 
     def as_record(self) -> dict[str, str]:
-        """Its fields as JSON can hold them; :func:`article_from` makes the same article of them."""
+        """Its fields as JSON can hold them; :func:`parse_article` makes the same article of them."""
         return {
             "id": self.id,
             "lang": self.lang,
@@ -128,13 +128,13 @@ def article_key(source: str, name: str) -> str:
     return f"{source}\t{name}" if " " in name else f"{source} {name}"
 
 
-def article_from(
+def parse_article(
     record: Mapping[str, Any],
     *,
     now: datetime | None = None,
     newest: Callable[[], datetime | None] | None = None,
-    max_text: int = MAX_TEXT,
-    max_title: int = MAX_TITLE,
+    max_text: int = MAX_BODY_CHARS,
+    max_title: int = MAX_TITLE_CHARS,
     check_language: bool = True,
     notes: Counter[str] | None = None,
 ) -> Article:
@@ -158,7 +158,7 @@ def article_from(
         ellipsis.
     check_language : bool
         Whether the text is looked at when there is a language tag, see
-        :func:`~isogloss.events._language_tags.settle_language`.
+        :func:`~isogloss.events._language_tags.resolve_language`.
     notes : Counter, optional
         Repairs are counted here.
 
@@ -177,7 +177,7 @@ def article_from(
     Examples
     --------
     >>> notes = Counter()
-    >>> article = article_from(
+    >>> article = parse_article(
     ...     {"title": "Sturm &uuml;ber der Küste", "body": "<p>Der Sturm hat zwei Dächer abgedeckt.</p>",
     ...      "time": "2021-07-01 08:01:00", "id": 7},
     ...     notes=notes,
@@ -186,7 +186,7 @@ def article_from(
     ('7', 'de', 'Sturm über der Küste', 'Der Sturm hat zwei Dächer abgedeckt.')
     >>> sorted(notes)
     ['language identified', 'markup removed', 'time without zone']
-    >>> article_from({"title": "Storm"})
+    >>> parse_article({"title": "Storm"})
     Traceback (most recent call last):
     isogloss.exceptions.ArticleError: field "time" is missing; expected a time such as ...
     """
@@ -225,7 +225,7 @@ def _checked(
     time = _not_in_the_future(claimed, now, newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
-    lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
+    lang = resolve_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
     key = _name(record, "id", notes) or url or _digest(title, body, claimed, source)
     other = "" if stated is None else None if time == claimed else claimed.isoformat()
     return Article(key, lang, title, body, time, source, url, other)
@@ -243,16 +243,16 @@ def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str])
     if not isinstance(value, str):
         raise _wrong(name, value, "text")
     for sign in "<&":
-        if value.count(sign) > MAX_MARKUP:
-            value = sign.join(value.split(sign, MAX_MARKUP)[:MAX_MARKUP])
+        if value.count(sign) > MAX_MARKUP_TAGS:
+            value = sign.join(value.split(sign, MAX_MARKUP_TAGS)[:MAX_MARKUP_TAGS])
             notes["text cut"] += 1
     if has_markup(value):
-        value = text_of_html(value)
+        value = html_to_text(value)
         notes["markup removed"] += 1
     value = value.strip()
     if len(value) > limit:
         value = value[: max(0, limit - 1)].rstrip() + _ELLIPSIS
-        notes[CUT[name]] += 1
+        notes[TRUNCATION_NOTES[name]] += 1
     return _sound(value, notes).strip()
 
 
@@ -312,7 +312,7 @@ def _not_in_the_future(
     if claimed <= now:
         return claimed
     notes["time in the future"] += 1
-    known = newest() if newest is not None and claimed - now > FUTURE_SLACK else None
+    known = newest() if newest is not None and claimed - now > MAX_CLOCK_SKEW else None
     return (now if known is None else min(known, now)).astimezone(UTC)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from isogloss.events.cluster import products
-from isogloss.events.link import PARTS, Profile, Signature
+from isogloss.events.link import PARTS, ArticleProfile, ClusterProfile
 from isogloss.kernels import strongest_names
 
 __all__ = ["Event", "describe_event"]
@@ -87,8 +87,8 @@ class Event:
 
 def describe_event(
     number: int,
-    profiles: Sequence[Profile],
-    signatures: Mapping[str, Signature],
+    profiles: Sequence[ClusterProfile],
+    signatures: Mapping[str, ArticleProfile],
     confidence: float,
 ) -> Event:
     """Make an event of clusters.
@@ -97,14 +97,14 @@ def describe_event(
     ----------
     number : int
         The id of the event.
-    profiles : sequence of Profile
+    profiles : sequence of ClusterProfile
         Its clusters.
-    signatures : mapping of str to Signature
+    signatures : mapping of str to ArticleProfile
         Their articles by id.
     confidence : float
         Mean probability of its links.
     """
-    by_language: dict[str, list[Profile]] = {}
+    by_language: dict[str, list[ClusterProfile]] = {}
     for profile in profiles:
         by_language.setdefault(profile.lang, []).append(profile)
     articles = {lang: _in_time(own, signatures) for lang, own in by_language.items()}
@@ -130,12 +130,16 @@ def describe_event(
     )
 
 
-def _in_time(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -> list[Signature]:
+def _in_time(
+    profiles: Sequence[ClusterProfile], signatures: Mapping[str, ArticleProfile]
+) -> list[ArticleProfile]:
     found = [signatures[article] for profile in profiles for article in profile.articles]
     return sorted(found, key=lambda one: (one.time, one.id))
 
 
-def _central(profiles: Sequence[Profile], signatures: Mapping[str, Signature]) -> Sequence[Signature]:
+def _central(
+    profiles: Sequence[ClusterProfile], signatures: Mapping[str, ArticleProfile]
+) -> Sequence[ArticleProfile]:
     """The first articles of the largest cluster, the nearest to its centre first."""
     largest = min(profiles, key=lambda profile: (-len(profile), profile.id))
     if not largest.ranked:
@@ -150,13 +154,15 @@ def _when(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _concepts(profiles: Sequence[Profile], articles: Mapping[str, Sequence[Signature]]) -> dict[str, float]:
+def _concepts(
+    profiles: Sequence[ClusterProfile], articles: Mapping[str, Sequence[ArticleProfile]]
+) -> dict[str, float]:
     """Entities and keywords with the largest sums of weights."""
     tables = (table for own in articles.values() for one in own for table in (one.entities, one.keywords))
     return dict(strongest_names([profile.packed for profile in profiles], *_CONCEPTS, tables, _SHOWN))
 
 
-def _places(profiles: Sequence[Profile]) -> dict[str, float]:
+def _places(profiles: Sequence[ClusterProfile]) -> dict[str, float]:
     """Places that most articles name."""
     tables = (profile.places for profile in profiles)
     named = strongest_names([profile.packed for profile in profiles], *_PLACES, tables, _SHOWN)

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, Self
 
-from isogloss.events.analyse import Prepared, Preparer
+from isogloss.events.analyse import AnalysedArticle, ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
 from isogloss.events.cluster import ClusterSettings, ClusterState, Decision, transition
 from isogloss.events.event import Event
-from isogloss.events.ingest import Duplicates
-from isogloss.events.link import Explanation, Linker, LinkState, Signatures, explain_link
-from isogloss.events.track import EventTracker, Rules
+from isogloss.events.ingest import DuplicateIndex
+from isogloss.events.link import Linker, LinkExplanation, LinkState, ProfileBuilder, explain_link
+from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.similarity import DocumentModel
 
-__all__ = ["Changes", "EventStream", "Failed", "Step", "StreamSettings"]
+__all__ = ["StreamChanges", "EventStream", "ErrorHandler", "ArticleOutcome", "EventStreamSettings"]
 
-Failed = Callable[[Article, Exception], bool]
+ErrorHandler = Callable[[Article, Exception], bool]
 """Is told of an article that cannot be prepared, and why; whether to try again."""
 
 _DAY = 86_400.0
@@ -36,28 +36,28 @@ _SPARE = 0.25
 
 
 @dataclass(frozen=True)
-class StreamSettings:
+class EventStreamSettings:
     """What decides how articles become events.
 
     Parameters
     ----------
     clusters : ClusterSettings
         Which articles of a language belong together.
-    rules : Rules
+    rules : AgglomerationRules
         When clusters become one event.
     update_every : int
         Articles after which clusters that changed are grouped to events.
     duplicates : float
-        Similarity from which on a text repeats another, see :class:`~isogloss.events.ingest.Duplicates`.
+        Similarity from which on a text repeats another, see :class:`~isogloss.events.ingest.DuplicateIndex`.
     """
 
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
-    rules: Rules = field(default_factory=Rules)
+    rules: AgglomerationRules = field(default_factory=AgglomerationRules)
     update_every: int = 64
     duplicates: float = 0.5
 
 
-class Step(NamedTuple):
+class ArticleOutcome(NamedTuple):
     """What became of an article.
 
     Attributes
@@ -79,7 +79,7 @@ class Step(NamedTuple):
 
 
 @dataclass
-class Changes:
+class StreamChanges:
     """What changed between two updates of a stream.
 
     Attributes
@@ -114,7 +114,7 @@ class EventStream:
 
     Parameters
     ----------
-    settings : StreamSettings, optional
+    settings : EventStreamSettings, optional
         What decides how articles become events.
     annotator : Annotator, optional
         Finds names, places, dates and keywords.
@@ -151,36 +151,36 @@ class EventStream:
 
     def __init__(
         self,
-        settings: StreamSettings | None = None,
+        settings: EventStreamSettings | None = None,
         *,
         annotator: Annotator | None = None,
         linker: Linker | None = None,
         model: DocumentModel | None = None,
-        observer: Callable[[Changes], None] | None = None,
+        observer: Callable[[StreamChanges], None] | None = None,
         beat: Callable[[], None] = lambda: None,
         n_jobs: int | None = None,
     ) -> None:
-        self.settings = settings or StreamSettings()
+        self.settings = settings or EventStreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
-        self.preparer = Preparer(self.annotator, model, n_jobs=n_jobs)
+        self.preparer = ArticleAnalyser(self.annotator, model, n_jobs=n_jobs)
         self.observer, self.beat = observer, beat
         self.current = ""
         self.clusters = ClusterState(self.settings.clusters)
-        self.duplicates = Duplicates(self.settings.duplicates)
-        self.signatures = Signatures()
+        self.duplicates = DuplicateIndex(self.settings.duplicates)
+        self.signatures = ProfileBuilder()
         self.links = LinkState(linker)
         self.tracker = EventTracker(self.links, self.settings.rules)
         self.copies: dict[str, list[str]] = {}
         self.original_of: dict[str, str] = {}
         self.pending = 0
         self.count = 0
-        self.changes = Changes()
+        self.changes = StreamChanges()
         self.dormant: dict[int, float] = {}
         self.fallen: list[int] = []
         self.left: dict[int, int | None] = {}
 
-    def add(self, articles: Iterable[Article], *, failed: Failed | None = None) -> list[Step]:
+    def add(self, articles: Iterable[Article], *, failed: ErrorHandler | None = None) -> list[ArticleOutcome]:
         """Take articles in, in the order in which they come.
 
         Parameters
@@ -212,7 +212,7 @@ class EventStream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def update(self) -> Changes:
+    def update(self) -> StreamChanges:
         """Bring events up to date with the articles that came, and tell what changed since the last time.
 
         It happens by itself after every ``update_every`` articles. To do it at other times is part of the
@@ -229,7 +229,7 @@ class EventStream:
         for event in reversed(new):
             self.changes.aliases[event] = ids.resolve(event)
         self._note_ends()
-        told, self.changes = self.changes, Changes()
+        told, self.changes = self.changes, StreamChanges()
         if self.observer is not None:
             self.observer(told)
         return told
@@ -246,7 +246,7 @@ class EventStream:
         """Ids of articles that repeat an article, in the order in which they came."""
         return list(self.copies.get(article, ()))
 
-    def explain(self, one: int, other: int) -> Explanation:
+    def explain(self, one: int, other: int) -> LinkExplanation:
         """Why two clusters were linked, or were not."""
         return explain_link(self.links.link(one, other), self.links.linker, self.links.signatures)
 
@@ -260,7 +260,7 @@ class EventStream:
         }
         return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}
 
-    def _is_prepared(self, article: Article, prepared: Prepared, failed: Failed | None) -> bool:
+    def _is_prepared(self, article: Article, prepared: AnalysedArticle, failed: ErrorHandler | None) -> bool:
         """Find all that is needed of an article before anything changes; whether that could be done."""
         while True:
             try:
@@ -273,12 +273,12 @@ class EventStream:
                 if not failed(article, error):
                     return False
 
-    def _repeats(self, article: Article, prepared: Prepared) -> bool:
+    def _repeats(self, article: Article, prepared: AnalysedArticle) -> bool:
         """Whether an article repeats one of the window; nothing is remembered."""
         first = self.duplicates.find(article, prepared.fingerprint, remember=False)
         return first is not None and first in self.links.cluster_of
 
-    def _add(self, article: Article, prepared: Prepared) -> Step:
+    def _add(self, article: Article, prepared: AnalysedArticle) -> ArticleOutcome:
         known = self._known(article.id)
         if known is not None:
             return known
@@ -296,14 +296,14 @@ class EventStream:
         self.pending += 1
         if self.pending >= self.settings.update_every:
             self.update()
-        return Step(article.id, self.clusters.members[article.id].cluster)
+        return ArticleOutcome(article.id, self.clusters.members[article.id].cluster)
 
-    def _known(self, article: str) -> Step | None:
+    def _known(self, article: str) -> ArticleOutcome | None:
         first = self.original_of.get(article)
         cluster = self.links.cluster_of.get(first or article)
-        return None if cluster is None else Step(article, cluster, first, repeated=True)
+        return None if cluster is None else ArticleOutcome(article, cluster, first, repeated=True)
 
-    def _original(self, article: Article, prepared: Prepared) -> Step | None:
+    def _original(self, article: Article, prepared: AnalysedArticle) -> ArticleOutcome | None:
         """The step of an article that repeats one of the window."""
         first = self.duplicates.find(article, prepared.fingerprint)
         cluster = self.links.cluster_of.get(first) if first is not None else None
@@ -312,7 +312,7 @@ class EventStream:
         self.copies.setdefault(first, []).append(article.id)
         self.original_of[article.id] = first
         self.changes.reprints.append((article.id, first))
-        return Step(article.id, cluster, first)
+        return ArticleOutcome(article.id, cluster, first)
 
     def _follow(self, decision: Decision) -> None:
         """Keep the books: what went where, and what is over."""

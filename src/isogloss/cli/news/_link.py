@@ -15,7 +15,7 @@ from isogloss.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from isogloss.events.link import Linker
-    from isogloss.events.training import Labelled
+    from isogloss.events.training import LabelledNews
 
 __all__ = ["link_group"]
 
@@ -46,12 +46,12 @@ def train(
 ) -> None:
     """Train a linker on news whose events are known, with bodies and on titles alone."""
     from isogloss import io
-    from isogloss.events.training import labelled_news, train_linker
+    from isogloss.events.training import load_labelled_news, train_linker
     from isogloss.similarity import DocumentModel
 
     check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
-        labelled = labelled_news(news)
+        labelled = load_labelled_news(news)
         model = io.load(space, expected=DocumentModel) if space is not None else None
         linker = train_linker(labelled.articles, labelled.events, model=model)
         io.save(linker, output)
@@ -77,11 +77,11 @@ def score(
     """Score links and events on news whose events are known."""
     from isogloss import io
     from isogloss.events.link import Linker
-    from isogloss.events.training import labelled_news
+    from isogloss.events.training import load_labelled_news
 
     with Console(stderr=True).status("clustering and linking"):
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
-        found = _scores(labelled_news(news), linker)
+        found = _scores(load_labelled_news(news), linker)
     if as_json:
         echo(json.dumps(found))
         return
@@ -92,7 +92,7 @@ def score(
         Console().print(table)
 
 
-def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
+def _scores(labelled: LabelledNews, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
     """Scores of links in shares of one, and of events."""
     from isogloss.events.training import (
         bcubed,

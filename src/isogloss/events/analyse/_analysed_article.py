@@ -20,20 +20,20 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
 from isogloss.events.cluster import Terms, article_terms
 from isogloss.events.ingest import fingerprint
-from isogloss.events.link import Draft, draft_signature
+from isogloss.events.link import UnweightedProfile, extract_profile
 
-__all__ = ["PLAIN", "Deferred", "Parcel", "Prepared", "pack", "unpack"]
+__all__ = ["PLAIN", "DeferredAnalysis", "AnalysisBatch", "AnalysedArticle", "pack", "unpack"]
 
 Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
 
-PLAIN = tuple(one.name for one in fields(Draft) if one.name != "terms")
+PLAIN = tuple(one.name for one in fields(UnweightedProfile) if one.name != "terms")
 """What a draft has beside its terms."""
 
 _plain = attrgetter(*PLAIN)
 
 
-class Prepared:
+class AnalysedArticle:
     """What an article alone tells; found when it is asked for.
 
     Parameters
@@ -52,8 +52,8 @@ class Prepared:
 
     @classmethod
     def of(
-        cls, fingerprint: NDArray[np.uint32], terms: Terms, draft: Draft, latent: Latent | None
-    ) -> Prepared:
+        cls, fingerprint: NDArray[np.uint32], terms: Terms, draft: UnweightedProfile, latent: Latent | None
+    ) -> AnalysedArticle:
         """What is known already."""
         new = cls.__new__(cls)
         new.fingerprint, new.terms, new.draft, new.latent = fingerprint, terms, draft, latent
@@ -70,12 +70,12 @@ class Prepared:
         return article_terms(self._article)
 
     @cached_property
-    def draft(self) -> Draft:
+    def draft(self) -> UnweightedProfile:
         """What linking knows of it, without weights."""
-        return draft_signature(self._article, self._annotator.annotate(self._article))
+        return extract_profile(self._article, self._annotator.annotate(self._article))
 
 
-class Deferred(Prepared):
+class DeferredAnalysis(AnalysedArticle):
     """What an article alone tells, found by a function when it is asked for.
 
     Parameters
@@ -84,11 +84,11 @@ class Deferred(Prepared):
         Finds it. What it raises is raised at every access, each time after another attempt.
     """
 
-    def __init__(self, prepare: Callable[[], Prepared]) -> None:
+    def __init__(self, prepare: Callable[[], AnalysedArticle]) -> None:
         self._prepare = prepare
 
     @cached_property
-    def _found(self) -> Prepared:
+    def _found(self) -> AnalysedArticle:
         return self._prepare()
 
     @property
@@ -102,7 +102,7 @@ class Deferred(Prepared):
         return self._found.terms
 
     @property
-    def draft(self) -> Draft:
+    def draft(self) -> UnweightedProfile:
         """What linking knows of it, without weights."""
         return self._found.draft
 
@@ -112,7 +112,7 @@ class Deferred(Prepared):
         return self._found.latent
 
 
-class Parcel(NamedTuple):
+class AnalysisBatch(NamedTuple):
     """What is known of some articles, in few objects.
 
     Attributes
@@ -135,18 +135,18 @@ class Parcel(NamedTuple):
     latents: Arrays
 
 
-def pack(prepared: Sequence[Prepared]) -> Parcel:
+def pack(prepared: Sequence[AnalysedArticle]) -> AnalysisBatch:
     """What is known of articles, all of which is found for it.
 
     Examples
     --------
     >>> from isogloss.events.ingest import sample_news
-    >>> some = [Prepared(article, Annotator(), None) for article in sample_news().articles[:3]]
+    >>> some = [AnalysedArticle(article, Annotator(), None) for article in sample_news().articles[:3]]
     >>> [one.draft.annotated == other.draft.annotated for one, other in zip(unpack(pack(some)), some)]
     [True, True, True]
     """
     terms = list(chain.from_iterable((*one.terms, *one.draft.terms) for one in prepared))
-    return Parcel(
+    return AnalysisBatch(
         [_plain(one.draft) for one in prepared],
         [len(ids) for ids, _ in terms],
         np.concatenate([np.empty(0, np.int32), *(ids for ids, _ in terms)]),
@@ -156,16 +156,21 @@ def pack(prepared: Sequence[Prepared]) -> Parcel:
     )
 
 
-def unpack(parcel: Parcel) -> list[Prepared]:
+def unpack(parcel: AnalysisBatch) -> list[AnalysedArticle]:
     """What is known of the articles of a parcel."""
     told = zip(parcel.plain, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
     return [
-        Prepared.of(fingerprint, terms, Draft(**dict(zip(PLAIN, plain, strict=True)), terms=letters), latent)
+        AnalysedArticle.of(
+            fingerprint,
+            terms,
+            UnweightedProfile(**dict(zip(PLAIN, plain, strict=True)), terms=letters),
+            latent,
+        )
         for plain, (terms, letters), fingerprint, latent in told
     ]
 
 
-def _terms(parcel: Parcel) -> Iterator[tuple[Terms, Terms]]:
+def _terms(parcel: AnalysisBatch) -> Iterator[tuple[Terms, Terms]]:
     """The terms of each article, those of clusters and those of drafts."""
     ids, counts = parcel.ids, parcel.counts
     ends = accumulate(parcel.lengths, initial=0)

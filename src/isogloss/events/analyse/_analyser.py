@@ -24,7 +24,13 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.analyse._analysed_article import Deferred, Parcel, Prepared, pack, unpack
+from isogloss.events.analyse._analysed_article import (
+    AnalysedArticle,
+    AnalysisBatch,
+    DeferredAnalysis,
+    pack,
+    unpack,
+)
 from isogloss.events.analyse._fingerprint import way_of
 from isogloss.events.analyse._pool import Workers
 from isogloss.events.annotate import Annotator
@@ -32,7 +38,7 @@ from isogloss.events.article import Article
 from isogloss.similarity import DocumentModel
 from isogloss.threads import count_threads
 
-__all__ = ["Prepared", "Preparer", "PreparerDiedError"]
+__all__ = ["AnalysedArticle", "ArticleAnalyser", "AnalyserDiedError"]
 
 logger = logging.getLogger(__name__)
 
@@ -54,16 +60,16 @@ _TRIES = 3
 """Deaths of processes in a row after which none is started any more."""
 
 
-class PreparerDiedError(RuntimeError):
+class AnalyserDiedError(RuntimeError):
     """A process died while it prepared an article, and nothing else."""
 
 
-class Preparer:
+class ArticleAnalyser:
     """Prepares articles, in order, ahead of who takes them.
 
     Processes are started when there is enough to do: after some hundred articles, and only for calls with
     more than one batch. One that dies is replaced, and its articles are prepared one by one in a process of
-    their own: an article that ends that process raises :class:`PreparerDiedError` when it is asked for.
+    their own: an article that ends that process raises :class:`AnalyserDiedError` when it is asked for.
 
     Parameters
     ----------
@@ -93,7 +99,7 @@ class Preparer:
     --------
     >>> from isogloss.events.ingest import sample_news
     >>> articles = sample_news().articles[:2]
-    >>> [(article.id == prepared.draft.id) for article, prepared in Preparer(Annotator()).run(articles)]
+    >>> [(article.id == prepared.draft.id) for article, prepared in ArticleAnalyser(Annotator()).run(articles)]
     [True, True]
     """
 
@@ -108,9 +114,9 @@ class Preparer:
         self.model_digest = ""
         self._deaths = 0
         self._languages: set[str] = set()
-        self._workers: Workers[Batch, Parcel] | None = None
-        self._single: Workers[Batch, Parcel] | None = None
-        self._begun: dict[str, Prepared | _Task] = {}
+        self._workers: Workers[Batch, AnalysisBatch] | None = None
+        self._single: Workers[Batch, AnalysisBatch] | None = None
+        self._begun: dict[str, AnalysedArticle | _Task] = {}
 
     @property
     def way(self) -> int | None:
@@ -132,14 +138,14 @@ class Preparer:
         if self.jobs > 1:
             self._started().wait()
 
-    def begin(self, articles: Sequence[Article], known: Mapping[str, Prepared] | None = None) -> None:
+    def begin(self, articles: Sequence[Article], known: Mapping[str, AnalysedArticle] | None = None) -> None:
         """Begin with articles that :meth:`run` will be given, in this order; others have their own ids.
 
         Parameters
         ----------
         articles : sequence of Article
             The articles; processes that are up prepare them meanwhile, and without processes nothing happens.
-        known : mapping of str to Prepared, optional
+        known : mapping of str to AnalysedArticle, optional
             What is known of some of them already, by their ids.
         """
         self._begun.update(known or {})
@@ -151,7 +157,7 @@ class Preparer:
             task = _Task(batch, workers, workers.submit(batch))
             self._begun.update((article.id, task) for article in batch)
 
-    def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
+    def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, AnalysedArticle]]:
         """Articles, each with what is known of it.
 
         With processes, some hundred articles are read before the first is given, unless they were begun with;
@@ -163,7 +169,7 @@ class Preparer:
             else:
                 yield from self._run(some)
 
-    def _handed(self, article: Article) -> tuple[Article, Prepared]:
+    def _handed(self, article: Article) -> tuple[Article, AnalysedArticle]:
         """An article that was begun with."""
         found = self._begun.pop(article.id)
         if isinstance(found, _Task):
@@ -171,7 +177,7 @@ class Preparer:
             return self._handed(article)
         return article, found
 
-    def _run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
+    def _run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, AnalysedArticle]]:
         batches = _batches(articles)
         while self._alone and (batch := next(batches, None)):
             yield from self._here(batch)
@@ -207,7 +213,7 @@ class Preparer:
     def _alone(self) -> bool:
         return self.paused or self.jobs == 1 or not (self.started or self.count >= _WORTH)
 
-    def _started(self) -> Workers[Batch, Parcel]:
+    def _started(self) -> Workers[Batch, AnalysisBatch]:
         if self._workers is None:
             self._workers = Workers(self._tool(), self.jobs)
         return self._workers
@@ -215,12 +221,12 @@ class Preparer:
     def _tool(self) -> _Tool:
         return _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
 
-    def _here(self, batch: Batch) -> Iterator[tuple[Article, Prepared]]:
+    def _here(self, batch: Batch) -> Iterator[tuple[Article, AnalysedArticle]]:
         self.count += len(batch)
         self._languages.update(article.lang for article in batch)
         return zip(batch, _prepared(batch, self.annotator, self.model), strict=True)
 
-    def _ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, Prepared]]:
+    def _ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, AnalysedArticle]]:
         """Let processes prepare the next batches while one is taken."""
         waiting: deque[_Task] = deque()
         failures: list[Exception] = []
@@ -241,7 +247,7 @@ class Preparer:
         if failures:
             raise failures[0]
 
-    def _taken(self, task: _Task) -> Iterator[tuple[Article, Prepared]]:
+    def _taken(self, task: _Task) -> Iterator[tuple[Article, AnalysedArticle]]:
         """What a process found; what it failed at is tried again, and fails at the article it is about."""
         try:
             found = unpack(task.future.result())
@@ -253,12 +259,12 @@ class Preparer:
             )
             if task.workers is self._workers:
                 self._note_death()
-            return ((article, Deferred(partial(self._isolated, article))) for article in task.batch)
+            return ((article, DeferredAnalysis(partial(self._isolated, article))) for article in task.batch)
         except Exception:
             logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
         return self._here(task.batch)
 
-    def _isolated(self, article: Article) -> Prepared:
+    def _isolated(self, article: Article) -> AnalysedArticle:
         """Prepare one article in a process that does nothing else meanwhile."""
         if self._single is None:
             self._single = Workers(self._tool(), 1)
@@ -266,7 +272,7 @@ class Preparer:
             (found,) = unpack(self._single.submit([article]).result())
         except BrokenExecutor as error:
             self._end_single()
-            raise PreparerDiedError("the process that prepared the article died") from error
+            raise AnalyserDiedError("the process that prepared the article died") from error
         return found
 
     def _note_death(self) -> None:
@@ -286,8 +292,8 @@ class _Task(NamedTuple):
     """Articles that processes were given, and what becomes of them."""
 
     batch: Batch
-    workers: Workers[Batch, Parcel]
-    future: Future[Parcel]
+    workers: Workers[Batch, AnalysisBatch]
+    future: Future[AnalysisBatch]
 
 
 @dataclass(frozen=True)
@@ -304,7 +310,7 @@ class _Tool:
             with suppress(Exception):
                 self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
 
-    def __call__(self, batch: Batch) -> Parcel:
+    def __call__(self, batch: Batch) -> AnalysisBatch:
         return pack(_prepared(batch, self.annotator, self.model))
 
 
@@ -322,17 +328,19 @@ def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Itera
         failures.append(error)
 
 
-def _prepared(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[Prepared]:
+def _prepared(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[AnalysedArticle]:
     try:
         latents = _latents(batch, model)
     except Exception:
         logger.warning("%d articles could not be projected together; each is projected alone", len(batch))
-        return [Deferred(partial(_prepared_alone, article, annotator, model)) for article in batch]
-    return [Prepared(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)]
+        return [DeferredAnalysis(partial(_prepared_alone, article, annotator, model)) for article in batch]
+    return [
+        AnalysedArticle(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)
+    ]
 
 
-def _prepared_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> Prepared:
-    return Prepared(article, annotator, *_latents([article], model))
+def _prepared_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> AnalysedArticle:
+    return AnalysedArticle(article, annotator, *_latents([article], model))
 
 
 def _latents(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:

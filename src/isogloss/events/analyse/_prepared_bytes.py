@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.analyse._analysed_article import PLAIN, Prepared
+from isogloss.events.analyse._analysed_article import PLAIN, AnalysedArticle
 from isogloss.events.article import Article
 from isogloss.events.cluster import N_TERMS, Terms
-from isogloss.events.link import Draft
+from isogloss.events.link import UnweightedProfile
 
 __all__ = ["from_bytes", "to_bytes"]
 
@@ -30,7 +30,7 @@ _LARGE = np.dtype("<f8")
 _FLOATS = ("<f4", "<f8")
 
 
-def to_bytes(article: Article, prepared: Prepared) -> bytes:
+def to_bytes(article: Article, prepared: AnalysedArticle) -> bytes:
     """What is known of an article, all of which is found for it.
 
     Examples
@@ -38,7 +38,7 @@ def to_bytes(article: Article, prepared: Prepared) -> bytes:
     >>> from isogloss.events.annotate import Annotator
     >>> from isogloss.events.ingest import sample_news
     >>> one, other = sample_news().articles[:2]
-    >>> told = to_bytes(one, Prepared(one, Annotator(), None))
+    >>> told = to_bytes(one, AnalysedArticle(one, Annotator(), None))
     >>> from_bytes(one, told).draft.title == one.title
     True
     >>> from_bytes(other, told)
@@ -68,7 +68,7 @@ def to_bytes(article: Article, prepared: Prepared) -> bytes:
     return _digest(article, rest) + rest
 
 
-def from_bytes(article: Article, data: bytes) -> Prepared:
+def from_bytes(article: Article, data: bytes) -> AnalysedArticle:
     """What is known of an article.
 
     Raises
@@ -87,7 +87,7 @@ def from_bytes(article: Article, data: bytes) -> Prepared:
         raise ValueError("the bytes are damaged, or of another article; prepare it again") from error
 
 
-def _read(head: dict[str, Any], data: memoryview) -> Prepared:
+def _read(head: dict[str, Any], data: memoryview) -> AnalysedArticle:
     """What the head and the arrays say."""
     lengths = head["lengths"]
     n = sum(lengths)
@@ -106,7 +106,7 @@ def _read(head: dict[str, Any], data: memoryview) -> Prepared:
     weights = counts.astype(np.float64, copy=False)
     spans = pairwise(accumulate(lengths, initial=0))
     parts = [(ids[start:end], weights[start:end]) for start, end in spans]
-    return Prepared.of(
+    return AnalysedArticle.of(
         fingerprint,
         Terms(*parts[:2]),
         _draft(head["draft"], Terms(*parts[2:])),
@@ -120,7 +120,7 @@ def _array(data: memoryview, dtype: Any, n: int) -> tuple[NDArray[Any], memoryvi
     return np.frombuffer(data[:size], dtype, n).copy() if n else np.empty(0, dtype), data[size:]
 
 
-def _plain(draft: Draft) -> dict[str, Any]:
+def _plain(draft: UnweightedProfile) -> dict[str, Any]:
     annotated = dict(draft.annotated)
     if "dates" in annotated:
         annotated["dates"] = [day.isoformat() for day in annotated["dates"]]
@@ -128,13 +128,13 @@ def _plain(draft: Draft) -> dict[str, Any]:
     return told | {"day": draft.day.isoformat(), "annotated": annotated}
 
 
-def _draft(plain: dict[str, Any], terms: Terms) -> Draft:
+def _draft(plain: dict[str, Any], terms: Terms) -> UnweightedProfile:
     annotated = plain["annotated"]
     if "dates" in annotated:
         annotated["dates"] = map(date.fromisoformat, annotated["dates"])
     for name in annotated.keys() & {"places", "dates", "numbers"}:
         annotated[name] = tuple(annotated[name])
-    return Draft(**{**plain, "day": date.fromisoformat(plain["day"])}, terms=terms)
+    return UnweightedProfile(**{**plain, "day": date.fromisoformat(plain["day"])}, terms=terms)
 
 
 def _digest(article: Article, rest: bytes) -> bytes:

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple, Protocol
 from isogloss.events.annotate._dates import calendar_words, find_dates
 from isogloss.events.annotate._keywords import find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
-from isogloss.events.annotate._word_tables import named_peoples
-from isogloss.events.annotate._words import Words
-from isogloss.events.annotate._world_names import abbreviations, world_names
+from isogloss.events.annotate._word_tables import count_demonyms
+from isogloss.events.annotate._words import TokenisedText
+from isogloss.events.annotate._world_names import abbreviations, entity_names
 from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
@@ -116,7 +116,7 @@ class Annotator:
     def annotate(self, article: Article) -> Annotation:
         """What an article is about."""
         lang, short = article.lang, article.body[:LONGEST]
-        title, body = Words.of(article.title, lang), Words.of(short, lang)
+        title, body = TokenisedText.of(article.title, lang), TokenisedText.of(short, lang)
         words = title + body
         mentions = self._mentions(f"{article.title}\n{short}", words, lang)
         world = _world(words, lang)
@@ -129,13 +129,13 @@ class Annotator:
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
-    def _mentions(self, text: str, words: Words, lang: str) -> _Mentions:
+    def _mentions(self, text: str, words: TokenisedText, lang: str) -> _Mentions:
         """The places that a text names, countries by their people too, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
             return _Mentions((), {}, frozenset())
         found = finder.find(text, lang)
-        named = named_peoples(words.lower, lang, words.vocabulary)
+        named = count_demonyms(words.lower, lang, words.vocabulary)
         peoples = [(_countries(finder)[code], count) for code, count in named.items()]
         weights: dict[int, float] = {}
         places: dict[int, Place] = {}
@@ -154,9 +154,9 @@ class _Mentions(NamedTuple):
     words: frozenset[str]
 
 
-def _world(words: Words, lang: str) -> dict[str, float]:
+def _world(words: TokenisedText, lang: str) -> dict[str, float]:
     """Organisations, continents and currencies, by their names and by what they are called for short."""
-    counts = Counter(one for _, _, one in world_names(lang).find(words.lower, words.vocabulary))
+    counts = Counter(one for _, _, one in entity_names(lang).find(words.lower, words.vocabulary))
     shorts = abbreviations(lang)
     counts.update(shorts[words.bare[i]] for i in words.capitals if words.bare[i] in shorts)
     return dict(counts)

@@ -25,7 +25,7 @@ from isogloss.corpora import PageIndex, WikipediaDump
 from isogloss.corpora.readers import Page, normal_title
 from isogloss.events.annotate._concepts import MAX_WORDS, Phrase, phrase_words, write_concepts
 from isogloss.events.annotate._names import capitalises_nouns
-from isogloss.events.annotate._words import little_words
+from isogloss.events.annotate._words import stop_words
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language
@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w{2,40}")
 _BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
 
 Align = Callable[[str, str], str | None]
-Words = tuple[str, ...]
+TokenisedText = tuple[str, ...]
 
 
 @dataclass
@@ -62,7 +62,7 @@ class LinkCounts:
     """
 
     lang: str
-    links: dict[Words, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    links: dict[TokenisedText, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     capitals: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
     titles: dict[int, str] = field(default_factory=dict)
@@ -171,7 +171,7 @@ def _phrases(
 ) -> Iterator[Phrase]:
     """What the phrases of a language mean."""
     links, own = _with_titles(counts)
-    little = little_words(counts.lang)
+    little = stop_words(counts.lang)
     index = PageIndex(counts.titles, counts.redirects)
     for words, targets in links.items():
         if all(word in little or word.isdecimal() for word in words):
@@ -188,7 +188,9 @@ def _phrases(
             yield Phrase(words, name, share)
 
 
-def _with_titles(counts: LinkCounts) -> tuple[dict[Words, Counter[str]], set[tuple[Words, str]]]:
+def _with_titles(
+    counts: LinkCounts,
+) -> tuple[dict[TokenisedText, Counter[str]], set[tuple[TokenisedText, str]]]:
     """The links, with one more from every title to its article; and which phrases are titles of what."""
     links, own = counts.links, set()
     index = PageIndex(counts.titles, counts.redirects)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.corpora import check_language, new_folder, read_array, read_strings, write_array, write_strings
-from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._words import TokenisedText
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, replacing
 from isogloss.text import language
@@ -63,7 +63,7 @@ def phrase_words(text: str, lang: str) -> tuple[str, ...]:
     >>> phrase_words("United Nations,", "en")
     ('united', 'nations')
     """
-    return tuple(word.lower() for word in Words.of(text, lang).bare if word)
+    return tuple(word.lower() for word in TokenisedText.of(text, lang).bare if word)
 
 
 class ConceptDictionary:

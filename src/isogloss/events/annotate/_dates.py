@@ -24,7 +24,7 @@ from datetime import date, timedelta
 from functools import cache, cached_property
 from typing import Any
 
-from isogloss.events.annotate._words import Words, is_unspaced
+from isogloss.events.annotate._words import TokenisedText, is_unspaced
 
 __all__ = ["calendar_words", "find_dates"]
 
@@ -80,14 +80,14 @@ _WITH_ENDINGS = frozenset(
 """Languages whose months and weekdays have endings that the packages do not list."""
 
 
-def find_dates(text: str, words: Words, lang: str, day: date) -> frozenset[date]:
+def find_dates(text: str, words: TokenisedText, lang: str, day: date) -> frozenset[date]:
     """The days that a text mentions.
 
     Parameters
     ----------
     text : str
         The text.
-    words : Words
+    words : TokenisedText
         Its words.
     lang : str
         Its language; one that ``dateparser`` does not know has numeric dates only.
@@ -97,7 +97,7 @@ def find_dates(text: str, words: Words, lang: str, day: date) -> frozenset[date]
     Examples
     --------
     >>> def found(text, lang="en"):
-    ...     days = find_dates(text, Words.of(text, lang), lang, date(2031, 3, 6))
+    ...     days = find_dates(text, TokenisedText.of(text, lang), lang, date(2031, 3, 6))
     ...     return [str(day) for day in sorted(days)]
     >>> found("She may come on March 5 or yesterday, on 3 June 2030, or on Monday.")
     ['2030-06-03', '2031-03-03', '2031-03-05']
@@ -153,7 +153,7 @@ class _Calendar:
         return frozenset({*self.months, *self.weekdays, *self.offsets})
 
 
-def _in_words(words: Words, calendar: _Calendar, day: date) -> Iterator[date]:
+def _in_words(words: TokenisedText, calendar: _Calendar, day: date) -> Iterator[date]:
     forms = _forms(words.vocabulary, calendar) if calendar.stems else {}
     known = calendar.words.intersection(words.vocabulary) | set(forms.values())
     if not known:

@@ -9,7 +9,7 @@ from math import log
 
 from isogloss.events.annotate._memo import Remembered
 from isogloss.events.annotate._names import capitalises_nouns, name_key
-from isogloss.events.annotate._words import Words, is_unspaced, little_words
+from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.kernels import strongest_keys
 
 __all__ = ["find_keywords", "find_numbers"]
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
 
 
-def find_keywords(title: Words, body: Words, lang: str, most: int) -> dict[str, float]:
+def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: int) -> dict[str, float]:
     """The words that a text has most often, little words and names aside, with their weights.
 
     Words are given by the key that spellings in other languages have in common with them (see
@@ -34,7 +34,7 @@ def find_keywords(title: Words, body: Words, lang: str, most: int) -> dict[str, 
 
     Examples
     --------
-    >>> title, body = Words.of("A referendum", "en"), Words.of("The vote in the referendum was a vote.", "en")
+    >>> title, body = TokenisedText.of("A referendum", "en"), TokenisedText.of("The vote in the referendum was a vote.", "en")
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """
@@ -42,12 +42,12 @@ def find_keywords(title: Words, body: Words, lang: str, most: int) -> dict[str, 
     return {f"word:{word}": 1 + log(count) for word, count in strongest}
 
 
-def find_numbers(words: Words) -> frozenset[str]:
+def find_numbers(words: TokenisedText) -> frozenset[str]:
     """Numbers of two digits and more by their digits, however they are grouped; years are left out.
 
     Examples
     --------
-    >>> sorted(find_numbers(Words.of("12,5 Millionen, 1 234 567 oder 12 000 im Jahr 2031, 3", "de")))
+    >>> sorted(find_numbers(TokenisedText.of("12,5 Millionen, 1 234 567 oder 12 000 im Jahr 2031, 3", "de")))
     ['12000', '1234567', '125']
     """
     found: list[str] = []
@@ -60,7 +60,7 @@ def find_numbers(words: Words) -> frozenset[str]:
     return frozenset(number for number in numbers if len(number) > 1 and not _is_year(number))
 
 
-def _goes_on(words: Words, place: int) -> bool:
+def _goes_on(words: TokenisedText, place: int) -> bool:
     """Whether three digits belong to the number before them."""
     word, before = words.bare[place], words.bare[place - 1]
     grouped = len(word) == 3 and word.isdecimal() and before.isdecimal() and words.follows(place)
@@ -74,7 +74,7 @@ def _keys(lang: str) -> Remembered[str]:
 
 def _key(lang: str, word: str) -> str:
     """The key of a word, empty for one that is no keyword; equal keys are one object."""
-    if word in little_words(lang) or not word.isalpha():
+    if word in stop_words(lang) or not word.isalpha():
         return ""
     if is_unspaced(lang):
         return sys.intern(word) if len(word) > 1 else ""

@@ -24,7 +24,7 @@ from functools import lru_cache
 
 from anyascii import anyascii
 
-from isogloss.events.annotate._words import Words, little_words
+from isogloss.events.annotate._words import TokenisedText, stop_words
 from isogloss.kernels import sound_key
 from isogloss.text import language
 
@@ -89,12 +89,14 @@ def name_key(word: str, letters: int = _LETTERS) -> str:
     return sys.intern(key) if len(key) >= _SHORTEST else ""
 
 
-def count_names(title: Words, body: Words, lang: str, unwanted: Set[str] = frozenset()) -> Counter[str]:
+def count_names(
+    title: TokenisedText, body: TokenisedText, lang: str, unwanted: Set[str] = frozenset()
+) -> Counter[str]:
     """How often each name stands in a text, by its key; names that stand together also as a pair.
 
     Parameters
     ----------
-    title, body : Words
+    title, body : TokenisedText
         The text; of Japanese, words of the text as the tokeniser gives them.
     lang : str
         Its language.
@@ -109,8 +111,8 @@ def count_names(title: Words, body: Words, lang: str, unwanted: Set[str] = froze
 
     Examples
     --------
-    >>> text = Words.of("Yesterday Angela Merkel went to Bled. Merkel was said to be happy.", "en")
-    >>> sorted(count_names(Words.of("", "en"), text, "en").items())
+    >>> text = TokenisedText.of("Yesterday Angela Merkel went to Bled. Merkel was said to be happy.", "en")
+    >>> sorted(count_names(TokenisedText.of("", "en"), text, "en").items())
     [('angal', 1), ('angal markal', 1), ('blad', 1), ('markal', 2)]
     """
     script = language(lang).script
@@ -141,9 +143,9 @@ def capitalises_nouns(lang: str) -> bool:
     return lang in _NOUNS_TOO
 
 
-def _names(words: Words, common: Set[str], lang: str, known: set[str]) -> set[int]:
+def _names(words: TokenisedText, common: Set[str], lang: str, known: set[str]) -> set[int]:
     """Where names are; those that are names whatever their place are added to the known ones."""
-    bare, lower, little = words.bare, words.lower, little_words(lang)
+    bare, lower, little = words.bare, words.lower, stop_words(lang)
     if capitalises_nouns(lang):
         common = common | _nouns(words)
     places = [i for i in words.capitals if lower[i] not in common and lower[i] not in little]
@@ -151,7 +153,7 @@ def _names(words: Words, common: Set[str], lang: str, known: set[str]) -> set[in
     return {i for i in places if bare[i] in known}
 
 
-def _nouns(words: Words) -> set[str]:
+def _nouns(words: TokenisedText) -> set[str]:
     """German words with a capital letter that are no names, in lower case."""
     bare, lower = words.bare, words.lower
     found = {lower[i] for i in words.capitals if bare[i].endswith(_NOUN_ENDINGS)}
@@ -164,7 +166,7 @@ def _makes_nouns(word: str) -> bool:
     return word.islower() and word not in _PREPOSITIONS and word.endswith(_ENDINGS_BEFORE_NOUNS)
 
 
-def _count(words: Words, places: set[int], counts: dict[str, int]) -> None:
+def _count(words: TokenisedText, places: set[int], counts: dict[str, int]) -> None:
     before, last = "", -2
     for place in sorted(places):
         word = words.bare[place]
@@ -177,6 +179,6 @@ def _count(words: Words, places: set[int], counts: dict[str, int]) -> None:
         before, last = key, place
 
 
-def _is_all_capitals(title: Words) -> bool:
+def _is_all_capitals(title: TokenisedText) -> bool:
     long = [word for word in title.bare if len(word) > 3]
     return len(long) > 3 and sum(word[0].isupper() for word in long) > 0.6 * len(long)

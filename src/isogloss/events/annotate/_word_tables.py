@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from isogloss.events.annotate._memo import Remembered
 
-__all__ = ["NEWS_WORDS", "PEOPLES", "WordTable", "named_peoples", "news_concepts"]
+__all__ = ["NEWS_WORDS", "DEMONYMS", "WordTable", "count_demonyms", "news_concepts"]
 
 _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
 _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
@@ -163,21 +163,21 @@ def _forms(word: str, lang: str) -> list[str]:
     return [word, *(word[len(one) :] for one in prefixes if len(word) - len(one) >= _SHORTEST)]
 
 
-PEOPLES = WordTable("peoples.tsv")
+DEMONYMS = WordTable("peoples.tsv")
 """The table."""
 
 
-def named_peoples(words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
+def count_demonyms(words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
     """How often words in lower case are those of each country, by its code; see :meth:`WordTable.count`.
 
     Examples
     --------
-    >>> named_peoples("the argentine team and two french judges".split(), "en")
+    >>> count_demonyms("the argentine team and two french judges".split(), "en")
     Counter({'AR': 1, 'FR': 1})
-    >>> named_peoples("аргентинские и французские судьи".split(), "ru")
+    >>> count_demonyms("аргентинские и французские судьи".split(), "ru")
     Counter({'AR': 1, 'FR': 1})
     """
-    return PEOPLES.count(words, lang, vocabulary)
+    return DEMONYMS.count(words, lang, vocabulary)
 
 
 NEWS_WORDS = WordTable("newswords.tsv")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from isogloss.kernels import cut_parts
 from isogloss.text import Tokeniser, language, stopwords
 
-__all__ = ["Words", "is_unspaced", "little_words"]
+__all__ = ["TokenisedText", "is_unspaced", "stop_words"]
 
 _DASHES = "-\N{EN DASH}\N{EM DASH}"
 _QUOTES = "\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
@@ -28,7 +28,7 @@ _CAPITAL, _DIGIT, _AT_START, _AT_END, _LAST = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True)
-class Words:
+class TokenisedText:
     """A text in words.
 
     Attributes
@@ -42,7 +42,7 @@ class Words:
 
     Examples
     --------
-    >>> words = Words.of('"Storm Ada," he said. Roofs flew.', "en")
+    >>> words = TokenisedText.of('"Storm Ada," he said. Roofs flew.', "en")
     >>> words.bare
     ['Storm', 'Ada', 'he', 'said', 'Roofs', 'flew']
     >>> words.capitals, [words.begins(i) for i in words.capitals]
@@ -56,13 +56,13 @@ class Words:
     _traits: bytes
 
     @classmethod
-    def of(cls, text: str, lang: str) -> Words:
+    def of(cls, text: str, lang: str) -> TokenisedText:
         """The words of a text in a language."""
         return cls(*cut_parts(_with_blanks(text, lang), _marks()))
 
-    def __add__(self, other: Words) -> Words:
+    def __add__(self, other: TokenisedText) -> TokenisedText:
         """These words and then the others."""
-        return Words(
+        return TokenisedText(
             self.parts + other.parts,
             self.bare + other.bare,
             self.lower + other.lower,
@@ -99,7 +99,7 @@ class Words:
 
 
 @cache
-def little_words(lang: str) -> frozenset[str]:
+def stop_words(lang: str) -> frozenset[str]:
     """The stop words of a language; none if there is no list."""
     try:
         return stopwords(lang)

@@ -16,7 +16,7 @@ from typing import Any
 
 from isogloss.events.annotate._words import is_unspaced
 
-__all__ = ["PhraseBook", "abbreviations", "world_names"]
+__all__ = ["PhraseMatcher", "abbreviations", "entity_names"]
 
 _TERRITORIES = {
     "UN": "org:UN",
@@ -46,7 +46,7 @@ def abbreviations(lang: str) -> dict[str, str]:
 
 
 @cache
-def world_names(lang: str) -> PhraseBook:
+def entity_names(lang: str) -> PhraseMatcher:
     """Names of organisations, continents and currencies in a language, in lower case.
 
     It is empty without ``babel``, and for languages without blanks between words or not in Unicode's tables.
@@ -54,15 +54,15 @@ def world_names(lang: str) -> PhraseBook:
     Examples
     --------
     >>> words = "für die europäische union zehn euro".split()
-    >>> [meaning for _, _, meaning in world_names("de").find(words)]
+    >>> [meaning for _, _, meaning in entity_names("de").find(words)]
     ['org:EU', 'currency:EUR']
     """
     locale = _locale(lang)
     if locale is None:
-        return PhraseBook([])
+        return PhraseMatcher([])
     names = ((locale.territories.get(code), meaning) for code, meaning in _TERRITORIES.items())
     territories = [(name.lower(), meaning) for name, meaning in names if name]
-    return PhraseBook(territories + sorted(_currencies(locale)))
+    return PhraseMatcher(territories + sorted(_currencies(locale)))
 
 
 def _currencies(locale: Any) -> Iterator[tuple[str, str]]:
@@ -87,7 +87,7 @@ def _locale(lang: str) -> Any:
         return None
 
 
-class PhraseBook:
+class PhraseMatcher:
     """What phrases of several words mean.
 
     Parameters
@@ -97,7 +97,7 @@ class PhraseBook:
 
     Examples
     --------
-    >>> book = PhraseBook([("united nations", "org:UN"), ("united", "word:united")])
+    >>> book = PhraseMatcher([("united nations", "org:UN"), ("united", "word:united")])
     >>> list(book.find("the united nations and the united front".split()))
     [(1, 3, 'org:UN'), (5, 6, 'word:united')]
     """

@@ -23,7 +23,7 @@ from isogloss.events.checkpoint._columns import (
     unpack_table,
     unpack_vectors,
 )
-from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, Postings
+from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, PostingLists
 
 __all__ = ["from_state", "state_dict"]
 
@@ -70,13 +70,13 @@ def from_state(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     return state
 
 
-def _posting_arrays(postings: Postings) -> Arrays:
+def _posting_arrays(postings: PostingLists) -> Arrays:
     arrays = postings.state_dict()
     lists = arrays.pop("lists")
     return {**arrays, **named("lists", pack_table(lists))}
 
 
-def _load_postings(postings: Postings, arrays: Arrays) -> None:
+def _load_postings(postings: PostingLists, arrays: Arrays) -> None:
     postings.load_state({**arrays, "lists": unpack_table(part(arrays, "lists"))})
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from isogloss.events.article import Article, article_from
+from isogloss.events.article import Article, parse_article
 from isogloss.exceptions import ArticleError
 from isogloss.io import open_binary
 
@@ -91,7 +91,7 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
                 return
             try:
                 record = json.loads(line)
-                yield article_from(record, check_language=False)
+                yield parse_article(record, check_language=False)
             except (ValueError, ArticleError) as error:
                 said = f"{path}:{number}: is not a line of a journal ({error})"
                 raise ArticleError("damaged journal", said) from error

@@ -25,7 +25,7 @@ from isogloss.events.checkpoint._columns import (
     unpack_vectors,
     unpack_weights,
 )
-from isogloss.events.link import LinkState, Neighbours, Profile, Signature
+from isogloss.events.link import ArticleProfile, CandidateIndex, ClusterProfile, LinkState
 
 __all__ = ["load_links", "save_links"]
 
@@ -58,14 +58,14 @@ def load_links(links: LinkState, header: Mapping[str, Any], arrays: Arrays) -> N
     links.signatures = {one.id: one for one in kept}
     members = cut(arrays["profiles.members"].tolist(), arrays["profiles.sizes"])
     for number, own in zip(arrays["profiles.ids"].tolist(), members, strict=True):
-        links.profiles[number] = Profile(number, kept[own[0]].lang, [kept[one] for one in own])
+        links.profiles[number] = ClusterProfile(number, kept[own[0]].lang, [kept[one] for one in own])
         links.cluster_of.update((kept[one].id, number) for one in own)
     links.changed = set(header["changed"])
     _load_neighbours(links, kept, header["last"], arrays)
     _load_near(links, part(arrays, "near"))
 
 
-def _signature_arrays(kept: Sequence[Signature]) -> Arrays:
+def _signature_arrays(kept: Sequence[ArticleProfile]) -> Arrays:
     latents = [one.latent for one in kept if one.latent is not None]
     found = {
         "times": np.array([one.time for one in kept], dtype=np.float64),
@@ -85,7 +85,7 @@ def _signature_arrays(kept: Sequence[Signature]) -> Arrays:
     return found
 
 
-def _signatures(arrays: Arrays) -> Iterator[Signature]:
+def _signatures(arrays: Arrays) -> Iterator[ArticleProfile]:
     latents = iter(arrays["latents"])
     columns: dict[str, Any] = {name: unpack_strings(part(arrays, name)) for name in _STRINGS}
     columns |= {name: map(tuple, unpack_names(part(arrays, name))) for name in _NAMES}
@@ -97,7 +97,7 @@ def _signatures(arrays: Arrays) -> Iterator[Signature]:
     columns["dates"] = map(tuple, cut(days, arrays["date_counts"]))
     columns["latent"] = (next(latents).copy() if known else None for known in arrays["latent"].tolist())
     for row in zip(*columns.values(), strict=True):
-        yield Signature(**dict(zip(columns, row, strict=True)))
+        yield ArticleProfile(**dict(zip(columns, row, strict=True)))
 
 
 def _near_arrays(links: LinkState) -> Arrays:
@@ -114,14 +114,14 @@ def _load_near(links: LinkState, arrays: Arrays) -> None:
         links.near.add(number, arrays["earlier"][start:end], arrays["similarities"][start:end])
 
 
-def _neighbour_arrays(neighbours: Neighbours) -> Arrays:
+def _neighbour_arrays(neighbours: CandidateIndex) -> Arrays:
     found: Arrays = {}
     for name, array in neighbours.state_dict().items():
         found |= named(name, pack_table(array)) if name.endswith(_LISTS) else {name: array}
     return found
 
 
-def _load_neighbours(links: LinkState, kept: Sequence[Signature], last: int, arrays: Arrays) -> None:
+def _load_neighbours(links: LinkState, kept: Sequence[ArticleProfile], last: int, arrays: Arrays) -> None:
     groups = [links.cluster_of[one.id] for one in kept]
     numbered = sorted(
         zip(arrays["numbers"].tolist(), kept, groups, strict=True), key=lambda article: article[0]

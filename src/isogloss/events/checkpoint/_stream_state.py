@@ -29,10 +29,10 @@ from isogloss.events.checkpoint._columns import (
 )
 from isogloss.events.checkpoint._link_state import load_links, save_links
 from isogloss.events.cluster import ClusterSettings
-from isogloss.events.ingest import Duplicates
-from isogloss.events.link import Linker, Signatures
-from isogloss.events.stream import Changes, EventStream, StreamSettings
-from isogloss.events.track import EventTracker, Rules
+from isogloss.events.ingest import DuplicateIndex
+from isogloss.events.link import Linker, ProfileBuilder
+from isogloss.events.stream import EventStream, EventStreamSettings, StreamChanges
+from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
 from isogloss.similarity import DocumentModel
 
@@ -118,7 +118,7 @@ def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> Non
     stream.dormant = dict(header["dormant"])
     stream.left = dict(header["left"])
     stream.pending, stream.count = header["pending"], header["count"]
-    stream.changes = Changes(
+    stream.changes = StreamChanges(
         merged=dict(header["merged"]), reprints=[(copy, first) for copy, first in header["reprints"]]
     )
 
@@ -171,22 +171,22 @@ def _decompressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.decompress(array.tobytes()), dtype=np.uint8)
 
 
-def _settings(told: Mapping[str, Any]) -> StreamSettings:
-    parts = {"clusters": ClusterSettings(**told["clusters"]), "rules": Rules(**told["rules"])}
-    return StreamSettings(**{**told, **parts})
+def _settings(told: Mapping[str, Any]) -> EventStreamSettings:
+    parts = {"clusters": ClusterSettings(**told["clusters"]), "rules": AgglomerationRules(**told["rules"])}
+    return EventStreamSettings(**{**told, **parts})
 
 
-def _save_duplicates(duplicates: Duplicates) -> tuple[dict[str, Any], Arrays]:
+def _save_duplicates(duplicates: DuplicateIndex) -> tuple[dict[str, Any], Arrays]:
     header = duplicates.state_dict()
     arrays = {name: header.pop(name) for name in ("signatures", "times")}
     return header, {**arrays, **named("ids", pack_strings(header.pop("ids")))}
 
 
-def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> Duplicates:
-    return Duplicates.from_state({**header, **arrays, "ids": unpack_strings(part(arrays, "ids"))})
+def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> DuplicateIndex:
+    return DuplicateIndex.from_state({**header, **arrays, "ids": unpack_strings(part(arrays, "ids"))})
 
 
-def _save_windows(signatures: Signatures) -> tuple[dict[str, Any], Arrays]:
+def _save_windows(signatures: ProfileBuilder) -> tuple[dict[str, Any], Arrays]:
     headers, arrays = {}, {}
     for lang, window in signatures.windows.items():
         state = window.state_dict()
@@ -195,7 +195,7 @@ def _save_windows(signatures: Signatures) -> tuple[dict[str, Any], Arrays]:
     return headers, arrays
 
 
-def _load_windows(signatures: Signatures, headers: Mapping[str, Any], arrays: Arrays) -> None:
+def _load_windows(signatures: ProfileBuilder, headers: Mapping[str, Any], arrays: Arrays) -> None:
     for lang, header in headers.items():
         signatures.window(lang).load_state(header, part(arrays, lang))
 

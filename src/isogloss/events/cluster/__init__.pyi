@@ -1,6 +1,6 @@
 from ._clustering import Decision as Decision
 from ._clustering import transition as transition
-from ._postings import Postings as Postings
+from ._postings import PostingLists as PostingLists
 from ._state import Cluster as Cluster
 from ._state import ClusterSettings as ClusterSettings
 from ._state import ClusterState as ClusterState
@@ -10,8 +10,8 @@ from ._terms import Ids as Ids
 from ._terms import Terms as Terms
 from ._terms import Weights as Weights
 from ._terms import article_terms as article_terms
-from ._terms import plain_title as plain_title
-from ._vectors import FAST_LANGUAGES as FAST_LANGUAGES
+from ._terms import strip_site_name as strip_site_name
+from ._vectors import MAX_DENSE_LANGUAGES as MAX_DENSE_LANGUAGES
 from ._vectors import TermWindow as TermWindow
 from ._vectors import Vector as Vector
 from ._vectors import add_vectors as add_vectors

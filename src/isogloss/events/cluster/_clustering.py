@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from isogloss.events.article import Article
 from isogloss.events.cluster._state import Cluster, ClusterState, Member
 from isogloss.events.cluster._terms import Terms, article_terms
-from isogloss.events.cluster._vectors import NOTHING
+from isogloss.events.cluster._vectors import EMPTY_VECTOR
 
 __all__ = ["Decision", "Move", "repair", "transition"]
 
@@ -174,7 +174,7 @@ def repair(state: ClusterState, article: Article) -> tuple[tuple[Move, ...], tup
     alive = [one for one in recent if one in state.members]
     moved = [move for one in alive if state.settings.repair_every and (move := _reconsider(state, one))]
     for one in alive:
-        state.members[one].vector = NOTHING
+        state.members[one].vector = EMPTY_VECTOR
     return tuple(moved), tuple(_drop_empty(state, moved))
 
 

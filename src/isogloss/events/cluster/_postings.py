@@ -17,10 +17,10 @@ from isogloss.events.cluster._terms import N_TERMS, Ids
 from isogloss.events.cluster._vectors import Vector
 from isogloss.kernels import find_clusters, list_cluster
 
-__all__ = ["Postings"]
+__all__ = ["PostingLists"]
 
 
-class Postings:
+class PostingLists:
     """The latest clusters of each term.
 
     Memory: four bytes for each of ``N_TERMS`` terms and ``room`` places; the system gives what is used.
@@ -36,7 +36,7 @@ class Postings:
     --------
     >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
     >>> flood = Vector(np.array([7, 9], dtype=np.int32), np.array([0.6, 0.8]))
-    >>> index = Postings()
+    >>> index = PostingLists()
     >>> index.add(1, storm)
     >>> index.add(2, flood)
     >>> index.find(storm, 10), index.find(flood, 1)

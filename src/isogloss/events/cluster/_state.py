@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from isogloss.events.cluster._postings import Postings
-from isogloss.events.cluster._vectors import NOTHING, TermWindow, Vector, add_vectors, product, products
+from isogloss.events.cluster._postings import PostingLists
+from isogloss.events.cluster._vectors import EMPTY_VECTOR, TermWindow, Vector, add_vectors, product, products
 
-__all__ = ["MAX_CENTROID", "Cluster", "ClusterSettings", "ClusterState", "Member"]
+__all__ = ["MAX_CENTROID_TERMS", "Cluster", "ClusterSettings", "ClusterState", "Member"]
 
 _DAY = 86_400.0
 
@@ -105,7 +105,7 @@ class ClusterState:
             body_power=self.settings.body_power,
             max_terms=self.settings.max_terms,
         )
-        self.postings = Postings()
+        self.postings = PostingLists()
         self.recent: dict[str, list[str]] = {}
         self.last_id = 0
         self.due: list[tuple[float, int]] = []
@@ -195,7 +195,7 @@ class ClusterState:
         return min(cluster.latest + settings.window * _DAY, cluster.earliest + settings.max_age * _DAY)
 
 
-MAX_CENTROID = 512
+MAX_CENTROID_TERMS = 512
 """Terms of the longest centroid; the weakest are forgotten."""
 
 
@@ -246,7 +246,7 @@ class Cluster:
     id: int
     lang: str
     article_ids: list[str] = field(default_factory=list)
-    total: Vector = NOTHING
+    total: Vector = EMPTY_VECTOR
     norm: float = 0.0
     earliest: float = np.inf
     latest: float = -np.inf
@@ -293,5 +293,5 @@ class Cluster:
         self.seconds += other.seconds
 
     def _add_total(self, vector: Vector, factor: float = 1.0) -> None:
-        self.total = add_vectors(self.total, vector, factor=factor, max_terms=MAX_CENTROID)
+        self.total = add_vectors(self.total, vector, factor=factor, max_terms=MAX_CENTROID_TERMS)
         self.norm = self.total.norm

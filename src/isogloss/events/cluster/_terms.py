@@ -23,7 +23,7 @@ from isogloss.events.article import Article
 from isogloss.kernels import count_terms
 from isogloss.text import Tokeniser
 
-__all__ = ["N_TERMS", "Terms", "article_terms", "plain_title"]
+__all__ = ["N_TERMS", "Terms", "article_terms", "strip_site_name"]
 
 N_TERMS = 1 << 20
 """Numbers of terms; the numbers of all languages lie below it."""
@@ -72,19 +72,19 @@ def article_terms(article: Article) -> Terms:
     """
     tokeniser, seed = _tokeniser(article.lang), _seed(article.lang)
     return Terms(
-        _counted(tokeniser(plain_title(article.title)), seed, _GRAM),
+        _counted(tokeniser(strip_site_name(article.title)), seed, _GRAM),
         _counted(tokeniser(article.body[:_BODY_LETTERS]) if article.body else [], seed, 0),
     )
 
 
-def plain_title(title: str) -> str:
+def strip_site_name(title: str) -> str:
     """A title without names of sites and sections.
 
     Examples
     --------
-    >>> plain_title("Sports News | Sky Brown to be Britain's youngest Olympian | The Gull")
+    >>> strip_site_name("Sports News | Sky Brown to be Britain's youngest Olympian | The Gull")
     "Sky Brown to be Britain's youngest Olympian"
-    >>> plain_title("Storm - Gull")
+    >>> strip_site_name("Storm - Gull")
     'Storm Gull'
     """
     parts = _PARTS.split(title)

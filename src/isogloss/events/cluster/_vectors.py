@@ -22,11 +22,11 @@ from isogloss.events.cluster._terms import N_TERMS, Ids, Terms, Weights
 from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
 __all__ = [
-    "FAST_LANGUAGES",
-    "FEW",
-    "MANY",
-    "NOTHING",
-    "TermCounts",
+    "MAX_DENSE_LANGUAGES",
+    "MAX_DICT_TERMS",
+    "MAX_DICT_TERMS_LOW_MEMORY",
+    "EMPTY_VECTOR",
+    "DocumentFrequencies",
     "TermWindow",
     "Vector",
     "add_vectors",
@@ -34,13 +34,13 @@ __all__ = [
     "products",
 ]
 
-FEW = 1 << 12
+MAX_DICT_TERMS = 1 << 12
 """Terms in a dictionary, which is slower than a table of all numbers, where memory matters little."""
 
-MANY = 1 << 14
+MAX_DICT_TERMS_LOW_MEMORY = 1 << 14
 """Terms in a dictionary where memory matters: more take as much as a table."""
 
-FAST_LANGUAGES = 16
+MAX_DENSE_LANGUAGES = 16
 """Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
 the memory of all languages together."""
 
@@ -68,7 +68,7 @@ class Vector(NamedTuple):
         return sqrt(np.add.reduce(np.square(self.weights)))
 
 
-NOTHING = Vector(np.empty(0, dtype=np.int32), np.empty(0))
+EMPTY_VECTOR = Vector(np.empty(0, dtype=np.int32), np.empty(0))
 """The vector without terms."""
 
 
@@ -93,7 +93,7 @@ def _together(one: _Day, other: _Day) -> _Day:
     return _Day(one.day, ids, counts, articles)
 
 
-class TermCounts:
+class DocumentFrequencies:
     """Counts of terms: in a dictionary while there are few, and then in a table of all numbers of terms.
 
     Memory: grows with the terms that are counted, up to four megabytes.
@@ -105,7 +105,7 @@ class TermCounts:
 
     Examples
     --------
-    >>> counts, terms = TermCounts(), np.array([3, 7], dtype=np.int32)
+    >>> counts, terms = DocumentFrequencies(), np.array([3, 7], dtype=np.int32)
     >>> counts.add(terms, np.ones(2, dtype=np.int32))
     >>> counts.add(terms[:1], np.ones(1, dtype=np.int32))
     >>> counts.of(terms).tolist(), len(counts)
@@ -113,7 +113,7 @@ class TermCounts:
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.limit = FEW if limit is None else limit
+        self.limit = MAX_DICT_TERMS if limit is None else limit
         self.table: NDArray[np.int32] | None = None
         self._few: dict[int, int] = {}
 
@@ -186,7 +186,7 @@ class TermWindow:
         self.body_weight = body_weight
         self.body_power = body_power
         self.max_terms = max_terms
-        self.counts = TermCounts()
+        self.counts = DocumentFrequencies()
         self.articles: dict[str, int] = {}
         self._today = 0
         self._open: list[Ids] = []
@@ -292,7 +292,7 @@ class TermWindow:
         return self
 
     def _recount(self) -> None:
-        self.counts = TermCounts(self.counts.limit)
+        self.counts = DocumentFrequencies(self.counts.limit)
         for block in self._closed:
             self.counts.add(block.ids, block.counts)
         for ids in self._open:
@@ -328,7 +328,7 @@ def products(one: Vector, others: list[Vector]) -> list[float]:
     Examples
     --------
     >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
-    >>> products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), NOTHING])
+    >>> products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), EMPTY_VECTOR])
     [0.6, 0.0]
     """
     out = np.empty(len(others))

@@ -1,4 +1,4 @@
-from ._duplicates import Duplicates as Duplicates
+from ._duplicates import DuplicateIndex as DuplicateIndex
 from ._duplicates import fingerprint as fingerprint
 from ._readers import ArticleReader as ArticleReader
 from ._readers import Quarantine as Quarantine

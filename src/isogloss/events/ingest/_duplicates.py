@@ -25,7 +25,7 @@ from isogloss.events.article import Article
 from isogloss.kernels import find_copy, min_hashes
 from isogloss.linalg import check_count
 
-__all__ = ["Duplicates", "fingerprint"]
+__all__ = ["DuplicateIndex", "fingerprint"]
 
 _LONGEST = 20_000
 """Characters that are looked at."""
@@ -45,7 +45,7 @@ _UNSPACED = (
 _IN_WORD, _ALONE = 1, 2
 
 
-class Duplicates:
+class DuplicateIndex:
     """Texts that were seen in a sliding window; tells of a new one whether it is one of them again.
 
     Parameters
@@ -71,7 +71,7 @@ class Duplicates:
     >>> text = "Two people were hurt when a storm tore roofs off houses near the harbour on Monday night"
     >>> def article(key, body):
     ...     return Article(key, "en", "Storm", body, datetime(2031, 3, 5, tzinfo=UTC))
-    >>> seen = Duplicates()
+    >>> seen = DuplicateIndex()
     >>> seen.find(article("a", text)), seen.find(article("b", f"{text}, police said."))
     (None, 'a')
     >>> seen.find(article("c", "The parliament has voted on the budget for the next year after long talks"))
@@ -133,7 +133,7 @@ class Duplicates:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Duplicates:
+    def from_state(cls, state: dict[str, Any]) -> DuplicateIndex:
         """Go on from where :meth:`state_dict` was called."""
         within = timedelta(seconds=float(state["within"]))
         new = cls(float(state["threshold"]), within=within, capacity=int(state["capacity"]))

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from isogloss.corpora.readers import BadRecordError, numbered_lines, parsed_object
-from isogloss.events.article import MAX_TEXT, MAX_TITLE, Article, article_from
+from isogloss.events.article import MAX_BODY_CHARS, MAX_TITLE_CHARS, Article, parse_article
 from isogloss.events.ingest._warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
 from isogloss.io import PathLike, open_binary, opened, total_size
 
-__all__ = ["ArticleReader", "ArticleReport", "Quarantine", "Quarantined"]
+__all__ = ["ArticleReader", "ArticleReport", "Quarantine", "QuarantinedRecord"]
 
 STANDARD_INPUT = "-"
 
-MAX_UNDATED = 1_000
+MAX_UNDATED_ARTICLES = 1_000
 """Articles from the far future that wait for one with a believable time."""
 
 _ENDINGS = (".jsonl", ".ndjson", ".warc")
@@ -63,12 +63,12 @@ class ArticleReader:
         Times after it become this one; by default the time of the machine.
     newest : callable, optional
         Returns the time of the newest article that is known from elsewhere, see
-        :func:`~isogloss.events.article_from`. Articles that were read count too.
+        :func:`~isogloss.events.parse_article`. Articles that were read count too.
     max_bytes : int
         The longest line to read into memory.
     max_text, max_title : int
         Characters of a body and of a title that are used; see
-        :func:`~isogloss.events.article_from`.
+        :func:`~isogloss.events.parse_article`.
     check_language : bool
         Whether tags of languages are held against the texts.
 
@@ -103,8 +103,8 @@ class ArticleReader:
         now: datetime | None = None,
         newest: Callable[[], datetime | None] = lambda: None,
         max_bytes: int = 1 << 26,
-        max_text: int = MAX_TEXT,
-        max_title: int = MAX_TITLE,
+        max_text: int = MAX_BODY_CHARS,
+        max_title: int = MAX_TITLE_CHARS,
         check_language: bool = True,
     ) -> None:
         self.sources = sources
@@ -179,7 +179,7 @@ class ArticleReader:
         for number, raw in items:
             known = _Known(self.newest, self._latest)
             try:
-                article = article_from(
+                article = parse_article(
                     record_of(raw),
                     now=self.now,
                     newest=known,
@@ -192,7 +192,7 @@ class ArticleReader:
                 self.quarantine.add(error.reason, str(error), name, number, _shown(raw))
                 continue
             self.report.articles += 1
-            if known.unknown and len(self._undated) < MAX_UNDATED:
+            if known.unknown and len(self._undated) < MAX_UNDATED_ARTICLES:
                 self._undated.append(article)
             else:
                 yield from self._with_undated(article, believed=not known.unknown)
@@ -263,7 +263,7 @@ def _shown(raw: object) -> bytes | str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class QuarantinedRecord:
     """A record that is no article.
 
     Attributes
@@ -305,7 +305,7 @@ class Quarantine:
     ----------
     reasons : Counter
         How many records there are of each kind.
-    kept : list of Quarantined
+    kept : list of QuarantinedRecord
         The first ones.
 
     Examples
@@ -330,20 +330,20 @@ class Quarantine:
     ) -> None:
         self.path, self.keep, self.max_record, self.max_bytes = path, keep, max_record, max_bytes
         self.reasons: Counter[str] = Counter()
-        self.kept: list[Quarantined] = []
+        self.kept: list[QuarantinedRecord] = []
 
     def add(self, reason: str, what: str, file: str, line: int, record: bytes | str | None = None) -> None:
         """Count a record, and keep it or write it down."""
         self.reasons[reason] += 1
         start = (record or b"")[: self.max_record]
         text = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
-        entry = Quarantined(reason, what, file, line, text)
+        entry = QuarantinedRecord(reason, what, file, line, text)
         if len(self.kept) < self.keep:
             self.kept.append(entry)
         if self.path is not None:
             self._write(entry, self.path)
 
-    def _write(self, entry: Quarantined, path: PathLike) -> None:
+    def _write(self, entry: QuarantinedRecord, path: PathLike) -> None:
         line = json.dumps(asdict(entry)).encode() + b"\n"
         try:
             with open(path, "ab") as file:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from isogloss.corpora import InMemoryCorpus
-from isogloss.events.article import Article, article_from
+from isogloss.events.article import Article, parse_article
 from isogloss.text import Tokeniser
 
 __all__ = ["SampleNews", "sample_corpus", "sample_news", "sample_pairs"]
@@ -50,7 +50,7 @@ def sample_news() -> SampleNews:
     (364, 46, 12)
     """
     records = _records("news.jsonl")
-    articles = tuple(article_from(record, now=_AFTER, check_language=False) for record in records)
+    articles = tuple(parse_article(record, now=_AFTER, check_language=False) for record in records)
     events = {record["id"]: record["event"] for record in records}
     reprints = {record["id"]: record["duplicate_of"] for record in records if "duplicate_of" in record}
     return SampleNews(articles, events, reprints)

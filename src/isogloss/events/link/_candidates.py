@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.cluster import FAST_LANGUAGES, Ids, Vector, Weights
-from isogloss.events.link._profiles import Signature
-from isogloss.events.link._vector_tables import LatestPoints, Shelf
+from isogloss.events.cluster import MAX_DENSE_LANGUAGES, Ids, Vector, Weights
+from isogloss.events.link._profiles import ArticleProfile
+from isogloss.events.link._vector_tables import RecentPoints, VectorTable
 from isogloss.kernels import find_nearest, list_cluster
 
-__all__ = ["LEAST", "Near", "Neighbours"]
+__all__ = ["MIN_SIMILARITY", "Candidates", "CandidateIndex"]
 
-LEAST = 0.05
+MIN_SIMILARITY = 0.05
 """Similarity of texts from which on articles are neighbours."""
 
 _NOBODY = -1
@@ -41,7 +41,7 @@ _PARTS = ("rows", "lists", "next")
 """Arrays of the lists of a language."""
 
 
-class Near(NamedTuple):
+class Candidates(NamedTuple):
     """Articles near to another one.
 
     Attributes
@@ -59,7 +59,7 @@ class Near(NamedTuple):
     groups: Ids
 
 
-class Neighbours:
+class CandidateIndex:
     """Finds the nearest of earlier articles in each language.
 
     Memory: grows with the terms of each language, up to 17 MB for each, and the articles that were not
@@ -83,11 +83,11 @@ class Neighbours:
 
     Examples
     --------
-    >>> from isogloss.events.link import Signature
+    >>> from isogloss.events.link import ArticleProfile
     >>> def signature(name, lang, *terms):
     ...     ids = np.array(terms, dtype=np.int32)
-    ...     return Signature(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
-    >>> neighbours = Neighbours()
+    ...     return ArticleProfile(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
+    >>> neighbours = CandidateIndex()
     >>> len(neighbours.add(signature("a", "de", 3, 5)).numbers)
     0
     >>> near = neighbours.add(signature("b", "en", 3, 7))
@@ -99,7 +99,7 @@ class Neighbours:
         self,
         k: int = 10,
         *,
-        least: float = LEAST,
+        least: float = MIN_SIMILARITY,
         least_latent: float = 0.7,
         room: int = 32,
         max_terms: int = 32,
@@ -114,18 +114,18 @@ class Neighbours:
         self.compared = compared
         self.reach = reach
         self.numbers: dict[str, int] = {}
-        self.articles: dict[int, Signature] = {}
+        self.articles: dict[int, ArticleProfile] = {}
         self.last = 0
-        self._shelf = Shelf()
+        self._shelf = VectorTable()
         self._lists: dict[str, _Lists] = {}
-        self._latent: LatestPoints | None = None
+        self._latent: RecentPoints | None = None
 
-    def add(self, signature: Signature, group: int = 0) -> Near:
+    def add(self, signature: ArticleProfile, group: int = 0) -> Candidates:
         """Neighbours of an article among those added before, and add it.
 
         Parameters
         ----------
-        signature : Signature
+        signature : ArticleProfile
             The article; its id must be new.
         group : int
             Its cluster, from 1 on: articles of the same are no neighbours. 0 is none.
@@ -167,7 +167,10 @@ class Neighbours:
         }
 
     def load_state(
-        self, articles: Iterable[tuple[int, Signature, int]], last: int, arrays: Mapping[str, NDArray[Any]]
+        self,
+        articles: Iterable[tuple[int, ArticleProfile, int]],
+        last: int,
+        arrays: Mapping[str, NDArray[Any]],
     ) -> None:
         """Go on from a state: numbers, articles and groups, ascending, and arrays of :meth:`state_dict`."""
         for number, signature, group in articles:
@@ -177,7 +180,7 @@ class Neighbours:
             self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
         self.last = last
 
-    def _enter(self, signature: Signature, group: int) -> None:
+    def _enter(self, signature: ArticleProfile, group: int) -> None:
         self.last += 1
         self._know(self.last, signature, group)
         if signature.lang not in self._lists:
@@ -185,19 +188,19 @@ class Neighbours:
         self._lists[signature.lang].add(self.last, signature.vector)
 
     def _make_lists(self, lang: str) -> None:
-        few = _FEW_ROWS if len(self._lists) < FAST_LANGUAGES else _MANY_ROWS
+        few = _FEW_ROWS if len(self._lists) < MAX_DENSE_LANGUAGES else _MANY_ROWS
         self._lists[lang] = _Lists(self.room, self.max_terms, few)
 
-    def _know(self, number: int, signature: Signature, group: int) -> None:
+    def _know(self, number: int, signature: ArticleProfile, group: int) -> None:
         self.numbers[signature.id] = number
         self.articles[number] = signature
         self._shelf.put(number, signature.vector, group)
         if signature.latent is not None:
             if self._latent is None:
-                self._latent = LatestPoints(len(signature.latent), self.reach)
+                self._latent = RecentPoints(len(signature.latent), self.reach)
             self._latent.add(number, signature.lang, signature.latent)
 
-    def _nearest(self, signature: Signature, group: int) -> Near:
+    def _nearest(self, signature: ArticleProfile, group: int) -> Candidates:
         ordered = [self._lists[lang] for lang in sorted(self._lists)]
         folded: Ids = signature.vector.ids % _ROWS
         if all(one.is_full for one in ordered):
@@ -229,9 +232,9 @@ class Neighbours:
             similarities,
             groups,
         )
-        return Near(numbers[:n], similarities[:n], groups[:n])
+        return Candidates(numbers[:n], similarities[:n], groups[:n])
 
-    def _close(self, signature: Signature) -> list[int]:
+    def _close(self, signature: ArticleProfile) -> list[int]:
         """Numbers of the nearest in the latent space, of any cluster."""
         if self._latent is None or signature.latent is None:
             return []

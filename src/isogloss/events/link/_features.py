@@ -36,8 +36,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.link._candidates import LEAST
-from isogloss.events.link._profiles import PARTS, TOLD, Profile
+from isogloss.events.link._candidates import MIN_SIMILARITY
+from isogloss.events.link._profiles import PARTS, TOLD, ClusterProfile
 from isogloss.kernels import PackedProfile, measure_profiles, overlap_pairs
 
 __all__ = ["FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
@@ -77,7 +77,7 @@ _HOUR = 3600.0
 _NEAREST = 10
 
 
-class Bound(NamedTuple):
+class PairSupport(NamedTuple):
     """What binds pairs of clusters.
 
     Attributes
@@ -92,50 +92,52 @@ class Bound(NamedTuple):
     sums: Array
 
 
-def bound_by(similarities: Sequence[Sequence[float]]) -> Bound:
+def pair_support(similarities: Sequence[Sequence[float]]) -> PairSupport:
     """What binds pairs of clusters, by the similarities of their pairs of near articles."""
-    alike = [[similarity for similarity in known if similarity >= LEAST] for known in similarities]
+    alike = [[similarity for similarity in known if similarity >= MIN_SIMILARITY] for known in similarities]
     links, sums = list(map(len, alike)), list(map(sum, alike))
-    return Bound(np.array(links, dtype=np.float64), np.array(sums, dtype=np.float64))
+    return PairSupport(np.array(links, dtype=np.float64), np.array(sums, dtype=np.float64))
 
 
-def pair_features(one: Profile, other: Profile, similarities: Sequence[float]) -> dict[str, float]:
+def pair_features(
+    one: ClusterProfile, other: ClusterProfile, similarities: Sequence[float]
+) -> dict[str, float]:
     """Features of a pair of clusters.
 
     Parameters
     ----------
-    one, other : Profile
+    one, other : ClusterProfile
         The clusters.
     similarities : sequence of float
         Of their pairs of articles that are near; those that are near in a latent space only are passed over.
 
     Examples
     --------
-    >>> from isogloss.events.link import Profile
-    >>> from isogloss.events.link import Signature
+    >>> from isogloss.events.link import ClusterProfile
+    >>> from isogloss.events.link import ArticleProfile
     >>> from isogloss.events.cluster import Vector
     >>> vector = Vector(np.array([4], dtype=np.int32), np.ones(1))
-    >>> de = Profile(1, "de", [Signature("a", "de", "Beben", 0.0, "", vector, places=("Q1",))])
-    >>> en = Profile(2, "en", [Signature("b", "en", "Quake", 7200.0, "", vector, places=("Q1",))])
+    >>> de = ClusterProfile(1, "de", [ArticleProfile("a", "de", "Beben", 0.0, "", vector, places=("Q1",))])
+    >>> en = ClusterProfile(2, "en", [ArticleProfile("b", "en", "Quake", 7200.0, "", vector, places=("Q1",))])
     >>> features = pair_features(de, en, [0.8])
     >>> features["linkCount"], features["timeDiff"], features["hasSameLocation"], features["entityCosSim"]
     (1.0, 2.0, 1.0, nan)
     """
     pairs = np.array([[0, 1]], dtype=np.int32)
-    row = feature_rows([one, other], pairs, bound_by([similarities]))[0]
+    row = feature_rows([one, other], pairs, pair_support([similarities]))[0]
     return dict(zip(FEATURES, row.tolist(), strict=True))
 
 
-def feature_rows(profiles: Sequence[Profile], pairs: Ids, bound: Bound) -> Array:
+def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, bound: PairSupport) -> Array:
     """Features of many pairs of clusters at once.
 
     Parameters
     ----------
-    profiles : sequence of Profile
+    profiles : sequence of ClusterProfile
         The clusters.
     pairs : array (pairs x 2) of int32
         Places of two of them in ``profiles``.
-    bound : Bound
+    bound : PairSupport
         What binds each pair.
 
     Returns
@@ -205,7 +207,7 @@ def _jaccard(part: str, shared: Columns, one: Columns, other: Columns) -> Array:
     return np.where(np.minimum(one[part], other[part]) > 0, both, nan)
 
 
-def _latent_cosine(profiles: Sequence[Profile], first: Ids, second: Ids) -> Array:
+def _latent_cosine(profiles: Sequence[ClusterProfile], first: Ids, second: Ids) -> Array:
     found = [profile.latent for profile in profiles]
     dims = next((len(latent) for latent in found if latent is not None), 0)
     none = np.zeros(dims)

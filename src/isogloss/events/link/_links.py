@@ -1,7 +1,7 @@
 """Links between the clusters of a stream, kept up to date as articles come and clusters change.
 
 :class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It keeps the
-signature of every article, the links between articles that :class:`~isogloss.events.link.Neighbours`
+signature of every article, the links between articles that :class:`~isogloss.events.link.CandidateIndex`
 finds, and a profile of every cluster, and tells the features of any pair of linked clusters.
 
 Why two clusters were linked, or were not.
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isogloss.events.cluster import Decision, Ids, Weights
-from isogloss.events.link._candidates import LEAST, Neighbours
-from isogloss.events.link._features import FEATURES, Array, Bound, bound_by, feature_rows
+from isogloss.events.link._candidates import MIN_SIMILARITY, CandidateIndex
+from isogloss.events.link._features import FEATURES, Array, PairSupport, feature_rows, pair_support
 from isogloss.events.link._linker import Linker
-from isogloss.events.link._profiles import Profile, Signature
+from isogloss.events.link._profiles import ArticleProfile, ClusterProfile
 from isogloss.kernels import Bonds, NearPairs
 
-__all__ = ["Explanation", "Link", "LinkState", "Reason", "explain_link"]
+__all__ = ["LinkExplanation", "Link", "LinkState", "FeatureContribution", "explain_link"]
 
 _SHOWN = 5
 
@@ -61,19 +61,19 @@ class LinkState:
     ----------
     linker : Linker, optional
         Tells probabilities; :meth:`Linker.default` if none is given.
-    neighbours : Neighbours, optional
+    neighbours : CandidateIndex, optional
         Finds candidates.
     max_links : int
         Links of a cluster that are looked at: those with the highest sums of similarities.
 
     Attributes
     ----------
-    profiles : dict of int to Profile
+    profiles : dict of int to ClusterProfile
         The clusters.
-    signatures : dict of str to Signature
+    signatures : dict of str to ArticleProfile
         Their articles.
     near : NearPairs
-        Pairs of articles that are near, by the numbers that :class:`Neighbours` gave them.
+        Pairs of articles that are near, by the numbers that :class:`CandidateIndex` gave them.
     changed : set of int
         Clusters that changed since it was last emptied.
     gone : set of int
@@ -81,20 +81,20 @@ class LinkState:
     """
 
     def __init__(
-        self, linker: Linker | None = None, neighbours: Neighbours | None = None, *, max_links: int = 30
+        self, linker: Linker | None = None, neighbours: CandidateIndex | None = None, *, max_links: int = 30
     ) -> None:
         self.linker = linker or Linker.default()
-        self.neighbours = Neighbours() if neighbours is None else neighbours
+        self.neighbours = CandidateIndex() if neighbours is None else neighbours
         self.max_links = max_links
-        self.profiles: dict[int, Profile] = {}
-        self.signatures: dict[str, Signature] = {}
+        self.profiles: dict[int, ClusterProfile] = {}
+        self.signatures: dict[str, ArticleProfile] = {}
         self.cluster_of: dict[str, int] = {}
         self.near = NearPairs()
         self.changed: set[int] = set()
         self.gone: set[int] = set()
         self._bonds: Bonds | None = None
 
-    def add(self, signature: Signature, cluster: int) -> None:
+    def add(self, signature: ArticleProfile, cluster: int) -> None:
         """An article came into a cluster; one that is known is moved to it."""
         if signature.id in self.signatures:
             self.move(signature.id, cluster)
@@ -106,7 +106,7 @@ class LinkState:
         self.near.add(self.neighbours.last, found.numbers, found.similarities)
         bonds.add(np.full_like(found.groups, cluster), found.groups, found.similarities)
         if cluster not in self.profiles:
-            self.profiles[cluster] = Profile(cluster, signature.lang)
+            self.profiles[cluster] = ClusterProfile(cluster, signature.lang)
         self.profiles[cluster].add(signature)
         self.changed.add(cluster)
 
@@ -137,7 +137,7 @@ class LinkState:
             self.neighbours.forget(article)
         self._drop(cluster)
 
-    def apply(self, decision: Decision, signature: Signature) -> None:
+    def apply(self, decision: Decision, signature: ArticleProfile) -> None:
         """Follow a decision of :func:`isogloss.events.cluster.transition` about an article."""
         for cluster in decision.expired:
             self.expire(cluster)
@@ -149,7 +149,7 @@ class LinkState:
         for move in decision.moved:
             self.move(move.article, move.target)
 
-    def linked(self, clusters: Iterable[int]) -> tuple[Ids, Bound]:
+    def linked(self, clusters: Iterable[int]) -> tuple[Ids, PairSupport]:
         """The strongest links of some clusters: ascending pairs, the smaller id first, and their bonds."""
         asked = np.array(sorted(clusters), dtype=np.int32)
         ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
@@ -157,9 +157,9 @@ class LinkState:
         keys = np.minimum(ones, others).astype(np.int64) << 32 | np.maximum(ones, others)
         keys, first = np.unique(keys, return_index=True)
         pairs = np.column_stack([keys >> 32, keys & 0xFFFFFFFF]).astype(np.int32)
-        return pairs, Bound(links[first].astype(np.float64), sums[first])
+        return pairs, PairSupport(links[first].astype(np.float64), sums[first])
 
-    def feature_rows(self, pairs: Ids, bound: Bound) -> Array:
+    def feature_rows(self, pairs: Ids, bound: PairSupport) -> Array:
         """Features of pairs of clusters, the smaller id first, in the order of :data:`FEATURES`."""
         clusters, places = np.unique(pairs, return_inverse=True)
         profiles = [self.profiles[one] for one in clusters.tolist()]
@@ -185,21 +185,21 @@ class LinkState:
         """Everything about the link of two clusters."""
         a, b = min(one, other), max(one, other)
         pairs = self.pairs(a, b)
-        bound = bound_by([[similarity for _, _, similarity in pairs]])
+        bound = pair_support([[similarity for _, _, similarity in pairs]])
         rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), bound)
         features = dict(zip(FEATURES, rows[0].tolist(), strict=True))
         best = nlargest(_SHOWN, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
         return Link(a, b, self.linker.probability(features), features, tuple(best))
 
     def numbers(self, articles: Iterable[str]) -> Ids:
-        """The numbers that :class:`Neighbours` gave to articles."""
+        """The numbers that :class:`CandidateIndex` gave to articles."""
         return np.array([self.neighbours.numbers[one] for one in articles], dtype=np.int32)
 
     @property
     def bonds(self) -> Bonds:
         """Similarities of articles by pairs of clusters; told by the articles the first time."""
         if self._bonds is None:
-            self._bonds = Bonds(LEAST)
+            self._bonds = Bonds(MIN_SIMILARITY)
             self._bind(self._bonds, self.signatures)
         return self._bonds
 
@@ -223,13 +223,13 @@ class LinkState:
             self._drop(cluster)
             return
         signatures = [self.signatures[article] for article in articles]
-        self.profiles[cluster] = Profile(cluster, signatures[0].lang, signatures)
+        self.profiles[cluster] = ClusterProfile(cluster, signatures[0].lang, signatures)
         self.bonds.forget(cluster)
         self._bind(self.bonds, articles)
         self.changed.add(cluster)
 
 
-class Reason(NamedTuple):
+class FeatureContribution(NamedTuple):
     """A feature and what it adds to the log odds.
 
     Attributes
@@ -247,7 +247,7 @@ class Reason(NamedTuple):
     contribution: float
 
 
-class Explanation(NamedTuple):
+class LinkExplanation(NamedTuple):
     """Why two clusters were linked, or were not.
 
     Attributes
@@ -256,7 +256,7 @@ class Explanation(NamedTuple):
         The clusters.
     probability : float
         That they tell one story.
-    reasons : tuple of Reason
+    reasons : tuple of FeatureContribution
         All features, those that decide first; the contributions add up to the log odds.
     pairs : tuple of (str, str, float)
         Titles of the most similar articles of both, with their similarity.
@@ -265,7 +265,7 @@ class Explanation(NamedTuple):
     a: int
     b: int
     probability: float
-    reasons: tuple[Reason, ...]
+    reasons: tuple[FeatureContribution, ...]
     pairs: tuple[tuple[str, str, float], ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class Explanation(NamedTuple):
         return "\n".join(lines)
 
 
-def explain_link(link: Link, linker: Linker, signatures: Mapping[str, Signature]) -> Explanation:
+def explain_link(link: Link, linker: Linker, signatures: Mapping[str, ArticleProfile]) -> LinkExplanation:
     """Why a link has its probability.
 
     Parameters
@@ -297,16 +297,16 @@ def explain_link(link: Link, linker: Linker, signatures: Mapping[str, Signature]
         The link, see :meth:`LinkState.link() <isogloss.events.link._links.LinkState.link>`.
     linker : Linker
         What gave its probability.
-    signatures : mapping of str to Signature
+    signatures : mapping of str to ArticleProfile
         The articles by id.
     """
     reasons = [
-        Reason(name, _known(link.features.get(name)), contribution)
+        FeatureContribution(name, _known(link.features.get(name)), contribution)
         for name, contribution in linker.contributions(link.features).items()
     ]
     pairs = tuple((signatures[a].title, signatures[b].title, similarity) for a, b, similarity in link.pairs)
     decisive = sorted(reasons, key=lambda reason: (-abs(reason.contribution), reason.feature))
-    return Explanation(link.a, link.b, link.probability, tuple(decisive), pairs)
+    return LinkExplanation(link.a, link.b, link.probability, tuple(decisive), pairs)
 
 
 def _known(value: float | None) -> float | None:

@@ -26,11 +26,20 @@ from numpy.typing import NDArray
 
 from isogloss.events.annotate import Remembered, news_concepts
 from isogloss.events.article import Article
-from isogloss.events.cluster import N_TERMS, Terms, TermWindow, Vector, add_vectors, plain_title
+from isogloss.events.cluster import N_TERMS, Terms, TermWindow, Vector, add_vectors, strip_site_name
 from isogloss.events.cluster import _vectors as vectors
 from isogloss.kernels import PackedProfile, count_terms
 
-__all__ = ["PARTS", "TOLD", "Annotated", "Draft", "Profile", "Signature", "Signatures", "draft_signature"]
+__all__ = [
+    "PARTS",
+    "TOLD",
+    "AnnotationLike",
+    "UnweightedProfile",
+    "ClusterProfile",
+    "ArticleProfile",
+    "ProfileBuilder",
+    "extract_profile",
+]
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
@@ -46,7 +55,7 @@ _NAMES = Remembered(str, 1 << 15)
 """Their names, each once; not interned, because texts that are may stay for ever."""
 
 
-class Annotated(Protocol):
+class AnnotationLike(Protocol):
     """What is looked at of an annotation."""
 
     @property
@@ -71,7 +80,7 @@ class Annotated(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class ArticleProfile:
     """What linking knows of an article.
 
     Attributes
@@ -108,7 +117,7 @@ class Signature:
     latent: NDArray[np.float32] | None = None
 
 
-class Signatures:
+class ProfileBuilder:
     """Makes signatures, and learns from every article how rare terms are in its language.
 
     Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
@@ -128,7 +137,7 @@ class Signatures:
     --------
     >>> from datetime import UTC, datetime
     >>> from isogloss.events.cluster._vectors import product
-    >>> when, make = datetime(2031, 3, 5, tzinfo=UTC), Signatures().make
+    >>> when, make = datetime(2031, 3, 5, tzinfo=UTC), ProfileBuilder().make
     >>> one = make(Article("1", "en", "Nadia Orlova wins gold", "", when))
     >>> two = make(Article("2", "ru", "Надя Орлова выиграла золото", "", when))
     >>> three = make(Article("3", "de", "Streik bei der Bahn", "", when))
@@ -148,29 +157,29 @@ class Signatures:
     def make(
         self,
         article: Article,
-        annotation: Annotated | None = None,
+        annotation: AnnotationLike | None = None,
         latent: NDArray[np.float32] | None = None,
-    ) -> Signature:
+    ) -> ArticleProfile:
         """The signature of an article, which is counted.
 
         Parameters
         ----------
         article : Article
             The article.
-        annotation : Annotated, optional
+        annotation : AnnotationLike, optional
             Its concepts, places, dates and numbers.
         latent : array, optional
             Its vector in a common space of documents.
         """
-        return self.finish(draft_signature(article, annotation), latent)
+        return self.finish(extract_profile(article, annotation), latent)
 
-    def finish(self, draft: Draft, latent: NDArray[np.float32] | None = None) -> Signature:
+    def finish(self, draft: UnweightedProfile, latent: NDArray[np.float32] | None = None) -> ArticleProfile:
         """The signature of an article of which the rest is known; it is counted."""
         vector = self.window(draft.lang).add(draft.terms, draft.lang, draft.day)
         told = dict(draft.annotated)
         for name in ("entities", "keywords"):
             told[name] = _sharing_names(told.get(name, {}))
-        return Signature(
+        return ArticleProfile(
             draft.id,
             draft.lang,
             draft.title,
@@ -187,25 +196,25 @@ class Signatures:
             self.windows[lang] = TermWindow(
                 self.days, prior=self.prior, body_weight=self.body_weight, max_terms=self.max_terms
             )
-            if len(self.windows) > vectors.FAST_LANGUAGES:
-                self.windows[lang].counts.limit = vectors.MANY
+            if len(self.windows) > vectors.MAX_DENSE_LANGUAGES:
+                self.windows[lang].counts.limit = vectors.MAX_DICT_TERMS_LOW_MEMORY
         return self.windows[lang]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnweightedProfile:
     """What can be said of an article before it is known how rare its terms are.
 
     Attributes
     ----------
     id, lang, title, time, sentence
-        As in :class:`Signature`.
+        As in :class:`ArticleProfile`.
     day : date
         On which its terms are counted.
     terms : Terms
         Letters and meanings of title and body.
     annotated : dict of str to objects
-        Entities, keywords, places, numbers and dates, as :class:`Signature` has them.
+        Entities, keywords, places, numbers and dates, as :class:`ArticleProfile` has them.
     """
 
     id: str
@@ -218,15 +227,15 @@ class Draft:
     annotated: Mapping[str, Any]
 
 
-def draft_signature(article: Article, annotation: Annotated | None = None) -> Draft:
+def extract_profile(article: Article, annotation: AnnotationLike | None = None) -> UnweightedProfile:
     """What can be said of an article and its annotation alone."""
-    title, lead = plain_title(article.title), article.body[:_LEAD]
+    title, lead = strip_site_name(article.title), article.body[:_LEAD]
     told = _annotated(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
     concepts = news_concepts(f"{title}\n{lead}", article.lang)
     meanings = {f"meaning:{concept}": 1.0 + log(n) for concept, n in concepts.items()}
     told["keywords"] = _strongest({**meanings, **told["keywords"]})
     shared = [*meanings, *told["entities"]]
-    return Draft(
+    return UnweightedProfile(
         article.id,
         article.lang,
         article.title,
@@ -258,7 +267,7 @@ def _with_ids(
     return np.array(ids, dtype=np.int32), np.array([counted[one] for one in ids], dtype=np.float64)
 
 
-def _annotated(annotation: Annotated) -> dict[str, Any]:
+def _annotated(annotation: AnnotationLike) -> dict[str, Any]:
     return {
         "entities": _strongest(annotation.entities),
         "keywords": annotation.keywords,
@@ -289,7 +298,7 @@ _NAMED = len(PARTS) - 1
 """Parts that are names: all but the vector."""
 
 
-class Profile:
+class ClusterProfile:
     """A cluster as linking sees it.
 
     Attributes
@@ -312,11 +321,11 @@ class Profile:
         The place that most articles name; of several the first by name.
     latent : array or None
         Sum of latent vectors.
-    ranked : tuple of Signature
+    ranked : tuple of ArticleProfile
         Its first articles, the most central first, once somebody has ranked them; none after a change.
     """
 
-    def __init__(self, cluster: int, lang: str, signatures: Iterable[Signature] = ()) -> None:
+    def __init__(self, cluster: int, lang: str, signatures: Iterable[ArticleProfile] = ()) -> None:
         self.id = cluster
         self.lang = lang
         self.articles: list[str] = []
@@ -326,7 +335,7 @@ class Profile:
         self.places: Counter[str] = Counter()
         self.most_named: str | None = None
         self.latent: NDArray[np.float64] | None = None
-        self.ranked: tuple[Signature, ...] = ()
+        self.ranked: tuple[ArticleProfile, ...] = ()
         self._packed = PackedProfile(_NAMED)
         self._packed_articles = 0
         for signature in signatures:
@@ -349,7 +358,7 @@ class Profile:
             self._packed_articles = len(self.articles)
         return self._packed
 
-    def add(self, signature: Signature) -> None:
+    def add(self, signature: ArticleProfile) -> None:
         """Take an article in."""
         self.ranked = ()
         self.articles.append(signature.id)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from isogloss.events.cluster import Ids, Vector
 from isogloss.kernels import nearest_points
 
-__all__ = ["LatestPoints", "Shelf"]
+__all__ = ["RecentPoints", "VectorTable"]
 
 _MISSING = "no vector {}; expected one that was put on the shelf"
 
 
-class Shelf:
+class VectorTable:
     """Vectors in the rows of two arrays; rows of vectors that were taken off are used again.
 
     Memory: twelve bytes for each term of the longest vector and each of the most vectors at one time, and
@@ -38,7 +38,7 @@ class Shelf:
 
     Examples
     --------
-    >>> shelf = Shelf()
+    >>> shelf = VectorTable()
     >>> shelf.put(7, Vector(np.array([3, 5], dtype=np.int32), np.array([0.6, 0.8])))
     >>> row = shelf.table[7] - 1
     >>> int(shelf.owners[row]), shelf.weights[row, : shelf.lengths[row]], len(shelf)
@@ -131,7 +131,7 @@ _STEP = 16
 """Coordinates that are multiplied together."""
 
 
-class LatestPoints:
+class RecentPoints:
     """Points under numbers that only grow; those far behind the last number are out of reach.
 
     Memory: six bytes for each dimension and each number within reach.
@@ -145,7 +145,7 @@ class LatestPoints:
 
     Examples
     --------
-    >>> points = LatestPoints(2, reach=3)
+    >>> points = RecentPoints(2, reach=3)
     >>> points.add(1, "de", np.array([1.0, 0.0], dtype=np.float32))
     >>> points.add(2, "en", np.array([0.6, 0.8], dtype=np.float32))
     >>> points.nearest(np.array([0.8, 0.6], dtype=np.float32), 10, least=0.9)

@@ -33,13 +33,13 @@ import numpy as np
 
 from isogloss.kernels import join_clusters
 
-__all__ = ["Rules", "agglomerate", "group_linked"]
+__all__ = ["AgglomerationRules", "agglomerate", "group_linked"]
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Rules:
+class AgglomerationRules:
     r"""When groups of clusters become one event.
 
     Parameters
@@ -64,7 +64,7 @@ def agglomerate(
     sizes: Mapping[int, int],
     languages: Mapping[int, str],
     probabilities: Mapping[Pair, float],
-    rules: Rules | None = None,
+    rules: AgglomerationRules | None = None,
 ) -> list[list[int]]:
     """Groups of clusters that are one event each; deterministic, whatever the order of the mappings.
 
@@ -76,7 +76,7 @@ def agglomerate(
         Language of each cluster.
     probabilities : mapping of (int, int) to float
         Probabilities of links; the smaller id is first.
-    rules : Rules, optional
+    rules : AgglomerationRules, optional
         When groups become one.
 
     Returns
@@ -96,14 +96,14 @@ def agglomerate(
     linked: dict[int, dict[int, float]] = {one: {} for one in sizes}
     for (a, b), p in probabilities.items():
         linked[a][b] = linked[b][a] = p
-    return group_linked(sizes, languages, linked, rules or Rules())
+    return group_linked(sizes, languages, linked, rules or AgglomerationRules())
 
 
 def group_linked(
     sizes: Mapping[int, int],
     languages: Mapping[int, str],
     linked: Mapping[int, dict[int, float]],
-    rules: Rules,
+    rules: AgglomerationRules,
 ) -> list[list[int]]:
     """The same, with the probabilities of the links of each cluster, every link both ways.
 

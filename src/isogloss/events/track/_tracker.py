@@ -13,7 +13,7 @@ from math import fsum, sqrt
 
 from isogloss.events.event import Event, describe_event
 from isogloss.events.link import LinkState
-from isogloss.events.track._agglomeration import Rules, group_linked
+from isogloss.events.track._agglomeration import AgglomerationRules, group_linked
 from isogloss.kernels import replace_links
 
 __all__ = ["EventIds", "EventTracker"]
@@ -33,7 +33,7 @@ class EventTracker:
     ----------
     links : LinkState
         The clusters and their links.
-    rules : Rules, optional
+    rules : AgglomerationRules, optional
         When clusters become one event.
 
     Attributes
@@ -46,9 +46,9 @@ class EventTracker:
         Events whose clusters are not what they were before the last update; None if that is not known.
     """
 
-    def __init__(self, links: LinkState, rules: Rules | None = None) -> None:
+    def __init__(self, links: LinkState, rules: AgglomerationRules | None = None) -> None:
         self.links = links
-        self.rules = rules or Rules()
+        self.rules = rules or AgglomerationRules()
         self.ids = EventIds()
         self.probabilities: dict[int, dict[int, float]] = {}
         self.shaken: set[int] | None = None

@@ -32,7 +32,7 @@ from sklearn.model_selection import StratifiedKFold
 __all__ = [
     "LanguageScores",
     "LinkScores",
-    "Scores",
+    "ClusteringScores",
     "bcubed",
     "cross_validate_links",
     "monolingual",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class Scores(NamedTuple):
+class ClusteringScores(NamedTuple):
     """Precision, recall and their harmonic mean.
 
     Attributes
@@ -55,7 +55,7 @@ class Scores(NamedTuple):
     f1: float
 
     @classmethod
-    def of(cls, precision: float, recall: float) -> Scores:
+    def of(cls, precision: float, recall: float) -> ClusteringScores:
         """The scores with these two."""
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
@@ -66,20 +66,20 @@ class LanguageScores(NamedTuple):
 
     Attributes
     ----------
-    macro : Scores
+    macro : ClusteringScores
         The mean over languages of precision, of recall and of F1, every language counting alike.
-    languages : dict of str to Scores
+    languages : dict of str to ClusteringScores
         By language, in alphabetical order.
     articles : dict of str to int
         Articles of each language.
     """
 
-    macro: Scores
-    languages: dict[str, Scores]
+    macro: ClusteringScores
+    languages: dict[str, ClusteringScores]
     articles: dict[str, int]
 
 
-def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> Scores:
+def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
     """BCubed precision, recall and F1.
 
     Parameters
@@ -95,10 +95,10 @@ def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> Scores:
     cells, true, groups = _table(gold, found)
     precision = sum(n * n / groups[f] for (_, f), n in cells.items()) / len(gold)
     recall = sum(n * n / true[g] for (g, _), n in cells.items()) / len(gold)
-    return Scores.of(precision, recall)
+    return ClusteringScores.of(precision, recall)
 
 
-def pairwise(gold: Sequence[Hashable], found: Sequence[Hashable]) -> Scores:
+def pairwise(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
     """Precision, recall and F1 of the pairs of items in one group.
 
     Without any pair to find, or without any found, the share is 1: nothing was missed, nothing was wrong.
@@ -116,14 +116,14 @@ def pairwise(gold: Sequence[Hashable], found: Sequence[Hashable]) -> Scores:
     """
     cells, true, groups = _table(gold, found)
     right = _pairs(cells.values())
-    return Scores.of(_share(right, _pairs(groups.values())), _share(right, _pairs(true.values())))
+    return ClusteringScores.of(_share(right, _pairs(groups.values())), _share(right, _pairs(true.values())))
 
 
 def monolingual(
     gold: Sequence[Hashable],
     found: Sequence[Hashable],
     languages: Sequence[str],
-    measure: Callable[[Sequence[Hashable], Sequence[Hashable]], Scores] = bcubed,
+    measure: Callable[[Sequence[Hashable], Sequence[Hashable]], ClusteringScores] = bcubed,
 ) -> LanguageScores:
     """Scores of each language alone, as if there were no other, and their mean.
 
@@ -151,7 +151,7 @@ def monolingual(
         lang: measure([gold[i] for i in rows[lang]], [found[i] for i in rows[lang]]) for lang in sorted(rows)
     }
     columns = zip(*scores.values(), strict=True)
-    macro = Scores(*(sum(column) / len(scores) for column in columns))
+    macro = ClusteringScores(*(sum(column) / len(scores) for column in columns))
     return LanguageScores(macro, scores, {lang: len(rows[lang]) for lang in scores})
 
 

@@ -16,25 +16,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.annotate import Annotator
-from isogloss.events.article import Article, article_from
+from isogloss.events.article import Article, parse_article
 from isogloss.events.cluster import ClusterSettings, ClusterState, transition
 from isogloss.events.ingest import sample_news
-from isogloss.events.link import FEATURES, Linker, LinkState, Signatures
-from isogloss.events.track import EventTracker, Rules
+from isogloss.events.link import FEATURES, Linker, LinkState, ProfileBuilder
+from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.io import opened
 from isogloss.similarity import DocumentModel
 
 __all__ = [
-    "Labelled",
+    "LabelledNews",
     "LabelledPairs",
     "find_clusters",
     "find_events",
-    "labelled_news",
+    "load_labelled_news",
     "labelled_pairs",
-    "read_labelled",
+    "read_labelled_news",
     "train_linker",
 ]
 
@@ -89,8 +89,8 @@ def labelled_pairs(
     settings : ClusterSettings, optional
         Of the clusters.
     """
-    signatures, state, links = Signatures(), ClusterState(settings), LinkState(Linker())
-    preparer = Preparer(annotator or Annotator(), model)
+    signatures, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
+    preparer = ArticleAnalyser(annotator or Annotator(), model)
     parts = []
     for number, (article, prepared) in enumerate(preparer.run(articles), start=1):
         signature = signatures.finish(prepared.draft, prepared.latent)
@@ -161,7 +161,7 @@ def find_events(
     linker: Linker | None = None,
     *,
     settings: ClusterSettings | None = None,
-    rules: Rules | None = None,
+    rules: AgglomerationRules | None = None,
     every: int = 100,
 ) -> dict[str, int]:
     """The event of each article of a collection that is read as a stream, by the id of the article.
@@ -174,12 +174,12 @@ def find_events(
         The one that comes with isogloss by default.
     settings : ClusterSettings, optional
         Of the clusters.
-    rules : Rules, optional
+    rules : AgglomerationRules, optional
         When clusters become one event.
     every : int
         Articles after which events are brought up to date; earlier when a cluster expires that has changed.
     """
-    annotator, signatures, state = Annotator(), Signatures(), ClusterState(settings)
+    annotator, signatures, state = Annotator(), ProfileBuilder(), ClusterState(settings)
     links = LinkState(linker)
     tracker = EventTracker(links, rules)
     found: dict[str, int] = {}
@@ -222,7 +222,7 @@ _NO_CLAMP = datetime(9999, 1, 1, tzinfo=UTC)
 """Labelled news may be dated in the future."""
 
 
-class Labelled(NamedTuple):
+class LabelledNews(NamedTuple):
     """Articles whose events are known.
 
     Attributes
@@ -237,14 +237,14 @@ class Labelled(NamedTuple):
     events: dict[str, str]
 
 
-def read_labelled(path: Path) -> Labelled:
+def read_labelled_news(path: Path) -> LabelledNews:
     """Read JSON lines of articles, each with a field ``event``; the first bad line is an error.
 
     Examples
     --------
     >>> _ = Path("labelled.jsonl").write_text('{"id": "1", "lang": "en", "title": "Storm", '
     ...     '"time": "2031-03-05T08:00:00Z", "event": "e1"}')
-    >>> read_labelled(Path("labelled.jsonl")).events
+    >>> read_labelled_news(Path("labelled.jsonl")).events
     {'1': 'e1'}
     """
     articles, events = [], {}
@@ -253,7 +253,7 @@ def read_labelled(path: Path) -> Labelled:
             try:
                 record = json.loads(line)
                 event = record["event"]
-                article = article_from(record, now=_NO_CLAMP, check_language=False)
+                article = parse_article(record, now=_NO_CLAMP, check_language=False)
             except (ValueError, TypeError, KeyError, ArticleError) as error:
                 raise CorpusError(
                     f'{path}:{number}: is no article with a field "event" ({error!r}); expected an object '
@@ -263,18 +263,18 @@ def read_labelled(path: Path) -> Labelled:
             events[article.id] = str(event)
     if not articles:
         raise CorpusError(f"{path}: is empty; expected articles with their events, one on each line")
-    return Labelled(sorted(articles, key=lambda one: (one.time, one.id)), events)
+    return LabelledNews(sorted(articles, key=lambda one: (one.time, one.id)), events)
 
 
-def labelled_news(path: Path | None = None) -> Labelled:
+def load_labelled_news(path: Path | None = None) -> LabelledNews:
     """News of a file, or the sample news where none is given.
 
     Examples
     --------
-    >>> len(labelled_news().articles)
+    >>> len(load_labelled_news().articles)
     364
     """
     if path is not None:
-        return read_labelled(path)
+        return read_labelled_news(path)
     sample = sample_news()
-    return Labelled(list(sample.articles), sample.events)
+    return LabelledNews(list(sample.articles), sample.events)

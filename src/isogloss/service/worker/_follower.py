@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
-from isogloss.events import Article, EventStream, give_back
-from isogloss.events.analyse import PreparerDiedError
+from isogloss.events import Article, EventStream, trim_heap
+from isogloss.events.analyse import AnalyserDiedError
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
 from isogloss.service.worker._budgets import Heartbeat
 from isogloss.service.worker._changed_rows import Rows
@@ -351,7 +351,7 @@ class Follower:
         self.keeping.done(step)
         self.lines.counts.clear()
         if after // TIDY > self.position // TIDY:
-            give_back()
+            trim_heap()
         self.position = after
         self.saved = max(self.saved, self.keeping.saved)
         if self._is_due(after):
@@ -451,7 +451,7 @@ def _described(error: Exception) -> tuple[str, str]:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, MemoryError):
         return "out of memory", said
-    return ("process died" if isinstance(error, PreparerDiedError) else "raised an error"), said
+    return ("process died" if isinstance(error, AnalyserDiedError) else "raised an error"), said
 
 
 def keep_up(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from isogloss.events import Article
-from isogloss.events.analyse import Prepared, Preparer, from_bytes
+from isogloss.events.analyse import AnalysedArticle, ArticleAnalyser, from_bytes
 from isogloss.store import Entry, Store
 
 __all__ = ["QUARANTINED", "Lines", "article_of"]
@@ -33,7 +33,7 @@ class Lines:
     ----------
     store : Store
         Whose journal.
-    preparer : Preparer
+    preparer : ArticleAnalyser
         What the articles are prepared with; it is told which come next.
     after : int
         The line before the first.
@@ -52,13 +52,13 @@ class Lines:
     >>> from isogloss.events.ingest import sample_news
     >>> store = Store("read.db")
     >>> _ = store.add(sample_news().articles[:3])
-    >>> lines = Lines(store, Preparer(Annotator()))
+    >>> lines = Lines(store, ArticleAnalyser(Annotator()))
     >>> [entry.seq for entry in lines.take(2)], [entry.seq for entry in lines.take(2)]
     ([1, 2], [3])
     >>> store.close()
     """
 
-    def __init__(self, store: Store, preparer: Preparer, after: int = 0) -> None:
+    def __init__(self, store: Store, preparer: ArticleAnalyser, after: int = 0) -> None:
         self.store, self.preparer, self.last = store, preparer, after
         self.way = preparer.way
         self.counts: Counter[str] = Counter()
@@ -93,16 +93,16 @@ class Lines:
         most = min(PART, wanted - len(self._read))
         return most if until is None else min(most, until - self.last)
 
-    def _begin(self, entries: Sequence[Entry], last: int) -> Mapping[str, Prepared]:
+    def _begin(self, entries: Sequence[Entry], last: int) -> Mapping[str, AnalysedArticle]:
         """Have the preparer begin with articles; what others have found of them, by ids."""
         articles = {entry.seq: article for entry in entries if (article := article_of(entry)) is not None}
         known = self._known(articles, last) if articles and self.way is not None else {}
         self.preparer.begin(list(articles.values()), known)
         return known
 
-    def _known(self, articles: Mapping[int, Article], last: int) -> dict[str, Prepared]:
+    def _known(self, articles: Mapping[int, Article], last: int) -> dict[str, AnalysedArticle]:
         """What others have found, by the ids of articles."""
-        found: dict[str, Prepared] = {}
+        found: dict[str, AnalysedArticle] = {}
         for line, (way, data) in self.store.prepared(self.last, last).items():
             if way != self.way:
                 self.counts["stale"] += 1

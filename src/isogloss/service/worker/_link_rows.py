@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from isogloss.events.link import FEATURES, LEAST, Bound, Linker, LinkState
+from isogloss.events.link import FEATURES, MIN_SIMILARITY, Linker, LinkState, PairSupport
 from isogloss.store import LinkRow
 
 __all__ = ["explained"]
@@ -100,10 +100,10 @@ def _keys(ends: NDArray[np.int32]) -> NDArray[np.int64]:
     return keys
 
 
-def _bound(near: _Near, n: int) -> Bound:
-    alike = near.only(near.similarity >= LEAST)
+def _bound(near: _Near, n: int) -> PairSupport:
+    alike = near.only(near.similarity >= MIN_SIMILARITY)
     links, sums = np.bincount(alike.place, minlength=n), np.bincount(alike.place, alike.similarity, n)
-    return Bound(links.astype(np.float64), sums.astype(np.float64))
+    return PairSupport(links.astype(np.float64), sums.astype(np.float64))
 
 
 def _best(links: LinkState, near: _Near, n: int) -> list[str]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from isogloss.events import Article
-from isogloss.events.analyse import Prepared, Preparer, to_bytes
+from isogloss.events.analyse import AnalysedArticle, ArticleAnalyser, to_bytes
 from isogloss.exceptions import StoreError
 from isogloss.service._background import Background
 from isogloss.service.worker._journal_reader import article_of
@@ -44,7 +44,7 @@ class PreparingWorker(Background):
     ----------
     store : Store
         The store.
-    preparer : Preparer
+    preparer : ArticleAnalyser
         Finds what articles tell; with the annotator and the model of the worker, or nothing is to be had.
     part : int
         Articles that are claimed and written at once.
@@ -67,7 +67,7 @@ class PreparingWorker(Background):
     >>> from isogloss.events.ingest import sample_news
     >>> store = Store("prepared.db")
     >>> _ = store.add(sample_news().articles[:20])
-    >>> PreparingWorker(store, Preparer(Annotator())).prepare()
+    >>> PreparingWorker(store, ArticleAnalyser(Annotator())).prepare()
     20
     >>> len(store.prepared(0, 20))
     20
@@ -77,7 +77,7 @@ class PreparingWorker(Background):
     def __init__(
         self,
         store: Store,
-        preparer: Preparer,
+        preparer: ArticleAnalyser,
         *,
         part: int = 96,
         seconds: float = 60.0,
@@ -142,7 +142,7 @@ class PreparingWorker(Background):
                     self._lines[article.id] = entry.seq
                     yield article
 
-    def _told(self, article: Article, prepared: Prepared) -> Iterator[tuple[int, bytes]]:
+    def _told(self, article: Article, prepared: AnalysedArticle) -> Iterator[tuple[int, bytes]]:
         """The line and the bytes of an article; an article that cannot be prepared is left to the worker."""
         line = self._lines.pop(article.id)
         try:
@@ -191,7 +191,7 @@ def prepared_figures(store: Store) -> dict[str, tuple[str, float]]:
     return {name: (said, tallies.get(name, 0)) for name, said in _SAID.items()}
 
 
-def _way(preparer: Preparer) -> int:
+def _way(preparer: ArticleAnalyser) -> int:
     if preparer.way is None:
         raise StoreError(
             "articles are prepared for others with the annotator that comes with isogloss, and with a model "

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
-from isogloss.events import EventStream
-from isogloss.events import StreamSettings as Rules
-from isogloss.events.analyse import Preparer
+from isogloss.events import EventStream, EventStreamSettings
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint import restore_stream
 from isogloss.service.settings import StreamSettings
@@ -54,9 +53,9 @@ class StreamMaker:
         stream.preparer.model_digest = self.digest
         return stream
 
-    def preparer(self) -> Preparer:
+    def preparer(self) -> ArticleAnalyser:
         """What prepares articles as the stream does, for others."""
-        preparer = Preparer(Annotator(), self.model, n_jobs=self.n_jobs)
+        preparer = ArticleAnalyser(Annotator(), self.model, n_jobs=self.n_jobs)
         preparer.model_digest = self.digest
         return preparer
 
@@ -72,8 +71,8 @@ class StreamMaker:
             )
         return stream
 
-    def _rules(self) -> Rules:
-        rules, told = Rules(), self.settings
+    def _rules(self) -> EventStreamSettings:
+        rules, told = EventStreamSettings(), self.settings
         return replace(
             rules,
             clusters=replace(rules.clusters, window=float(told.window_days), max_articles=told.max_articles),
