@@ -267,7 +267,7 @@ class _Given:
 def new_stream() -> EventStream:
     """A stream that takes articles together with what is known of them."""
     stream = EventStream()
-    stream.preparer = _Given()  # type: ignore[assignment]
+    stream.analyser = _Given()  # type: ignore[assignment]
     return stream
 
 
@@ -304,7 +304,7 @@ def measure(
         told = follow(stream, news, n)
         memory.append(round(resident_mb()))
         if progress:
-            kept = len(stream.links.signatures)
+            kept = len(stream.links.articles)
             print(
                 json.dumps(
                     {
@@ -325,7 +325,7 @@ def measure(
         **told,
         "stages": stages.per_article(last),
         "clusters": len(stream.clusters.clusters),
-        "kept": len(stream.links.signatures),
+        "kept": len(stream.links.articles),
         "events": len(stream.tracker.ids.members),
         "memory_mb": [*memory, round(resident_mb())],
     }

@@ -100,7 +100,7 @@ class Stages:
         for owner, name in (
             (stream.duplicates, "find"),
             (stream.annotator, "annotate"),
-            (stream.signatures, "finish"),
+            (stream.profile_builder, "weigh"),
             (stream.links, "apply"),
             (stream.tracker, "update"),
         ):
@@ -218,7 +218,7 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
     model = LSISimilarity(100).fit(sample_corpus()) if options.model else None
     for window in map(int, ("12500,50000,200000" if options.full else options.windows).split(",")):
         with infrequent_gc(), EventStream(model=model, n_jobs=options.jobs) as stream:
-            stream.preparer.start()
+            stream.analyser.start()
             told = measure(window, options.articles or window + window // 5, stream, options.progress)
         print(json.dumps({"jobs": options.jobs, **told}), flush=True)
 

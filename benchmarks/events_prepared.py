@@ -89,7 +89,7 @@ def fold(place: str, preparers: int, jobs: int, n: int, *, before: bool = False)
 def _follower(store: Store, jobs: int) -> Iterator[Follower]:
     follower = Follower(store, StreamMaker(n_jobs=jobs))
     with follower.stream as stream:
-        stream.preparer.start()
+        stream.analyser.start()
         yield follower
 
 

@@ -82,8 +82,8 @@ def test_a_journal_tells_the_same_again(found, news):
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_processes_find_the_same(found, news, monkeypatch):
-    monkeypatch.setattr(preparing, "_BATCH", 8)
-    monkeypatch.setattr(preparing, "_WORTH", 16)
+    monkeypatch.setattr(preparing, "_BATCH_ARTICLES", 8)
+    monkeypatch.setattr(preparing, "_MIN_POOL_ARTICLES", 16)
     monkeypatch.setattr(Workers, "ready", property(lambda workers: workers.wait() is None))
     for arguments in (["events", str(news)], ["events", "replay", str(news.parent / "journal")]):
         again = runner.invoke(app, [*arguments, "--json", "--jobs", "2"])

@@ -114,7 +114,7 @@ def test_centroids_are_sums_after_articles_moved() -> None:
     fold(articles, state)
     moved = next(one for one in state.clusters.values() if len(one) > 2)
     name = moved.article_ids[0]
-    state.take(name)
+    state.unassign(name)
     rest = np.zeros(1 << 20)
     for other in moved.article_ids:
         rest[state.members[other].vector.ids] += state.members[other].vector.weights

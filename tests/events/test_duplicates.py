@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from isogloss.events import Article
 from isogloss.events.ingest import DuplicateIndex, fingerprint
-from isogloss.events.ingest._duplicates import _FACTORS, _STEPS, _letters
+from isogloss.events.ingest._duplicates import _HASH_FACTORS, _SHINGLE_FACTORS, _character_tables
 from isogloss.kernels import find_copy, min_hashes
 from tests.elsewhere import same_elsewhere
 from tests.oracles import words as oracle
@@ -69,16 +69,16 @@ def test_estimates_are_jaccard_indices(rng):
 @settings(max_examples=300, deadline=None)
 def test_fingerprints_are_those_of_the_slow_twin(line):
     letters = np.frombuffer(line.encode("utf-16-le"), np.uint16)
-    arrays = (letters, *_letters(), _STEPS, _FACTORS)
+    arrays = (letters, *_character_tables(), _SHINGLE_FACTORS, _HASH_FACTORS)
     np.testing.assert_array_equal(min_hashes(*arrays), oracle.min_hashes(*arrays))
 
 
 def test_a_kernel_of_fingerprints_knows_all_letters_and_three_steps():
-    letters, (kinds, numbers) = np.zeros(3, np.uint16), _letters()
+    letters, (kinds, numbers) = np.zeros(3, np.uint16), _character_tables()
     with pytest.raises(ValueError, match="not all letters"):
-        min_hashes(letters, kinds[:9], numbers, _STEPS, _FACTORS)
+        min_hashes(letters, kinds[:9], numbers, _SHINGLE_FACTORS, _HASH_FACTORS)
     with pytest.raises(ValueError, match="three steps"):
-        min_hashes(letters, kinds, numbers, _STEPS[:2], _FACTORS)
+        min_hashes(letters, kinds, numbers, _SHINGLE_FACTORS[:2], _HASH_FACTORS)
 
 
 def ring(capacity, bands=4, rows=2, slots=4):
@@ -98,7 +98,7 @@ def ring(capacity, bands=4, rows=2, slots=4):
     st.sampled_from([3.0, 8.0, np.inf]),
 )
 def test_copies_are_those_of_the_slow_twin(texts, capacity, threshold, within):
-    factors, seen = _STEPS[:2], 0
+    factors, seen = _SHINGLE_FACTORS[:2], 0
     quick, slow = ring(capacity), ring(capacity)
     for numbers, time in texts:
         asked = np.array(numbers, np.uint32), time, factors, seen, threshold, within
@@ -110,7 +110,7 @@ def test_copies_are_those_of_the_slow_twin(texts, capacity, threshold, within):
 
 
 def test_a_kernel_of_copies_refuses_what_does_not_fit():
-    factors, signature = _STEPS[:2], np.zeros(8, np.uint32)
+    factors, signature = _SHINGLE_FACTORS[:2], np.zeros(8, np.uint32)
     with pytest.raises(ValueError, match="another length"):
         find_copy(signature[:7], 0, factors, 0, 0.5, 1.0, *ring(3))
     with pytest.raises(ValueError, match="shapes differ"):

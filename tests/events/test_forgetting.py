@@ -5,9 +5,9 @@ from isogloss.events.track._tracker import EventIds
 
 def test_names_of_an_event_are_forgotten_with_it():
     ids, sizes = EventIds(), {10: 3, 11: 2, 12: 1, 13: 1}
-    ids.settle([[10], [11], [12], [13]], sizes)
-    ids.settle([[11, 12]], sizes)
-    ids.settle([[10, 11, 12]], sizes)
+    ids.assign([[10], [11], [12], [13]], sizes)
+    ids.assign([[11, 12]], sizes)
+    ids.assign([[10, 11, 12]], sizes)
     assert ids.aliases == {3: 2, 2: 1}
     ids.forget(4)
     assert ids.aliases == {3: 2, 2: 1}

@@ -12,7 +12,7 @@ from isogloss.events import Article
 from isogloss.events.annotate import news_concepts
 from isogloss.events.annotate._word_tables import NEWS_WORDS
 from isogloss.events.cluster import Vector
-from isogloss.events.cluster._vectors import product
+from isogloss.events.cluster._vectors import dot_product
 from isogloss.events.link import (
     FEATURES,
     ArticleProfile,
@@ -38,7 +38,7 @@ TITLES = [
 
 
 def _signatures() -> list[ArticleProfile]:
-    make = ProfileBuilder().make
+    make = ProfileBuilder().build
     return [
         make(Article(key, lang, title, "", START + timedelta(hours=hour)))
         for hour, (key, lang, title) in enumerate(TITLES)
@@ -62,7 +62,7 @@ def _sign(key: str, lang: str, *ids: int, **more: object) -> ArticleProfile:
 
 
 def test_titles_of_one_story_are_alike_across_scripts() -> None:
-    table = [[product(a.vector, b.vector) for b in _signatures()] for a in _signatures()]
+    table = [[dot_product(a.vector, b.vector) for b in _signatures()] for a in _signatures()]
     for i in range(6):
         best = max((j for j in range(6) if j != i), key=lambda j: table[i][j])
         assert i // 3 == best // 3, TITLES[i]
@@ -70,7 +70,7 @@ def test_titles_of_one_story_are_alike_across_scripts() -> None:
 
 def _told(neighbours: CandidateIndex, signature: ArticleProfile, group: int = 0) -> dict[str, float]:
     near = neighbours.add(signature, group)
-    return dict(zip(neighbours.names(near.numbers), near.similarities.tolist(), strict=True))
+    return dict(zip(neighbours.ids_of(near.numbers), near.similarities.tolist(), strict=True))
 
 
 def test_neighbours_are_the_nearest_of_each_language() -> None:
@@ -102,7 +102,7 @@ def test_of_equal_neighbours_the_later_are_told() -> None:
 
 
 def test_what_is_looked_at_does_not_grow_with_the_stream() -> None:
-    neighbours = CandidateIndex(k=500, compared=16)
+    neighbours = CandidateIndex(k=500, max_compared=16)
     for number in range(500):
         neighbours.add(_sign(f"de{number}", "de", 1, 2), group=1)
     assert len(_told(neighbours, _sign("en", "en", 1, 2))) == 16
@@ -212,13 +212,13 @@ def test_expired_clusters_leave_nothing_behind(state: LinkState) -> None:
         state.expire(cluster)
     tracker.update()
     assert not state.profiles
-    assert not state.signatures
+    assert not state.articles
     assert len(state.near) == len(state.bonds) == 0
     assert not state.cluster_of
     assert not tracker.ids.members
     assert not tracker.probabilities
-    assert not state.neighbours.numbers
-    assert not state.neighbours.articles
+    assert not state.candidates.numbers
+    assert not state.candidates.articles
     with pytest.raises(KeyError, match="no event 1"):
         tracker.event(1)
 
@@ -227,12 +227,12 @@ def test_moves_and_merges_give_the_profiles_of_the_final_clusters(state: LinkSta
     state.merge(4, 1)
     state.move("s1", 9)
     state.move("q1", 1)
-    expected = ClusterProfile(9, "en", [state.signatures["s1"]])
+    expected = ClusterProfile(9, "en", [state.articles["s1"]])
     assert state.profiles[9].articles == expected.articles
     np.testing.assert_allclose(state.profiles[9].vector.weights, expected.vector.weights)
     assert state.profiles[1].articles == ["q1"]
     assert 4 not in state.profiles
-    assert set(state.linked([9])[0].ravel().tolist()) >= {5, 6, 9}
+    assert set(state.strongest_links([9])[0].ravel().tolist()) >= {5, 6, 9}
 
 
 def test_links_that_a_cluster_lost_are_forgotten(state: LinkState) -> None:
@@ -272,13 +272,13 @@ def test_a_profile_that_grows_is_compared_as_one_made_anew() -> None:
 
 def test_redelivery_changes_nothing(state: LinkState) -> None:
     before = {one: list(profile.articles) for one, profile in state.profiles.items()}
-    state.add(state.signatures["q1"], 1)
+    state.add(state.articles["q1"], 1)
     assert {one: list(profile.articles) for one, profile in state.profiles.items()} == before
 
 
 def test_an_explanation_adds_up_and_names_the_articles(state: LinkState) -> None:
     link = state.link(2, 1)
-    said = explain_link(link, state.linker, state.signatures)
+    said = explain_link(link, state.linker, state.articles)
     odds = np.log(link.probability / (1 - link.probability))
     assert sum(reason.contribution for reason in said.reasons) == pytest.approx(odds)
     assert said.pairs[0][:2] == (TITLES[0][2], TITLES[1][2])

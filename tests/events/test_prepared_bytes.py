@@ -23,11 +23,17 @@ def prepared(article, latent=None):
 
 
 def arrays(one):
-    return [*one.terms.title, *one.terms.body, *one.draft.terms.title, *one.draft.terms.body, one.fingerprint]
+    return [
+        *one.terms.title,
+        *one.terms.body,
+        *one.profile.terms.title,
+        *one.profile.terms.body,
+        one.fingerprint,
+    ]
 
 
 def same(one, other):
-    assert repr(replace(one.draft, terms=None)) == repr(replace(other.draft, terms=None))
+    assert repr(replace(one.profile, terms=None)) == repr(replace(other.profile, terms=None))
     for mine, its in zip([*arrays(one), one.latent], [*arrays(other), other.latent], strict=True):
         assert (mine is None) == (its is None)
         if mine is not None:
@@ -48,7 +54,7 @@ def test_counts_that_are_large_or_broken_come_back():
     for value in (256.0, 0.5, -1.0):
         odd = counts.copy()
         odd[0] = value
-        changed = AnalysedArticle.of(one.fingerprint, Terms((ids, odd), one.terms.body), one.draft, None)
+        changed = AnalysedArticle.of(one.fingerprint, Terms((ids, odd), one.terms.body), one.profile, None)
         same(changed, from_bytes(NEWS[0], to_bytes(NEWS[0], changed)))
 
 
@@ -106,7 +112,7 @@ def forged(**changes):
     ],
 )
 def test_what_is_no_article_is_refused(changes):
-    assert from_bytes(NEWS[0], forged()).draft.title == NEWS[0].title
+    assert from_bytes(NEWS[0], forged()).profile.title == NEWS[0].title
     with pytest.raises(ValueError, match="damaged"):
         from_bytes(NEWS[0], forged(**changes))
 
@@ -117,7 +123,7 @@ def test_numbers_of_terms_that_there_are_not_are_refused():
         ids = one.terms.title[0].copy()
         ids[-1] = number
         odd = AnalysedArticle.of(
-            one.fingerprint, Terms((ids, one.terms.title[1]), one.terms.body), one.draft, None
+            one.fingerprint, Terms((ids, one.terms.title[1]), one.terms.body), one.profile, None
         )
         with pytest.raises(ValueError, match="damaged"):
             from_bytes(NEWS[0], to_bytes(NEWS[0], odd))

@@ -15,7 +15,7 @@ import pytest
 from isogloss.events import EventStream
 from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._analysed_article import AnalysedArticle, pack, unpack
+from isogloss.events.analyse._analysed_article import AnalysedArticle, pack_analyses, unpack_analyses
 from isogloss.events.analyse._pool import Workers
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
@@ -31,8 +31,8 @@ NEWS = sample_news().articles[:120]
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Batches so small that a few articles are many."""
-    monkeypatch.setattr(preparing, "_BATCH", 8)
-    monkeypatch.setattr(preparing, "_WORTH", 16)
+    monkeypatch.setattr(preparing, "_BATCH_ARTICLES", 8)
+    monkeypatch.setattr(preparing, "_MIN_POOL_ARTICLES", 16)
 
 
 PLAIN = Annotator(gazetteer=None)
@@ -42,10 +42,10 @@ PLAIN = Annotator(gazetteer=None)
 def followed(articles=NEWS, **options):
     """Steps, events and state of a stream, and whether it had processes."""
     with EventStream(**options) as stream:
-        stream.preparer.start()
+        stream.analyser.start()
         steps = stream.add(articles)
         stream.update()
-        started = stream.preparer.started
+        started = stream.analyser.started
     events = json.dumps([event.as_dict() for event in stream.events()])
     return (steps, events, save_stream(stream)), started
 
@@ -84,7 +84,7 @@ def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
         preparer.begin(NEWS[60:90])
         given = [pair for start in range(0, 90, 10) for pair in preparer.run(NEWS[start : start + 10])]
         assert [article.id for article, _ in given] == [article.id for article in NEWS[:90]]
-        assert all(article.title == prepared.draft.title for article, prepared in given)
+        assert all(article.title == prepared.profile.title for article, prepared in given)
         assert all(prepared is known[article.id] for article, prepared in given if article.id in known)
         assert preparer.count == 0
         assert [article.id for article, _ in preparer.run(NEWS[:90])] == [one.id for one in NEWS[:90]]
@@ -96,7 +96,7 @@ def test_what_was_begun_is_not_lost_with_its_process():
         preparer.begin(NEWS[:64])
         for process in list(preparer._workers._pool._processes):
             os.kill(process, signal.SIGKILL)
-        given = [(article.id, prepared.draft.id) for article, prepared in preparer.run(NEWS)]
+        given = [(article.id, prepared.profile.id) for article, prepared in preparer.run(NEWS)]
     assert given == [(article.id, article.id) for article in NEWS]
 
 
@@ -106,7 +106,7 @@ def test_what_was_begun_is_done_here_after_the_processes_ended():
     preparer.start()
     preparer.begin(NEWS[:64])
     preparer.close()
-    assert sum(prepared.draft.id == one.id for one, prepared in preparer.run(NEWS[:64])) == 64
+    assert sum(prepared.profile.id == one.id for one, prepared in preparer.run(NEWS[:64])) == 64
     preparer.close()
 
 
@@ -126,12 +126,14 @@ def test_what_is_packed_comes_out_again():
     points = [np.ones(3, np.float32), None, np.zeros(3, np.float32)]
     for latents in (points, points[:1] * 3, [None] * 3):
         some = [AnalysedArticle(one, Annotator(), point) for one, point in zip(NEWS, latents, strict=False)]
-        for one, other in zip(some, unpack(pickle.loads(pickle.dumps(pack(some)))), strict=True):
-            assert repr(one.draft) == repr(other.draft)
+        for one, other in zip(
+            some, unpack_analyses(pickle.loads(pickle.dumps(pack_analyses(some)))), strict=True
+        ):
+            assert repr(one.profile) == repr(other.profile)
             assert repr(one.terms) == repr(other.terms)
             assert repr(one.latent) == repr(other.latent)
             np.testing.assert_array_equal(one.fingerprint, other.fingerprint)
-    assert unpack(pack([])) == []
+    assert unpack_analyses(pack_analyses([])) == []
 
 
 def test_few_articles_start_no_process():
@@ -139,7 +141,7 @@ def test_few_articles_start_no_process():
         stream.add(NEWS[:16])
         for start in range(16, 40, 8):
             stream.add(NEWS[start : start + 8])
-        assert not stream.preparer.started
+        assert not stream.analyser.started
 
 
 def test_what_was_read_before_a_failure_is_taken():
@@ -149,7 +151,7 @@ def test_what_was_read_before_a_failure_is_taken():
 
     for jobs in (None, 2):
         with EventStream(annotator=PLAIN, n_jobs=jobs) as stream:
-            stream.preparer.start()
+            stream.analyser.start()
             with pytest.raises(OSError, match="the disk is gone"):
                 stream.add(failing())
             assert stream.count + len(stream.original_of) == 48
@@ -167,7 +169,7 @@ class Picky(Annotator):
 def test_a_failure_is_that_of_its_article():
     for jobs in (None, 2):
         with EventStream(annotator=Picky(gazetteer=None), n_jobs=jobs) as stream:
-            stream.preparer.start()
+            stream.analyser.start()
             with pytest.raises(ValueError, match="not this one"):
                 stream.add(NEWS)
             assert stream.count + len(stream.original_of) == 43
@@ -178,7 +180,7 @@ def test_a_process_that_dies_costs_nothing_but_time():
         preparer.start()
         given = []
         for article, prepared in preparer.run(NEWS):
-            given.append((article.id, prepared.draft.id))
+            given.append((article.id, prepared.profile.id))
             if len(given) == 40:
                 os.kill(next(iter(preparer._workers._pool._processes)), signal.SIGKILL)
     assert given == [(article.id, article.id) for article in NEWS]
@@ -197,7 +199,7 @@ def test_processes_that_always_die_are_given_up(caplog):
     with ArticleAnalyser(Deadly(gazetteer=None), n_jobs=2) as preparer:
         preparer.start()
         assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
-        for _ in range(preparing._TRIES):
+        for _ in range(preparing._MAX_DEATHS):
             if preparer.jobs > 1:
                 preparer.start()
                 list(preparer.run(NEWS[:24]))
@@ -281,5 +283,5 @@ def test_a_script_without_a_guard_is_told_so_and_goes_on_alone(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert done.stdout == "40\n" * preparing._TRIES
+    assert done.stdout == "40\n" * preparing._MAX_DEATHS
     assert "under if __name__ == '__main__':" in done.stderr

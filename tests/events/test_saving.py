@@ -40,8 +40,8 @@ def test_saving_what_was_restored_gives_the_same_bytes(saved):
 
 def test_everything_is_there_in_the_same_order(stream, saved):
     again = restore_stream(saved)
-    assert again.links.signatures.keys() == stream.links.signatures.keys()
-    for one, other in zip(again.links.signatures.values(), stream.links.signatures.values(), strict=True):
+    assert again.links.articles.keys() == stream.links.articles.keys()
+    for one, other in zip(again.links.articles.values(), stream.links.articles.values(), strict=True):
         assert all(map(same, fields_of(one), fields_of(other)))
     assert all(map(np.array_equal, near(again.links), near(stream.links)))
     assert in_order(again.tracker.probabilities) == in_order(stream.tracker.probabilities)
@@ -65,7 +65,7 @@ def same(one, other):
 
 
 def near(links):
-    return links.near.of(links.numbers(links.signatures))
+    return links.near.of(links.numbers(links.articles))
 
 
 def in_order(rows):

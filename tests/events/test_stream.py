@@ -181,8 +181,8 @@ def test_what_is_over_is_forgotten():
     names = {article for event in stream.events() for own in event.articles.values() for article in own}
     assert names <= {article.id for article in later(60)} | {later(200)[-1].id}
     assert stream.links.cluster_of.keys() == names
-    assert not stream.copies.keys() - names
-    assert not stream.dormant.keys() - stream.links.profiles.keys()
+    assert not stream.reprints_of.keys() - names
+    assert not stream.expired_since.keys() - stream.links.profiles.keys()
 
 
 def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
@@ -191,12 +191,12 @@ def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
     settings = EventStreamSettings(ClusterSettings(max_articles=200))
     kept = []
     stream = EventStream(settings)
-    stream.observer = lambda _: kept.append((len(stream.links.signatures), len(stream.dormant)))
+    stream.observer = lambda _: kept.append((len(stream.links.articles), len(stream.expired_since)))
     stream.add(parse_article(record, check_language=False) for record in records)
     assert max(articles for articles, _ in kept) <= 250 + settings.update_every
     assert min(dormant for _, dormant in kept[-5:]) > 0
-    assert stream.links.signatures.keys() == stream.links.cluster_of.keys()
-    assert not stream.dormant.keys() - stream.links.profiles.keys()
+    assert stream.links.articles.keys() == stream.links.cluster_of.keys()
+    assert not stream.expired_since.keys() - stream.links.profiles.keys()
 
 
 def test_an_event_keeps_its_languages_while_one_of_them_goes_on():

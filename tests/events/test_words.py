@@ -85,9 +85,9 @@ def test_tables_of_languages_that_do_not_fit_are_refused():
 def test_words_and_more_words():
     both = TokenisedText.of('He: "Storm', "en") + TokenisedText.of("Ada, 5 dead", "en")
     assert both == TokenisedText.of('He: "Storm Ada, 5 dead', "en")
-    assert (both.capitals, both.digits, both.small) == ([0, 1, 2], [3], {"dead"})
-    assert [both.begins(place) for place in range(5)] == [True, True, False, False, False]
-    assert [both.follows(place) for place in range(5)] == [False, False, True, False, True]
+    assert (both.capitals, both.digits, both.lowercase) == ([0, 1, 2], [3], {"dead"})
+    assert [both.starts_sentence(place) for place in range(5)] == [True, True, False, False, False]
+    assert [both.adjoins_previous(place) for place in range(5)] == [False, False, True, False, True]
 
 
 def test_scripts_without_blanks_are_cut_into_words():

@@ -87,14 +87,14 @@ class Breaking(StreamMaker):
 
     def __call__(self, saved):
         stream = super().__call__(saved)
-        begin = stream.preparer.begin
+        begin = stream.analyser.begin
 
         def failing(*articles):
             if multiprocessing.active_children():
                 raise RuntimeError("what nobody thought of")
             return begin(*articles)
 
-        stream.preparer.begin = failing
+        stream.analyser.begin = failing
         return stream
 
 

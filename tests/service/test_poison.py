@@ -134,14 +134,14 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
 
 
 def test_a_process_of_the_pool_that_dies_takes_only_its_article_with_it(store, monkeypatch):
-    monkeypatch.setattr("isogloss.events.analyse._analyser._WORTH", 1)
-    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_POOL_ARTICLES", 1)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
     maker = PoisonedMaker(harm="die", n_jobs=2)
 
     def started(saved):
         stream = maker(saved)
-        stream.preparer.start()
+        stream.analyser.start()
         return stream
 
     follower = Follower(store, started)

@@ -67,7 +67,7 @@ def test_the_worker_does_the_rest(store, whole):  # noqa: F811
     follower.catch_up()
     assert (tables(store), save_stream(follower.stream)) == whole
     assert counted(store) == {"elsewhere": N - 23, "here": 23}
-    assert follower.stream.preparer.count == 23
+    assert follower.stream.analyser.count == 23
 
 
 def test_damaged_bytes_are_done_again_and_counted(store, whole, caplog):  # noqa: F811
@@ -124,7 +124,7 @@ def test_only_those_who_prepare_alike_have_the_same_number():
         ArticleAnalyser(Annotator(n_keywords=3)).way,
     }
     assert len(ways) == 4
-    assert MODEL(None).preparer.way == MODEL.preparer().way
+    assert MODEL(None).analyser.way == MODEL.preparer().way
     assert StreamMaker(model=MODEL.model).preparer().way is None
 
 
@@ -188,21 +188,21 @@ def test_it_runs_until_it_is_stopped(store):  # noqa: F811
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_the_processes_of_the_worker_are_kept_busy(store, whole, monkeypatch):  # noqa: F811
-    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
-    monkeypatch.setattr("isogloss.events.analyse._analyser._LEAST", 2)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_TASK_ARTICLES", 2)
     store.add(ARTICLES)
     helper(store).prepare()
     with store.database.write() as session:
         session.run("DELETE FROM prepared WHERE seq < 69")
     follower = Follower(store, StreamMaker(model=MODEL.model, digest="ab12", n_jobs=2))
     with follower.stream as stream:
-        stream.preparer.start()
+        stream.analyser.start()
         assert follower.follow(10) == 10
-        assert follower.lines.last == 10 + stream.preparer.ahead
+        assert follower.lines.last == 10 + stream.analyser.ahead
         while follower.follow(10):
             pass
         follower.settle()
-        assert stream.preparer.count == 0
+        assert stream.analyser.count == 0
         assert without_lines(tables(store)) == without_lines(whole[0])
         assert save_stream(stream) == whole[1]
     assert counted(store) == {"here": 68, "elsewhere": 4}

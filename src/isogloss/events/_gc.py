@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["infrequent_gc", "trim_heap", "freeze_gc"]
 
-THRESHOLDS = (20_000, 20, 20)
+GC_THRESHOLDS = (20_000, 20, 20)
 """New objects after which cycles are looked for, and how many such looks make a longer one."""
 
 
@@ -23,7 +23,7 @@ def freeze_gc() -> None:
     """Have the collector of this process never look again at what there is, and seldom at the rest."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @contextmanager
@@ -50,13 +50,13 @@ def infrequent_gc() -> Iterator[None]:
 
 def trim_heap() -> None:
     """Give pages of memory that nothing is on back to the system, where the C library has a way to."""
-    trim = _trim()
+    trim = _malloc_trim()
     if trim is not None:
         trim(0)
 
 
 @cache
-def _trim() -> Any:
+def _malloc_trim() -> Any:
     """The call of glibc for it; None elsewhere."""
     with suppress(OSError, AttributeError, TypeError):
         return ctypes.CDLL(None).malloc_trim

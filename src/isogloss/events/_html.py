@@ -19,12 +19,12 @@ _TAG = re.compile(
 )
 _NAME = re.compile(r"\A/?\s*+([a-zA-Z][a-zA-Z0-9]*)")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,24}\d{0,2});")
-_TOO_LONG = re.compile(r"&#[0-9]{1000,}+;?")
+_OVERLONG_REFERENCE = re.compile(r"&#[0-9]{1000,}+;?")
 """References to a character whose number Python refuses to read."""
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
 
-_SILENT = frozenset(
+_HIDDEN_ELEMENTS = frozenset(
     {
         "script",
         "style",
@@ -41,7 +41,7 @@ _SILENT = frozenset(
 )
 """Elements whose content nobody reads."""
 
-_INLINE = frozenset(
+_INLINE_ELEMENTS = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "dfn", "em", "font", "i", "ins", "kbd"}
     | {"mark", "q", "s", "samp", "small", "span", "strong", "strike", "sub", "sup", "time", "tt", "u", "var"}
     | {"wbr", "del", "label", "ruby", "rb", "rt", "rp", "nobr"}
@@ -70,7 +70,7 @@ def html_to_text(text: str) -> str:
     >>> html_to_text("an unclosed <div class='x' and 1 < 2")
     "an unclosed <div class='x' and 1 < 2"
     """
-    plain = html.unescape(_TOO_LONG.sub("\ufffd", "".join(_pieces(text))))
+    plain = html.unescape(_OVERLONG_REFERENCE.sub("\ufffd", "".join(_pieces(text))))
     return _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
 
 
@@ -80,8 +80,8 @@ def _pieces(text: str) -> Iterator[str]:
     for start, end, name, closing in _tags(text):
         if not hidden_by:
             yield text[at:start]
-            yield "" if name in _INLINE else "\n"
-            hidden_by = name if name in _SILENT and not closing else ""
+            yield "" if name in _INLINE_ELEMENTS else "\n"
+            hidden_by = name if name in _HIDDEN_ELEMENTS and not closing else ""
         elif closing and name == hidden_by:
             hidden_by = ""
         at = end

@@ -14,16 +14,16 @@ __all__ = ["resolve_language"]
 
 logger = logging.getLogger(__name__)
 
-_LOOKED_AT = 300
+_MAX_IDENTIFIED_CHARS = 300
 """Characters that are looked at."""
 
-_ENOUGH = 120
+_MIN_CHECKED_CHARS = 120
 """Characters of the shortest text that a tag is held against."""
 
-_SURE = 0.9
-_UNKNOWN = frozenset({"", "und", "unknown", "none", "null", "xx", "mul", "zxx"})
+_MIN_CONFIDENCE = 0.9
+_UNDETERMINED = frozenset({"", "und", "unknown", "none", "null", "xx", "mul", "zxx"})
 
-_ALIKE = (
+_CONFUSABLE = (
     frozenset({"hr", "sr", "bs", "sh", "sl", "mk"}),
     frozenset({"nb", "nn", "no", "da", "sv"}),
     frozenset({"id", "ms", "jv", "su"}),
@@ -60,11 +60,11 @@ def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -
     >>> dict(notes)
     {'language tag unknown': 1, 'language identified': 1}
     """
-    code = _known(tag, notes)
-    if code and not (check and len(text) >= _ENOUGH):
+    code = _parse_tag(tag, notes)
+    if code and not (check and len(text) >= _MIN_CHECKED_CHARS):
         return code
     try:
-        found, probability = identify(text[:_LOOKED_AT])
+        found, probability = identify(text[:_MAX_IDENTIFIED_CHARS])
     except ModuleNotFoundError as error:
         if code is None:
             said = f'field "lang" is missing; expected a code such as "en" ({error})'
@@ -77,7 +77,11 @@ def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -
             raise ArticleError("without language", said)
         notes["language identified"] += 1
         return found
-    if found in (None, code) or probability < _SURE or any({found, code} <= group for group in _ALIKE):
+    if (
+        found in (None, code)
+        or probability < _MIN_CONFIDENCE
+        or any({found, code} <= group for group in _CONFUSABLE)
+    ):
         return code
     notes["language tag wrong"] += 1
     return str(found)
@@ -89,9 +93,9 @@ def _warn_unchecked(why: str) -> None:
     logger.warning("languages of articles are taken as given: %s", why)
 
 
-def _known(tag: Any, notes: Counter[str]) -> str | None:
+def _parse_tag(tag: Any, notes: Counter[str]) -> str | None:
     """The code that a tag means; None when it means none."""
-    if tag is None or (isinstance(tag, str) and tag.strip().lower() in _UNKNOWN):
+    if tag is None or (isinstance(tag, str) and tag.strip().lower() in _UNDETERMINED):
         return None
     try:
         return language(tag).code

@@ -33,7 +33,7 @@ _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 MAX_MARKUP_TAGS = 200_000
 """Tags and entities of a text that are removed; what follows them is cut off. Long pages have some 20,000."""
 
-_MAX_NAME = 2_000
+_MAX_FIELD_CHARS = 2_000
 """Characters of an id, a source or a URL."""
 
 _MAX_ID_BITS = 1_000
@@ -42,11 +42,11 @@ _MAX_ID_BITS = 1_000
 MAX_CLOCK_SKEW = timedelta(days=1)
 """How far in the future a time may be to be taken for now: clocks and zones of sources are often wrong."""
 
-_EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-_MILLISECONDS = 1e11
+_MIN_TIME = datetime(1900, 1, 1, tzinfo=UTC)
+_MIN_MILLISECONDS = 1e11
 """A number of seconds after 5138 is taken for one of milliseconds."""
 
-_NAMES = {
+_FIELD_ALIASES = {
     "body": ("body", "text"),
     "lang": ("lang", "language"),
     "time": ("time", "published", "date"),
@@ -194,9 +194,7 @@ def parse_article(
         raise ArticleError("not an object", f"got a {type(record).__name__}; expected an object with fields")
     notes = Counter() if notes is None else notes
     try:
-        return _checked(
-            record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes
-        )
+        return _parse(record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes)
     except (IsoglossError, MemoryError):
         raise
     except Exception as error:  # a bug, and no reason to refuse the records before and after this one
@@ -205,7 +203,7 @@ def parse_article(
         raise ArticleError("cannot be read", said) from error
 
 
-def _checked(
+def _parse(
     record: Mapping[str, Any],
     now: datetime,
     newest: Callable[[], datetime | None] | None,
@@ -222,7 +220,7 @@ def _checked(
         )
     stated = _field(record, "time")
     claimed = _time(record.get("fetched") if stated is None else stated, notes)
-    time = _not_in_the_future(claimed, now, newest, notes)
+    time = _clamp_future(claimed, now, newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
     lang = resolve_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
@@ -232,7 +230,9 @@ def _checked(
 
 
 def _field(record: Mapping[str, Any], name: str) -> Any:
-    return next((record[key] for key in _NAMES.get(name, (name,)) if record.get(key) is not None), None)
+    return next(
+        (record[key] for key in _FIELD_ALIASES.get(name, (name,)) if record.get(key) is not None), None
+    )
 
 
 def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str]) -> str:
@@ -241,7 +241,7 @@ def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str])
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _wrong(name, value, "text")
+        raise _wrong_field(name, value, "text")
     for sign in "<&":
         if value.count(sign) > MAX_MARKUP_TAGS:
             value = sign.join(value.split(sign, MAX_MARKUP_TAGS)[:MAX_MARKUP_TAGS])
@@ -253,7 +253,7 @@ def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str])
     if len(value) > limit:
         value = value[: max(0, limit - 1)].rstrip() + _ELLIPSIS
         notes[TRUNCATION_NOTES[name]] += 1
-    return _sound(value, notes).strip()
+    return _replace_bad_chars(value, notes).strip()
 
 
 def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
@@ -262,18 +262,19 @@ def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _wrong(name, value, "text")
+        raise _wrong_field(name, value, "text")
     if isinstance(value, int) and value.bit_length() > _MAX_ID_BITS:
         raise ArticleError("field too long", f'field "{name}" is a number of hundreds of digits')
     value = str(value)
-    if len(value) > _MAX_NAME:
+    if len(value) > _MAX_FIELD_CHARS:
         raise ArticleError(
-            "field too long", f'field "{name}" has {len(value):,} characters; expected at most {_MAX_NAME:,}'
+            "field too long",
+            f'field "{name}" has {len(value):,} characters; expected at most {_MAX_FIELD_CHARS:,}',
         )
-    return " ".join(_sound(value, notes).split())
+    return " ".join(_replace_bad_chars(value, notes).split())
 
 
-def _sound(text: str, notes: Counter[str]) -> str:
+def _replace_bad_chars(text: str, notes: Counter[str]) -> str:
     """A text without lone surrogates and zeros, which files and databases refuse."""
     if text.isascii() and "\0" not in text:
         return text
@@ -291,19 +292,19 @@ def _time(value: Any, notes: Counter[str]) -> datetime:
         said = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
         raise ArticleError("without time", said)
     try:
-        moment = _moment(value)
+        moment = _parse_time(value)
         if moment.tzinfo is None:
             notes["time without zone"] += 1
             moment = moment.replace(tzinfo=UTC)
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError, OSError, TypeError) as reason:
-        raise _wrong("time", value, "a time such as 2031-03-05T08:40:00+01:00") from reason
-    if moment < _EARLIEST:
-        raise _wrong("time", value, "a time after 1900")
+        raise _wrong_field("time", value, "a time such as 2031-03-05T08:40:00+01:00") from reason
+    if moment < _MIN_TIME:
+        raise _wrong_field("time", value, "a time after 1900")
     return moment
 
 
-def _not_in_the_future(
+def _clamp_future(
     claimed: datetime,
     now: datetime,
     newest: Callable[[], datetime | None] | None,
@@ -316,11 +317,11 @@ def _not_in_the_future(
     return (now if known is None else min(known, now)).astimezone(UTC)
 
 
-def _moment(value: Any) -> datetime:
+def _parse_time(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
+        return datetime.fromtimestamp(value / 1000 if abs(value) > _MIN_MILLISECONDS else value, UTC)
     if not isinstance(value, str):
         raise TypeError(value)
     text = value.strip()
@@ -330,7 +331,7 @@ def _moment(value: Any) -> datetime:
         return parsedate_to_datetime(text)
 
 
-def _wrong(name: str, value: Any, expected: str) -> ArticleError:
+def _wrong_field(name: str, value: Any, expected: str) -> ArticleError:
     reason = "bad time" if name == "time" else "field of the wrong kind"
     return ArticleError(reason, f'field "{name}" is {_shown(value)}; expected {expected}')
 

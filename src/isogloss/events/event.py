@@ -8,21 +8,21 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from isogloss.events.cluster import products
-from isogloss.events.link import PARTS, ArticleProfile, ClusterProfile
+from isogloss.events.cluster import dot_products
+from isogloss.events.link import COMPARED_FIELDS, ArticleProfile, ClusterProfile
 from isogloss.kernels import strongest_names
 
 __all__ = ["Event", "describe_event"]
 
-_SHOWN = 10
+_MAX_SHOWN = 10
 
-_CONCEPTS = PARTS.index("entities"), PARTS.index("keywords") + 1
+_CONCEPT_FIELDS = COMPARED_FIELDS.index("entities"), COMPARED_FIELDS.index("keywords") + 1
 """Parts of a profile that are concepts, from the first on and before the last."""
 
-_PLACES = PARTS.index("places"), PARTS.index("places") + 1
+_PLACE_FIELDS = COMPARED_FIELDS.index("places"), COMPARED_FIELDS.index("places") + 1
 """The part of a profile that is places, likewise."""
 
-_RANKED = 24
+_MAX_RANKED_ARTICLES = 24
 """Articles of a cluster that may give it a title: the first ones, so that large clusters keep theirs."""
 
 
@@ -88,7 +88,7 @@ class Event:
 def describe_event(
     number: int,
     profiles: Sequence[ClusterProfile],
-    signatures: Mapping[str, ArticleProfile],
+    articles_by_id: Mapping[str, ArticleProfile],
     confidence: float,
 ) -> Event:
     """Make an event of clusters.
@@ -107,10 +107,10 @@ def describe_event(
     by_language: dict[str, list[ClusterProfile]] = {}
     for profile in profiles:
         by_language.setdefault(profile.lang, []).append(profile)
-    articles = {lang: _in_time(own, signatures) for lang, own in by_language.items()}
+    articles = {lang: _chronological(own, articles_by_id) for lang, own in by_language.items()}
     order = sorted(articles, key=lambda lang: (-len(articles[lang]), lang))
-    ranked = {lang: _central(by_language[lang], signatures) for lang in order}
-    days = Counter(_when(one.time).date() for own in articles.values() for one in own)
+    ranked = {lang: _rank_by_centrality(by_language[lang], articles_by_id) for lang in order}
+    days = Counter(_utc(one.time).date() for own in articles.values() for one in own)
     return Event(
         id=number,
         clusters=tuple(sorted(profile.id for profile in profiles)),
@@ -122,35 +122,35 @@ def describe_event(
             if (sentence := next((one.sentence for one in ranked[lang] if one.sentence), ""))
         },
         timeline=dict(sorted(days.items())),
-        first=_when(min(profile.first for profile in profiles)),
-        last=_when(max(profile.last for profile in profiles)),
+        first=_utc(min(profile.first for profile in profiles)),
+        last=_utc(max(profile.last for profile in profiles)),
         places=_places(profiles),
         concepts=_concepts(profiles, articles),
         confidence=confidence,
     )
 
 
-def _in_time(
-    profiles: Sequence[ClusterProfile], signatures: Mapping[str, ArticleProfile]
+def _chronological(
+    profiles: Sequence[ClusterProfile], articles_by_id: Mapping[str, ArticleProfile]
 ) -> list[ArticleProfile]:
-    found = [signatures[article] for profile in profiles for article in profile.articles]
+    found = [articles_by_id[article] for profile in profiles for article in profile.articles]
     return sorted(found, key=lambda one: (one.time, one.id))
 
 
-def _central(
-    profiles: Sequence[ClusterProfile], signatures: Mapping[str, ArticleProfile]
+def _rank_by_centrality(
+    profiles: Sequence[ClusterProfile], articles_by_id: Mapping[str, ArticleProfile]
 ) -> Sequence[ArticleProfile]:
     """The first articles of the largest cluster, the nearest to its centre first."""
     largest = min(profiles, key=lambda profile: (-len(profile), profile.id))
     if not largest.ranked:
-        own = [signatures[article] for article in largest.articles[:_RANKED]]
-        near = products(largest.vector, [one.vector for one in own])
+        own = [articles_by_id[article] for article in largest.articles[:_MAX_RANKED_ARTICLES]]
+        near = dot_products(largest.vector, [one.vector for one in own])
         ranked = sorted(zip(near, own, strict=True), key=lambda pair: (-pair[0], pair[1].time, pair[1].id))
         largest.ranked = tuple(one for _, one in ranked)
     return largest.ranked
 
 
-def _when(seconds: float) -> datetime:
+def _utc(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -159,11 +159,13 @@ def _concepts(
 ) -> dict[str, float]:
     """Entities and keywords with the largest sums of weights."""
     tables = (table for own in articles.values() for one in own for table in (one.entities, one.keywords))
-    return dict(strongest_names([profile.packed for profile in profiles], *_CONCEPTS, tables, _SHOWN))
+    return dict(
+        strongest_names([profile.packed for profile in profiles], *_CONCEPT_FIELDS, tables, _MAX_SHOWN)
+    )
 
 
 def _places(profiles: Sequence[ClusterProfile]) -> dict[str, float]:
     """Places that most articles name."""
     tables = (profile.places for profile in profiles)
-    named = strongest_names([profile.packed for profile in profiles], *_PLACES, tables, _SHOWN)
+    named = strongest_names([profile.packed for profile in profiles], *_PLACE_FIELDS, tables, _MAX_SHOWN)
     return {place: int(n) for place, n in named}

@@ -28,10 +28,10 @@ __all__ = ["StreamChanges", "EventStream", "ErrorHandler", "ArticleOutcome", "Ev
 ErrorHandler = Callable[[Article, Exception], bool]
 """Is told of an article that cannot be prepared, and why; whether to try again."""
 
-_DAY = 86_400.0
-_PAUSE = 3600.0
+_DAY_S = 86_400.0
+_MAX_PAUSE_S = 3600.0
 """Seconds without an article after which events are brought up to date before time goes on."""
-_SPARE = 0.25
+_EXPIRED_SHARE = 0.25
 """Articles of expired clusters that are kept while their events go on, as a share of `max_articles`."""
 
 
@@ -157,30 +157,32 @@ class EventStream:
         linker: Linker | None = None,
         model: DocumentModel | None = None,
         observer: Callable[[StreamChanges], None] | None = None,
-        beat: Callable[[], None] = lambda: None,
+        heartbeat: Callable[[], None] = lambda: None,
         n_jobs: int | None = None,
     ) -> None:
         self.settings = settings or EventStreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
-        self.preparer = ArticleAnalyser(self.annotator, model, n_jobs=n_jobs)
-        self.observer, self.beat = observer, beat
+        self.analyser = ArticleAnalyser(self.annotator, model, n_jobs=n_jobs)
+        self.observer, self.heartbeat = observer, heartbeat
         self.current = ""
         self.clusters = ClusterState(self.settings.clusters)
         self.duplicates = DuplicateIndex(self.settings.duplicates)
-        self.signatures = ProfileBuilder()
+        self.profile_builder = ProfileBuilder()
         self.links = LinkState(linker)
         self.tracker = EventTracker(self.links, self.settings.rules)
-        self.copies: dict[str, list[str]] = {}
+        self.reprints_of: dict[str, list[str]] = {}
         self.original_of: dict[str, str] = {}
         self.pending = 0
         self.count = 0
         self.changes = StreamChanges()
-        self.dormant: dict[int, float] = {}
-        self.fallen: list[int] = []
-        self.left: dict[int, int | None] = {}
+        self.expired_since: dict[int, float] = {}
+        self.newly_expired: list[int] = []
+        self.successor_of: dict[int, int | None] = {}
 
-    def add(self, articles: Iterable[Article], *, failed: ErrorHandler | None = None) -> list[ArticleOutcome]:
+    def add(
+        self, articles: Iterable[Article], *, on_error: ErrorHandler | None = None
+    ) -> list[ArticleOutcome]:
         """Take articles in, in the order in which they come.
 
         Parameters
@@ -192,19 +194,19 @@ class EventStream:
             True and left out otherwise; either way nothing of the stream has changed. Without it, the
             exception is raised.
         """
-        steps = []
+        outcomes = []
         self.current = ""
-        for article, prepared in self.preparer.run(articles):
+        for article, analysed in self.analyser.run(articles):
             self.current = article.id
-            self.beat()
-            if self._is_prepared(article, prepared, failed):
-                steps.append(self._add(article, prepared))
+            self.heartbeat()
+            if self._can_analyse(article, analysed, on_error):
+                outcomes.append(self._add(article, analysed))
             self.current = ""
-        return steps
+        return outcomes
 
     def close(self) -> None:
         """End the processes that were started; they start again when they are needed."""
-        self.preparer.close()
+        self.analyser.close()
 
     def __enter__(self) -> Self:
         return self
@@ -219,7 +221,7 @@ class EventStream:
         order of things: a stream that was updated elsewhere may have come to other events.
         """
         self.pending = 0
-        self._bury()
+        self._forget_expired()
         touched, ids = set(self.links.changed), self.tracker.ids
         aliases = len(ids.aliases)
         changed = self.tracker.update()
@@ -228,11 +230,11 @@ class EventStream:
         new = list(islice(reversed(ids.aliases), len(ids.aliases) - aliases))
         for event in reversed(new):
             self.changes.aliases[event] = ids.resolve(event)
-        self._note_ends()
-        told, self.changes = self.changes, StreamChanges()
+        self._record_ended()
+        changes, self.changes = self.changes, StreamChanges()
         if self.observer is not None:
-            self.observer(told)
-        return told
+            self.observer(changes)
+        return changes
 
     def events(self) -> Iterator[Event]:
         """All events of the window, the oldest id first."""
@@ -244,11 +246,11 @@ class EventStream:
 
     def reprints(self, article: str) -> list[str]:
         """Ids of articles that repeat an article, in the order in which they came."""
-        return list(self.copies.get(article, ()))
+        return list(self.reprints_of.get(article, ()))
 
     def explain(self, one: int, other: int) -> LinkExplanation:
         """Why two clusters were linked, or were not."""
-        return explain_link(self.links.link(one, other), self.links.linker, self.links.signatures)
+        return explain_link(self.links.link(one, other), self.links.linker, self.links.articles)
 
     def assignment(self) -> dict[str, int]:
         """The event of every article of the window, reprints included."""
@@ -260,38 +262,40 @@ class EventStream:
         }
         return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}
 
-    def _is_prepared(self, article: Article, prepared: AnalysedArticle, failed: ErrorHandler | None) -> bool:
+    def _can_analyse(
+        self, article: Article, analysed: AnalysedArticle, on_error: ErrorHandler | None
+    ) -> bool:
         """Find all that is needed of an article before anything changes; whether that could be done."""
         while True:
             try:
-                if self._known(article.id) is None and not self._repeats(article, prepared):
-                    _ = prepared.terms, prepared.draft, prepared.latent
+                if self._known(article.id) is None and not self._repeats(article, analysed):
+                    _ = analysed.terms, analysed.profile, analysed.latent
                 return True
             except Exception as error:
-                if failed is None:
+                if on_error is None:
                     raise
-                if not failed(article, error):
+                if not on_error(article, error):
                     return False
 
-    def _repeats(self, article: Article, prepared: AnalysedArticle) -> bool:
+    def _repeats(self, article: Article, analysed: AnalysedArticle) -> bool:
         """Whether an article repeats one of the window; nothing is remembered."""
-        first = self.duplicates.find(article, prepared.fingerprint, remember=False)
+        first = self.duplicates.find(article, analysed.fingerprint, remember=False)
         return first is not None and first in self.links.cluster_of
 
-    def _add(self, article: Article, prepared: AnalysedArticle) -> ArticleOutcome:
+    def _add(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome:
         known = self._known(article.id)
         if known is not None:
             return known
-        original = self._original(article, prepared)
+        original = self._original(article, analysed)
         if original is not None:
             return original
         time = article.time.timestamp()
-        if self.pending and time - self.clusters.now > _PAUSE:
+        if self.pending and time - self.clusters.now > _MAX_PAUSE_S:
             self.update()
-        signature = self.signatures.finish(prepared.draft, prepared.latent)
-        decision = transition(self.clusters, article, prepared.terms)
-        self._follow(decision)
-        self.links.apply(replace(decision, expired=()) if decision.expired else decision, signature)
+        profile = self.profile_builder.weigh(analysed.profile, analysed.latent)
+        decision = transition(self.clusters, article, analysed.terms)
+        self._record_moves(decision)
+        self.links.apply(replace(decision, expired=()) if decision.expired else decision, profile)
         self.count += 1
         self.pending += 1
         if self.pending >= self.settings.update_every:
@@ -303,72 +307,71 @@ class EventStream:
         cluster = self.links.cluster_of.get(first or article)
         return None if cluster is None else ArticleOutcome(article, cluster, first, repeated=True)
 
-    def _original(self, article: Article, prepared: AnalysedArticle) -> ArticleOutcome | None:
+    def _original(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome | None:
         """The step of an article that repeats one of the window."""
-        first = self.duplicates.find(article, prepared.fingerprint)
+        first = self.duplicates.find(article, analysed.fingerprint)
         cluster = self.links.cluster_of.get(first) if first is not None else None
         if first is None or cluster is None:
             return None
-        self.copies.setdefault(first, []).append(article.id)
+        self.reprints_of.setdefault(first, []).append(article.id)
         self.original_of[article.id] = first
         self.changes.reprints.append((article.id, first))
         return ArticleOutcome(article.id, cluster, first)
 
-    def _follow(self, decision: Decision) -> None:
+    def _record_moves(self, decision: Decision) -> None:
         """Keep the books: what went where, and what is over."""
-        self.dormant.update(dict.fromkeys(decision.expired, self.clusters.now))
-        self.fallen += decision.expired
+        self.expired_since.update(dict.fromkeys(decision.expired, self.clusters.now))
+        self.newly_expired += decision.expired
         homes = {move.source: move.target for move in decision.moved}
         for source, target in [*decision.merged, *((one, homes[one]) for one in decision.emptied)]:
             self.changes.merged[source] = target
-            self._leaves(source, target)
+            self._record_departure(source, target)
 
-    def _bury(self) -> None:
+    def _forget_expired(self) -> None:
         """Forget clusters that expired, when all of their event have, long after, or when there are many."""
-        ids, over = self.tracker.ids, self._outlived()
-        for event in self._doubtful():
-            if ids.members[event] <= self.dormant.keys():
+        ids, over = self.tracker.ids, self._overdue_clusters()
+        for event in self._possibly_ended():
+            if ids.members[event] <= self.expired_since.keys():
                 over |= ids.members[event]
-        self.fallen.clear()
+        self.newly_expired.clear()
         for cluster in sorted(over):
-            self._leaves(cluster, None)
+            self._record_departure(cluster, None)
             for article in self.links.profiles[cluster].articles:
-                for copy in self.copies.pop(article, ()):
+                for copy in self.reprints_of.pop(article, ()):
                     del self.original_of[copy]
             self.links.expire(cluster)
-            del self.dormant[cluster]
+            del self.expired_since[cluster]
 
-    def _outlived(self) -> set[int]:
+    def _overdue_clusters(self) -> set[int]:
         """Clusters that expired long ago and, where too many articles are kept, those that expired first."""
         limits = self.settings.clusters
-        oldest = self.clusters.now - limits.max_age * _DAY
-        excess = len(self.links.signatures) - (1 + _SPARE) * limits.max_articles
+        oldest = self.clusters.now - limits.max_age * _DAY_S
+        excess = len(self.links.articles) - (1 + _EXPIRED_SHARE) * limits.max_articles
         over = set()
-        for cluster, since in self.dormant.items():
+        for cluster, since in self.expired_since.items():
             if since >= oldest and excess <= 0:
                 break
             over.add(cluster)
             excess -= len(self.links.profiles[cluster])
         return over
 
-    def _doubtful(self) -> set[int]:
+    def _possibly_ended(self) -> set[int]:
         """Events that may be over: a cluster of theirs expired since, or they changed."""
-        ids, shaken = self.tracker.ids, self.tracker.shaken
-        fallen = self.dormant if shaken is None else self.fallen
-        return {ids.event_of[one] for one in fallen if one in ids.event_of} | (
-            (shaken or set()) & ids.members.keys()
-        )
+        ids, changed = self.tracker.ids, self.tracker.changed_events
+        expired = self.expired_since if changed is None else self.newly_expired
+        events = {ids.event_of[cluster] for cluster in expired if cluster in ids.event_of}
+        return events | ((changed or set()) & ids.members.keys())
 
-    def _leaves(self, cluster: int, target: int | None) -> None:
+    def _record_departure(self, cluster: int, target: int | None) -> None:
         """A cluster is no more: its event goes on with another cluster, or may be over."""
         event = self.tracker.ids.event_of.get(cluster)
         if event is not None:
-            self.left[event] = target if target is not None else self.left.get(event)
+            self.successor_of[event] = target if target is not None else self.successor_of.get(event)
 
-    def _note_ends(self) -> None:
+    def _record_ended(self) -> None:
         """Events that lost their last cluster: to another event, or because their time was over."""
         ids = self.tracker.ids
-        for event, target in self.left.items():
+        for event, target in self.successor_of.items():
             if event in ids.members or event in ids.aliases:
                 continue
             while target in self.changes.merged:
@@ -380,4 +383,4 @@ class EventStream:
             else:
                 ids.alias(event, successor)
                 self.changes.aliases[event] = successor
-        self.left.clear()
+        self.successor_of.clear()

@@ -22,15 +22,22 @@ from isogloss.events.cluster import Terms, article_terms
 from isogloss.events.ingest import fingerprint
 from isogloss.events.link import UnweightedProfile, extract_profile
 
-__all__ = ["PLAIN", "DeferredAnalysis", "AnalysisBatch", "AnalysedArticle", "pack", "unpack"]
+__all__ = [
+    "PROFILE_FIELDS",
+    "DeferredAnalysis",
+    "AnalysisBatch",
+    "AnalysedArticle",
+    "pack_analyses",
+    "unpack_analyses",
+]
 
 Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
 
-PLAIN = tuple(one.name for one in fields(UnweightedProfile) if one.name != "terms")
+PROFILE_FIELDS = tuple(one.name for one in fields(UnweightedProfile) if one.name != "terms")
 """What a draft has beside its terms."""
 
-_plain = attrgetter(*PLAIN)
+_profile_fields = attrgetter(*PROFILE_FIELDS)
 
 
 class AnalysedArticle:
@@ -52,11 +59,11 @@ class AnalysedArticle:
 
     @classmethod
     def of(
-        cls, fingerprint: NDArray[np.uint32], terms: Terms, draft: UnweightedProfile, latent: Latent | None
+        cls, fingerprint: NDArray[np.uint32], terms: Terms, profile: UnweightedProfile, latent: Latent | None
     ) -> AnalysedArticle:
         """What is known already."""
         new = cls.__new__(cls)
-        new.fingerprint, new.terms, new.draft, new.latent = fingerprint, terms, draft, latent
+        new.fingerprint, new.terms, new.profile, new.latent = fingerprint, terms, profile, latent
         return new
 
     @cached_property
@@ -70,7 +77,7 @@ class AnalysedArticle:
         return article_terms(self._article)
 
     @cached_property
-    def draft(self) -> UnweightedProfile:
+    def profile(self) -> UnweightedProfile:
         """What linking knows of it, without weights."""
         return extract_profile(self._article, self._annotator.annotate(self._article))
 
@@ -102,9 +109,9 @@ class DeferredAnalysis(AnalysedArticle):
         return self._found.terms
 
     @property
-    def draft(self) -> UnweightedProfile:
+    def profile(self) -> UnweightedProfile:
         """What linking knows of it, without weights."""
-        return self._found.draft
+        return self._found.profile
 
     @property
     def latent(self) -> Latent | None:  # type: ignore[override]
@@ -127,7 +134,7 @@ class AnalysisBatch(NamedTuple):
         One array of all if they are equally long, as they mostly are; otherwise one by one.
     """
 
-    plain: list[tuple[Any, ...]]
+    profiles: list[tuple[Any, ...]]
     lengths: list[int]
     ids: NDArray[np.int32]
     counts: NDArray[np.float64]
@@ -135,38 +142,38 @@ class AnalysisBatch(NamedTuple):
     latents: Arrays
 
 
-def pack(prepared: Sequence[AnalysedArticle]) -> AnalysisBatch:
+def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
     """What is known of articles, all of which is found for it.
 
     Examples
     --------
     >>> from isogloss.events.ingest import sample_news
     >>> some = [AnalysedArticle(article, Annotator(), None) for article in sample_news().articles[:3]]
-    >>> [one.draft.annotated == other.draft.annotated for one, other in zip(unpack(pack(some)), some)]
+    >>> [one.profile.annotated == other.profile.annotated for one, other in zip(unpack_analyses(pack_analyses(some)), some)]
     [True, True, True]
     """
-    terms = list(chain.from_iterable((*one.terms, *one.draft.terms) for one in prepared))
+    terms = list(chain.from_iterable((*one.terms, *one.profile.terms) for one in analyses))
     return AnalysisBatch(
-        [_plain(one.draft) for one in prepared],
+        [_profile_fields(one.profile) for one in analyses],
         [len(ids) for ids, _ in terms],
         np.concatenate([np.empty(0, np.int32), *(ids for ids, _ in terms)]),
         np.concatenate([np.empty(0), *(counts for _, counts in terms)]),
-        _together([one.fingerprint for one in prepared]),
-        _together([one.latent for one in prepared]),
+        _stack([one.fingerprint for one in analyses]),
+        _stack([one.latent for one in analyses]),
     )
 
 
-def unpack(parcel: AnalysisBatch) -> list[AnalysedArticle]:
+def unpack_analyses(parcel: AnalysisBatch) -> list[AnalysedArticle]:
     """What is known of the articles of a parcel."""
-    told = zip(parcel.plain, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
+    columns = zip(parcel.profiles, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
     return [
         AnalysedArticle.of(
             fingerprint,
             terms,
-            UnweightedProfile(**dict(zip(PLAIN, plain, strict=True)), terms=letters),
+            UnweightedProfile(**dict(zip(PROFILE_FIELDS, profiles, strict=True)), terms=profile_terms),
             latent,
         )
-        for plain, (terms, letters), fingerprint, latent in told
+        for profiles, (terms, profile_terms), fingerprint, latent in columns
     ]
 
 
@@ -179,7 +186,7 @@ def _terms(parcel: AnalysisBatch) -> Iterator[tuple[Terms, Terms]]:
         yield Terms(*four[:2]), Terms(*four[2:])
 
 
-def _together(arrays: Sequence[Any]) -> Arrays:
+def _stack(arrays: Sequence[Any]) -> Arrays:
     """One array of those that have one length; the same one by one if there is another, or none."""
     alike = len({None if one is None else len(one) for one in arrays}) == 1 and arrays[0] is not None
     return np.array(arrays) if alike else arrays

@@ -28,8 +28,8 @@ from isogloss.events.analyse._analysed_article import (
     AnalysedArticle,
     AnalysisBatch,
     DeferredAnalysis,
-    pack,
-    unpack,
+    pack_analyses,
+    unpack_analyses,
 )
 from isogloss.events.analyse._fingerprint import way_of
 from isogloss.events.analyse._pool import Workers
@@ -44,19 +44,19 @@ logger = logging.getLogger(__name__)
 
 Batch = list[Article]
 
-_BATCH = 96
+_BATCH_ARTICLES = 96
 """Articles of a task."""
 
-_WORTH = 512
+_MIN_POOL_ARTICLES = 512
 """Articles after which processes are worth their start."""
 
-_AHEAD = 3
+_TASKS_PER_PROCESS = 3
 """Tasks of a process that are begun or wait."""
 
-_LEAST = 16
+_MIN_TASK_ARTICLES = 16
 """Articles of the smallest task that is worth sending."""
 
-_TRIES = 3
+_MAX_DEATHS = 3
 """Deaths of processes in a row after which none is started any more."""
 
 
@@ -99,7 +99,7 @@ class ArticleAnalyser:
     --------
     >>> from isogloss.events.ingest import sample_news
     >>> articles = sample_news().articles[:2]
-    >>> [(article.id == prepared.draft.id) for article, prepared in ArticleAnalyser(Annotator()).run(articles)]
+    >>> [(article.id == analysed.profile.id) for article, analysed in ArticleAnalyser(Annotator()).run(articles)]
     [True, True]
     """
 
@@ -126,7 +126,9 @@ class ArticleAnalyser:
     @property
     def ahead(self) -> int:
         """Articles that :meth:`begin` should have in hand, so that no process waits."""
-        return _AHEAD * self.jobs * _BATCH if not self._alone and self.started else 0
+        return (
+            _TASKS_PER_PROCESS * self.jobs * _BATCH_ARTICLES if not self._in_process and self.started else 0
+        )
 
     @property
     def started(self) -> bool:
@@ -150,9 +152,9 @@ class ArticleAnalyser:
         """
         self._begun.update(known or {})
         rest = [article for article in articles if article.id not in self._begun]
-        if self._alone or len(rest) < self.jobs * _LEAST or not self._started().ready:
+        if self._in_process or len(rest) < self.jobs * _MIN_TASK_ARTICLES or not self._started().ready:
             return
-        workers, size = self._started(), min(_BATCH, -(-len(rest) // self.jobs))
+        workers, size = self._started(), min(_BATCH_ARTICLES, -(-len(rest) // self.jobs))
         for batch in _batches(rest, size):
             task = _Task(batch, workers, workers.submit(batch))
             self._begun.update((article.id, task) for article in batch)
@@ -165,27 +167,27 @@ class ArticleAnalyser:
         """
         for begun, some in groupby(articles, key=lambda article: article.id in self._begun):
             if begun:
-                yield from map(self._handed, some)
+                yield from map(self._take, some)
             else:
                 yield from self._run(some)
 
-    def _handed(self, article: Article) -> tuple[Article, AnalysedArticle]:
+    def _take(self, article: Article) -> tuple[Article, AnalysedArticle]:
         """An article that was begun with."""
         found = self._begun.pop(article.id)
         if isinstance(found, _Task):
-            self._begun.update((each.id, prepared) for each, prepared in self._taken(found))
-            return self._handed(article)
+            self._begun.update((each.id, analysed) for each, analysed in self._collect(found))
+            return self._take(article)
         return article, found
 
     def _run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, AnalysedArticle]]:
         batches = _batches(articles)
-        while self._alone and (batch := next(batches, None)):
-            yield from self._here(batch)
+        while self._in_process and (batch := next(batches, None)):
+            yield from self._analyse_here(batch)
         first = list(islice(batches, 2))
         if len(first) == 2:
-            yield from self._ahead(chain(first, batches))
+            yield from self._analyse_ahead(chain(first, batches))
         else:
-            yield from chain.from_iterable(map(self._here, first))
+            yield from chain.from_iterable(map(self._analyse_here, first))
 
     def close(self) -> None:
         """End the processes; they are started again when they are needed."""
@@ -210,23 +212,23 @@ class ArticleAnalyser:
         self.close()
 
     @property
-    def _alone(self) -> bool:
-        return self.paused or self.jobs == 1 or not (self.started or self.count >= _WORTH)
+    def _in_process(self) -> bool:
+        return self.paused or self.jobs == 1 or not (self.started or self.count >= _MIN_POOL_ARTICLES)
 
     def _started(self) -> Workers[Batch, AnalysisBatch]:
         if self._workers is None:
-            self._workers = Workers(self._tool(), self.jobs)
+            self._workers = Workers(self._task(), self.jobs)
         return self._workers
 
-    def _tool(self) -> _Tool:
-        return _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
+    def _task(self) -> _AnalysisTask:
+        return _AnalysisTask(self.annotator, self.model, tuple(sorted(self._languages)))
 
-    def _here(self, batch: Batch) -> Iterator[tuple[Article, AnalysedArticle]]:
+    def _analyse_here(self, batch: Batch) -> Iterator[tuple[Article, AnalysedArticle]]:
         self.count += len(batch)
         self._languages.update(article.lang for article in batch)
-        return zip(batch, _prepared(batch, self.annotator, self.model), strict=True)
+        return zip(batch, _analyse(batch, self.annotator, self.model), strict=True)
 
-    def _ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, AnalysedArticle]]:
+    def _analyse_ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, AnalysedArticle]]:
         """Let processes prepare the next batches while one is taken."""
         waiting: deque[_Task] = deque()
         failures: list[Exception] = []
@@ -236,21 +238,21 @@ class ArticleAnalyser:
                 if workers is not None and workers.ready:
                     waiting.append(_Task(batch, workers, workers.submit(batch)))
                     batch = []
-                while len(waiting) > (0 if batch else _AHEAD * self.jobs):
-                    yield from self._taken(waiting.popleft())
-                yield from self._here(batch)
+                while len(waiting) > (0 if batch else _TASKS_PER_PROCESS * self.jobs):
+                    yield from self._collect(waiting.popleft())
+                yield from self._analyse_here(batch)
             while waiting:
-                yield from self._taken(waiting.popleft())
+                yield from self._collect(waiting.popleft())
         finally:
             for task in waiting:
                 task.future.cancel()
         if failures:
             raise failures[0]
 
-    def _taken(self, task: _Task) -> Iterator[tuple[Article, AnalysedArticle]]:
+    def _collect(self, task: _Task) -> Iterator[tuple[Article, AnalysedArticle]]:
         """What a process found; what it failed at is tried again, and fails at the article it is about."""
         try:
-            found = unpack(task.future.result())
+            found = unpack_analyses(task.future.result())
             self._deaths = 0
             return zip(task.batch, found, strict=True)
         except BrokenExecutor:
@@ -258,32 +260,35 @@ class ArticleAnalyser:
                 "a process that prepares articles died; %d are prepared one by one", len(task.batch)
             )
             if task.workers is self._workers:
-                self._note_death()
-            return ((article, DeferredAnalysis(partial(self._isolated, article))) for article in task.batch)
+                self._replace_workers()
+            return (
+                (article, DeferredAnalysis(partial(self._analyse_isolated, article)))
+                for article in task.batch
+            )
         except Exception:
             logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
-        return self._here(task.batch)
+        return self._analyse_here(task.batch)
 
-    def _isolated(self, article: Article) -> AnalysedArticle:
+    def _analyse_isolated(self, article: Article) -> AnalysedArticle:
         """Prepare one article in a process that does nothing else meanwhile."""
         if self._single is None:
-            self._single = Workers(self._tool(), 1)
+            self._single = Workers(self._task(), 1)
         try:
-            (found,) = unpack(self._single.submit([article]).result())
+            (found,) = unpack_analyses(self._single.submit([article]).result())
         except BrokenExecutor as error:
             self._end_single()
             raise AnalyserDiedError("the process that prepared the article died") from error
         return found
 
-    def _note_death(self) -> None:
+    def _replace_workers(self) -> None:
         """End processes one of which died; others are started, unless that happens all the time."""
         self._end()
         self._deaths += 1
-        if self._deaths == _TRIES:
+        if self._deaths == _MAX_DEATHS:
             logger.warning(
                 "processes died %d times in a row; articles are prepared here from now on; a script that "
                 "wants processes does its work under if __name__ == '__main__':",
-                _TRIES,
+                _MAX_DEATHS,
             )
             self.jobs = 1
 
@@ -297,7 +302,7 @@ class _Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Tool:
+class _AnalysisTask:
     """What processes prepare articles with, and the languages that these are likely in."""
 
     annotator: Annotator
@@ -311,12 +316,12 @@ class _Tool:
                 self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
 
     def __call__(self, batch: Batch) -> AnalysisBatch:
-        return pack(_prepared(batch, self.annotator, self.model))
+        return pack_analyses(_analyse(batch, self.annotator, self.model))
 
 
 def _batches(articles: Iterable[Article], size: int = 0) -> Iterator[Batch]:
     source = iter(articles)
-    while batch := list(islice(source, size or _BATCH)):
+    while batch := list(islice(source, size or _BATCH_ARTICLES)):
         yield batch
 
 
@@ -328,22 +333,22 @@ def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Itera
         failures.append(error)
 
 
-def _prepared(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[AnalysedArticle]:
+def _analyse(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[AnalysedArticle]:
     try:
-        latents = _latents(batch, model)
+        latents = _project(batch, model)
     except Exception:
         logger.warning("%d articles could not be projected together; each is projected alone", len(batch))
-        return [DeferredAnalysis(partial(_prepared_alone, article, annotator, model)) for article in batch]
+        return [DeferredAnalysis(partial(_analyse_alone, article, annotator, model)) for article in batch]
     return [
         AnalysedArticle(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)
     ]
 
 
-def _prepared_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> AnalysedArticle:
-    return AnalysedArticle(article, annotator, *_latents([article], model))
+def _analyse_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> AnalysedArticle:
+    return AnalysedArticle(article, annotator, *_project([article], model))
 
 
-def _latents(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:
+def _project(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:
     """Articles as points of the common space; None where a text says nothing there."""
     found: list[NDArray[np.float32] | None] = [None] * len(articles)
     for lang in model.languages if model is not None else ():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.analyse._analysed_article import PLAIN, AnalysedArticle
+from isogloss.events.analyse._analysed_article import PROFILE_FIELDS, AnalysedArticle
 from isogloss.events.article import Article
 from isogloss.events.cluster import N_TERMS, Terms
 from isogloss.events.link import UnweightedProfile
@@ -39,19 +39,19 @@ def to_bytes(article: Article, prepared: AnalysedArticle) -> bytes:
     >>> from isogloss.events.ingest import sample_news
     >>> one, other = sample_news().articles[:2]
     >>> told = to_bytes(one, AnalysedArticle(one, Annotator(), None))
-    >>> from_bytes(one, told).draft.title == one.title
+    >>> from_bytes(one, told).profile.title == one.title
     True
     >>> from_bytes(other, told)
     Traceback (most recent call last):
         ...
     ValueError: the bytes are damaged, or of another article; prepare it again
     """
-    terms, latent = [*prepared.terms, *prepared.draft.terms], prepared.latent
+    terms, latent = [*prepared.terms, *prepared.profile.terms], prepared.latent
     counts = np.concatenate([weights for _, weights in terms])
     small = counts.astype(_SMALL)
     exact = np.array_equal(small, counts)
     head = {
-        "draft": _plain(prepared.draft),
+        "draft": _plain(prepared.profile),
         "lengths": [len(ids) for ids, _ in terms],
         "small": bool(exact),
         "fingerprint": len(prepared.fingerprint),
@@ -124,7 +124,7 @@ def _plain(draft: UnweightedProfile) -> dict[str, Any]:
     annotated = dict(draft.annotated)
     if "dates" in annotated:
         annotated["dates"] = [day.isoformat() for day in annotated["dates"]]
-    told = {name: getattr(draft, name) for name in PLAIN}
+    told = {name: getattr(draft, name) for name in PROFILE_FIELDS}
     return told | {"day": draft.day.isoformat(), "annotated": annotated}
 
 

@@ -25,10 +25,10 @@ __all__ = ["Annotation", "Annotator"]
 
 logger = logging.getLogger(__name__)
 
-LONGEST = 50_000
+MAX_ANNOTATED_CHARS = 50_000
 """Characters of a body that are annotated."""
 
-_SURE = 0.5
+_MIN_PLACE_WEIGHT = 0.5
 """Weight of a place from which on its name is not taken for another name too."""
 
 
@@ -115,25 +115,25 @@ class Annotator:
 
     def annotate(self, article: Article) -> Annotation:
         """What an article is about."""
-        lang, short = article.lang, article.body[:LONGEST]
+        lang, short = article.lang, article.body[:MAX_ANNOTATED_CHARS]
         title, body = TokenisedText.of(article.title, lang), TokenisedText.of(short, lang)
         words = title + body
-        mentions = self._mentions(f"{article.title}\n{short}", words, lang)
-        world = _world(words, lang)
+        mentions = self._find_places(f"{article.title}\n{short}", words, lang)
+        world = _count_entities(words, lang)
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
-        entities = _weights(mentions.weights | _without_money(world) | names)
-        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_money(world))
+        entities = _weights(mentions.weights | _without_currencies(world) | names)
+        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_currencies(world))
         for concept, is_entity, weight in self.concepts.find(words.lower, lang) if self.concepts else ():
             (entities if is_entity else keywords)[f"concept:{concept}"] = weight
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
-    def _mentions(self, text: str, words: TokenisedText, lang: str) -> _Mentions:
+    def _find_places(self, text: str, words: TokenisedText, lang: str) -> _PlaceMentions:
         """The places that a text names, countries by their people too, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
-            return _Mentions((), {}, frozenset())
+            return _PlaceMentions((), {}, frozenset())
         found = finder.find(text, lang)
         named = count_demonyms(words.lower, lang, words.vocabulary)
         peoples = [(_countries(finder)[code], count) for code, count in named.items()]
@@ -142,31 +142,31 @@ class Annotator:
         for place, weight in [(one.place, one.weight) for one in found] + peoples:
             weights[place.id] = weights.get(place.id, 0.0) + weight
             places[place.id] = place
-        surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _SURE)
+        surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _MIN_PLACE_WEIGHT)
         naming = frozenset(word for surface in surfaces for word in surface.split())
         by_weight = sorted(places.values(), key=lambda place: -weights[place.id])
-        return _Mentions(tuple(by_weight), {f"geo:{one}": n for one, n in weights.items()}, naming)
+        return _PlaceMentions(tuple(by_weight), {f"geo:{one}": n for one, n in weights.items()}, naming)
 
 
-class _Mentions(NamedTuple):
+class _PlaceMentions(NamedTuple):
     places: tuple[Place, ...]
     weights: dict[str, float]
     words: frozenset[str]
 
 
-def _world(words: TokenisedText, lang: str) -> dict[str, float]:
+def _count_entities(words: TokenisedText, lang: str) -> dict[str, float]:
     """Organisations, continents and currencies, by their names and by what they are called for short."""
     counts = Counter(one for _, _, one in entity_names(lang).find(words.lower, words.vocabulary))
     shorts = abbreviations(lang)
-    counts.update(shorts[words.bare[i]] for i in words.capitals if words.bare[i] in shorts)
+    counts.update(shorts[words.words[i]] for i in words.capitals if words.words[i] in shorts)
     return dict(counts)
 
 
-def _money(world: Mapping[str, float]) -> dict[str, float]:
+def _currencies(world: Mapping[str, float]) -> dict[str, float]:
     return {key: count for key, count in world.items() if key.startswith("currency:")}
 
 
-def _without_money(world: Mapping[str, float]) -> dict[str, float]:
+def _without_currencies(world: Mapping[str, float]) -> dict[str, float]:
     return {key: count for key, count in world.items() if not key.startswith("currency:")}
 
 

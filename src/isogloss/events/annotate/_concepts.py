@@ -41,7 +41,7 @@ FORMAT, VERSION = "isogloss concepts", 1
 MAX_WORDS = 6
 """Words of the longest phrase."""
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _FILTER_BITS = 16
 """Bits of the filter for each phrase; one question in sixteen about another phrase gets past it."""
 
@@ -63,7 +63,7 @@ def phrase_words(text: str, lang: str) -> tuple[str, ...]:
     >>> phrase_words("United Nations,", "en")
     ('united', 'nations')
     """
-    return tuple(word.lower() for word in TokenisedText.of(text, lang).bare if word)
+    return tuple(word.lower() for word in TokenisedText.of(text, lang).words if word)
 
 
 class ConceptDictionary:
@@ -163,7 +163,7 @@ class _Table:
 
     def rows(self, words: Sequence[str]) -> Iterator[int]:
         """Rows of the phrases in a text; of those that begin at a word the longest, and none overlap."""
-        found = self._found(words)
+        found = self._longest_matches(words)
         free = 0
         for start in sorted(found):
             if start >= free:
@@ -171,20 +171,20 @@ class _Table:
                 free = start + length
                 yield row
 
-    def _found(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
+    def _longest_matches(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
         """The longest phrase that begins at each place: its length and its row."""
-        codes = np.fromiter(map(_code, words), np.uint64, len(words))
+        codes = np.fromiter(map(_word_hash, words), np.uint64, len(words))
         found: dict[int, tuple[int, int]] = {}
         keys = np.zeros(len(codes), np.uint64)
         for length in range(1, min(MAX_WORDS, len(codes)) + 1):
-            keys = _longer(keys[: len(codes) - length + 1], codes[length - 1 :])
-            for start in self._maybe(keys).tolist():
+            keys = _extend_keys(keys[: len(codes) - length + 1], codes[length - 1 :])
+            for start in self._bloom_matches(keys).tolist():
                 row = int(np.searchsorted(self.keys, keys[start]))
                 if row < len(self.keys) and self.keys[row] == keys[start]:
                     found[start] = length, row
         return found
 
-    def _maybe(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def _bloom_matches(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
         bits = keys & np.uint64(8 * len(self.bits) - 1)
         return np.flatnonzero(self.bits[bits >> np.uint64(3)] >> (bits & np.uint64(7)).astype(np.uint8) & 1)
 
@@ -223,7 +223,7 @@ def _best(phrases: Iterable[Phrase]) -> dict[int, Phrase]:
     found: dict[int, Phrase] = {}
     for one in phrases:
         if 0 < len(one.words) <= MAX_WORDS:
-            key = _key(one.words)
+            key = _phrase_key(one.words)
             rank = (one.share, one.concept)
             if key not in found or rank > (found[key].share, found[key].concept):
                 found[key] = one
@@ -244,22 +244,22 @@ def _write_table(folder: Path, phrases: Mapping[int, Phrase], number: Mapping[st
     return {"phrases": len(keys), "filter": size}
 
 
-def _key(words: Sequence[str]) -> int:
+def _phrase_key(words: Sequence[str]) -> int:
     """The number of a phrase."""
     key = np.zeros(1, np.uint64)
     for word in words:
-        key = _longer(key, np.array([_code(word)], np.uint64))
+        key = _extend_keys(key, np.array([_word_hash(word)], np.uint64))
     return int(key[0])
 
 
-def _longer(keys: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _extend_keys(keys: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Numbers of phrases that have one more word."""
-    mixed = (keys ^ codes) * _FACTOR
+    mixed = (keys ^ codes) * _HASH_FACTOR
     return mixed ^ (mixed >> np.uint64(29))
 
 
 @lru_cache(maxsize=1 << 15)
-def _code(word: str) -> int:
+def _word_hash(word: str) -> int:
     """A number for a word, the same everywhere."""
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 

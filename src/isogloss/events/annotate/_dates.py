@@ -41,7 +41,7 @@ _OTHER_MEANING = {
 }
 """Words for days that mean something else as often."""
 
-_BETWEEN = frozenset({"de", "del", "of", "di", "the", "d", "den", "der", "\u0433", "року", "gada", "m"})
+_CONNECTIVES = frozenset({"de", "del", "of", "di", "the", "d", "den", "der", "\u0433", "року", "gada", "m"})
 """Words between the parts of a date."""
 
 _DAY = re.compile(r"(\d{1,2})(?:[^\W\d_]{0,4}|[ºª°.]|[-'\u2019.][^\W\d_]{1,4})?")
@@ -51,11 +51,11 @@ _VIETNAMESE = re.compile(r"(\d{1,2}) tháng (\d{1,2})(?:,? năm (\d{4}))?", re.I
 _EAST_ASIAN = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]")
 _ERA = r"(?:[\u0e04\u0e1e]\.\u0e28\.\s?)?"
 _DIRECTIONS = re.compile("[\u200e\u200f]")
-_BUDDHIST = 543
+_BUDDHIST_YEAR_OFFSET = 543
 
-_STEM = 5
+_MIN_STEM_CHARS = 5
 _VOWELS = re.compile("(?<![aeiouyąęéěí])[aeiouyąęéěí]++$")
-_WITH_ENDINGS = frozenset(
+_INFLECTED = frozenset(
     {
         "bs",
         "cs",
@@ -108,10 +108,10 @@ def find_dates(text: str, words: TokenisedText, lang: str, day: date) -> frozens
     """
     calendar = _calendar(lang)
     if is_unspaced(lang):
-        return frozenset(_in_text(text, calendar, day))
-    found = set(_in_words(words, calendar, day))
+        return frozenset(_dates_in_text(text, calendar, day))
+    found = set(_dates_in_words(words, calendar, day))
     if words.digits:
-        around = (" ".join(words.parts[place : place + 3]) for place in words.digits)
+        around = (" ".join(words.tokens[place : place + 3]) for place in words.digits)
         found.update(one for some in around if _may_be_date(some) for one in _numeric(some, calendar.order))
     if lang == "ko":
         found.update(_east_asian(text, day))
@@ -153,21 +153,21 @@ class _Calendar:
         return frozenset({*self.months, *self.weekdays, *self.offsets})
 
 
-def _in_words(words: TokenisedText, calendar: _Calendar, day: date) -> Iterator[date]:
+def _dates_in_words(words: TokenisedText, calendar: _Calendar, day: date) -> Iterator[date]:
     forms = _forms(words.vocabulary, calendar) if calendar.stems else {}
     known = calendar.words.intersection(words.vocabulary) | set(forms.values())
     if not known:
         return
     lower = [forms.get(word, word) for word in words.lower] if forms else words.lower
     for place in [place for place, word in enumerate(lower) if word in known]:
-        word, is_capital = lower[place], words.bare[place][0].isupper()
+        word, is_capital = lower[place], words.words[place][0].isupper()
         if word in calendar.months:
             if is_capital or not calendar.has_capitals:
-                yield from _beside(lower, place, calendar.months[word], day)
+                yield from _date_at_month(lower, place, calendar.months[word], day)
         elif word in calendar.offsets:
-            yield from _shifted(day, calendar.offsets[word])
-        elif words.begins(place) or is_capital == calendar.has_capitals:
-            yield from _last(calendar.weekdays[word], day)
+            yield from _shift(day, calendar.offsets[word])
+        elif words.starts_sentence(place) or is_capital == calendar.has_capitals:
+            yield from _last_weekday(calendar.weekdays[word], day)
 
 
 def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
@@ -184,7 +184,7 @@ def _without_ending(word: str, calendar: _Calendar) -> str | None:
     return next(forms, None)
 
 
-def _beside(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
+def _date_at_month(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
     """The date of which a word is the month, if there is a day before or after it."""
     for step in (-1, 1):
         beside = _next(words, place, step)
@@ -194,7 +194,7 @@ def _beside(words: Sequence[str], place: int, month: int, day: date) -> Iterator
             around = (_next(words, last, 1), _next(words, first, -1))
             years = (_YEAR.fullmatch(words[one]) for one in around if 0 <= one < len(words))
             year = next(filter(None, years), None)
-            yield from _dated(int(found[1]), month, int(year[1]) if year else None, day)
+            yield from _resolve_date(int(found[1]), month, int(year[1]) if year else None, day)
             return
 
 
@@ -202,12 +202,12 @@ def _next(words: Sequence[str], place: int, step: int) -> int:
     """The place beside a word, over at most two small words."""
     place += step
     for _ in range(2):
-        if 0 <= place < len(words) and words[place] in _BETWEEN:
+        if 0 <= place < len(words) and words[place] in _CONNECTIVES:
             place += step
     return place
 
 
-def _in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
+def _dates_in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
     """Dates of scripts without blanks, where words are found by their letters."""
     yield from _numeric(text, calendar.order)
     yield from _east_asian(text, day)
@@ -216,21 +216,21 @@ def _in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
         number, word, year = found.groups()
         if word in calendar.months:
             if number:
-                yield from _dated(int(number), calendar.months[word], int(year) if year else None, day)
+                yield from _resolve_date(int(number), calendar.months[word], int(year) if year else None, day)
         elif word in calendar.offsets:
-            yield from _shifted(day, calendar.offsets[word])
+            yield from _shift(day, calendar.offsets[word])
         else:
-            yield from _last(calendar.weekdays[word], day)
+            yield from _last_weekday(calendar.weekdays[word], day)
 
 
 def _east_asian(text: str, day: date) -> Iterator[date]:
     for year, month, number in _EAST_ASIAN.findall(text):
-        yield from _dated(int(number), int(month), int(year) if year else None, day)
+        yield from _resolve_date(int(number), int(month), int(year) if year else None, day)
 
 
 def _vietnamese(text: str, day: date) -> Iterator[date]:
     for number, month, year in _VIETNAMESE.findall(text):
-        yield from _dated(int(number), int(month), int(year) if year else None, day)
+        yield from _resolve_date(int(number), int(month), int(year) if year else None, day)
 
 
 def _may_be_date(text: str) -> bool:
@@ -243,28 +243,28 @@ def _numeric(text: str, order: str) -> Iterator[date]:
     for found in _NUMERIC.finditer(_DIRECTIONS.sub("", text)):
         first, second, third = found[1], found[3], found[4]
         if len(first) == 4 and len(third) <= 2:
-            yield from _dated(int(third), int(second), int(first), date.min)
+            yield from _resolve_date(int(third), int(second), int(first), date.min)
         elif len(third) == 4 and len(first) <= 2:
             one, other = int(first), int(second)
             if one > 12 or one == other or order != "MDY" or found[2] == ".":
-                yield from _dated(one, other, int(third), date.min)
+                yield from _resolve_date(one, other, int(third), date.min)
             elif other > 12:
-                yield from _dated(other, one, int(third), date.min)
+                yield from _resolve_date(other, one, int(third), date.min)
 
 
-def _dated(number: int, month: int, year: int | None, day: date) -> Iterator[date]:
+def _resolve_date(number: int, month: int, year: int | None, day: date) -> Iterator[date]:
     """A date if there is such a day; without a year the one nearest to the article."""
     if year is not None and year > 2400:
-        year -= _BUDDHIST
+        year -= _BUDDHIST_YEAR_OFFSET
     if year is not None and not 1800 <= year <= 2200:
         return
     years = (year,) if year is not None else (day.year - 1, day.year, day.year + 1)
-    possible = [date(y, month, number) for y in years if _exists(y, month, number)]
+    possible = [date(y, month, number) for y in years if _is_date(y, month, number)]
     if possible:
         yield min(possible, key=lambda one: abs(one - day))
 
 
-def _exists(year: int, month: int, number: int) -> bool:
+def _is_date(year: int, month: int, number: int) -> bool:
     try:
         date(year, month, number)
     except ValueError:
@@ -272,11 +272,11 @@ def _exists(year: int, month: int, number: int) -> bool:
     return True
 
 
-def _last(weekday: int, day: date) -> Iterator[date]:
-    return _shifted(day, -((day.weekday() - weekday) % 7))
+def _last_weekday(weekday: int, day: date) -> Iterator[date]:
+    return _shift(day, -((day.weekday() - weekday) % 7))
 
 
-def _shifted(day: date, days: int) -> Iterator[date]:
+def _shift(day: date, days: int) -> Iterator[date]:
     """The day so many days later, unless the calendar ends before."""
     if date.min.toordinal() <= day.toordinal() + days <= date.max.toordinal():
         yield day + timedelta(days)
@@ -309,13 +309,13 @@ def _calendar(lang: str) -> _Calendar:
     }
     weekdays = {word: n for word, n in weekdays.items() if _is_long(word, lang) and word not in unwanted}
     offsets = {word: n for word, n in offsets.items() if word not in unwanted and " " not in word}
-    stems = _stems([*weekdays, *months], lang) if lang in _WITH_ENDINGS else ()
+    stems = _stems([*weekdays, *months], lang) if lang in _INFLECTED else ()
     return _Calendar(months, weekdays, offsets, str(info.get("date_order", "")), has_capitals, stems)
 
 
 def _stems(words: list[str], lang: str) -> tuple[tuple[str, str], ...]:
     """What forms of long words begin with, the longest first."""
-    least = 3 if lang == "ko" else _STEM
+    least = 3 if lang == "ko" else _MIN_STEM_CHARS
     stems = {word if lang == "ko" else _VOWELS.sub("", word): word for word in words}
     return tuple(sorted(((s, w) for s, w in stems.items() if len(s) >= least), key=lambda one: -len(one[0])))
 

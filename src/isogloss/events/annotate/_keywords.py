@@ -14,11 +14,11 @@ from isogloss.kernels import strongest_keys
 
 __all__ = ["find_keywords", "find_numbers"]
 
-_LETTERS = 8
-_TITLE = 3
+_KEY_CHARS = 8
+_TITLE_WEIGHT = 3
 """How much more a word of the title counts."""
 
-_MOST = 1 << 14
+_CACHE_SIZE = 1 << 14
 """Words of a language whose keys are remembered."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
@@ -38,7 +38,7 @@ def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: in
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """
-    strongest = strongest_keys(title.bare, body.bare, _keys(lang), _TITLE, most)
+    strongest = strongest_keys(title.words, body.words, _keys(lang), _TITLE_WEIGHT, most)
     return {f"word:{word}": 1 + log(count) for word, count in strongest}
 
 
@@ -52,24 +52,24 @@ def find_numbers(words: TokenisedText) -> frozenset[str]:
     """
     found: list[str] = []
     for place in words.digits:
-        if found and _goes_on(words, place):
-            found[-1] += words.bare[place]
+        if found and _continues_number(words, place):
+            found[-1] += words.words[place]
         else:
-            found.append(words.bare[place])
+            found.append(words.words[place])
     numbers = map(_digits, found)
     return frozenset(number for number in numbers if len(number) > 1 and not _is_year(number))
 
 
-def _goes_on(words: TokenisedText, place: int) -> bool:
+def _continues_number(words: TokenisedText, place: int) -> bool:
     """Whether three digits belong to the number before them."""
-    word, before = words.bare[place], words.bare[place - 1]
-    grouped = len(word) == 3 and word.isdecimal() and before.isdecimal() and words.follows(place)
+    word, before = words.words[place], words.words[place - 1]
+    grouped = len(word) == 3 and word.isdecimal() and before.isdecimal() and words.adjoins_previous(place)
     return grouped and len(before) <= 3
 
 
 @cache
 def _keys(lang: str) -> Remembered[str]:
-    return Remembered(partial(_key, lang), _MOST)
+    return Remembered(partial(_key, lang), _CACHE_SIZE)
 
 
 def _key(lang: str, word: str) -> str:
@@ -79,7 +79,7 @@ def _key(lang: str, word: str) -> str:
     if is_unspaced(lang):
         return sys.intern(word) if len(word) > 1 else ""
     wanted = len(word) > 3 and (word.islower() or capitalises_nouns(lang))
-    return name_key(word, _LETTERS) if wanted else ""
+    return name_key(word, _KEY_CHARS) if wanted else ""
 
 
 @lru_cache(maxsize=1 << 14)

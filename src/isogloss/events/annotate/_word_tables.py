@@ -34,11 +34,11 @@ __all__ = ["NEWS_WORDS", "DEMONYMS", "WordTable", "count_demonyms", "news_concep
 
 _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
 _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
-_SHORTEST = 3
-_REMEMBERED = 1 << 14
+_MIN_STEM_CHARS = 3
+_CACHE_SIZE = 1 << 14
 """Words of a language whose meanings are kept at hand."""
 
-_DULL = 1 << 15
+_MAX_UNKNOWN_WORDS = 1 << 15
 """Words of a language that are known to mean nothing, at most."""
 
 
@@ -113,9 +113,9 @@ class WordTable:
         """The words that mean something, and what; those that mean nothing are not looked up again."""
         dull = self._dull.setdefault(lang, set())
         if lang not in self._found:
-            self._found[lang] = Remembered(partial(self.find, lang=lang), _REMEMBERED)
+            self._found[lang] = Remembered(partial(self.find, lang=lang), _CACHE_SIZE)
         found = {word: self._found[lang][word] for word in vocabulary - dull}
-        if len(dull) > _DULL:
+        if len(dull) > _MAX_UNKNOWN_WORDS:
             dull.clear()
         dull.update(word for word, meanings in found.items() if not meanings)
         return {word: meanings for word, meanings in found.items() if meanings}
@@ -160,7 +160,7 @@ def _forms(word: str, lang: str) -> list[str]:
     if lang != "ar":
         return [word]
     prefixes = [one for one in _ARABIC_PREFIXES + _ARABIC_LETTERS if word.startswith(one)]
-    return [word, *(word[len(one) :] for one in prefixes if len(word) - len(one) >= _SHORTEST)]
+    return [word, *(word[len(one) :] for one in prefixes if len(word) - len(one) >= _MIN_STEM_CHARS)]
 
 
 DEMONYMS = WordTable("peoples.tsv")

@@ -19,11 +19,11 @@ __all__ = ["TokenisedText", "is_unspaced", "stop_words"]
 
 _DASHES = "-\N{EN DASH}\N{EM DASH}"
 _QUOTES = "\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
-_MARKS = f".,;:!?…()[]{{}}<>¿¡*/\\|·•%+~$€£¥،؛؟।。、「」『』\uff08\uff09{_DASHES}{_QUOTES}"
-_ENDS = frozenset(f'.!?:…;"\u201d\u00bb|•·({_DASHES}')
+_PUNCTUATION = f".,;:!?…()[]{{}}<>¿¡*/\\|·•%+~$€£¥،؛؟।。、「」『』\uff08\uff09{_DASHES}{_QUOTES}"
+_SENTENCE_ENDS = frozenset(f'.!?:…;"\u201d\u00bb|•·({_DASHES}')
 """What may stand at the end of the word before the beginning of a sentence."""
 
-_CAPITAL, _DIGIT, _AT_START, _AT_END, _LAST = 1, 2, 4, 8, 16
+_STARTS_CAPITAL, _STARTS_DIGIT, _AT_START, _AT_END, _ENDS_SENTENCE = 1, 2, 4, 8, 16
 """What a part begins with, whether its word is at its start and end, and whether a sentence may end there."""
 
 
@@ -43,58 +43,58 @@ class TokenisedText:
     Examples
     --------
     >>> words = TokenisedText.of('"Storm Ada," he said. Roofs flew.', "en")
-    >>> words.bare
+    >>> words.words
     ['Storm', 'Ada', 'he', 'said', 'Roofs', 'flew']
-    >>> words.capitals, [words.begins(i) for i in words.capitals]
+    >>> words.capitals, [words.starts_sentence(i) for i in words.capitals]
     ([0, 1, 4], [True, False, True])
     """
 
-    parts: list[str]
-    bare: list[str]
+    tokens: list[str]
+    words: list[str]
     lower: list[str]
-    small: set[str]
-    _traits: bytes
+    lowercase: set[str]
+    _flags: bytes
 
     @classmethod
     def of(cls, text: str, lang: str) -> TokenisedText:
         """The words of a text in a language."""
-        return cls(*cut_parts(_with_blanks(text, lang), _marks()))
+        return cls(*cut_parts(_separate_words(text, lang), _marks()))
 
     def __add__(self, other: TokenisedText) -> TokenisedText:
         """These words and then the others."""
         return TokenisedText(
-            self.parts + other.parts,
-            self.bare + other.bare,
+            self.tokens + other.tokens,
+            self.words + other.words,
             self.lower + other.lower,
-            self.small | other.small,
-            self._traits + other._traits,
+            self.lowercase | other.lowercase,
+            self._flags + other._flags,
         )
 
     @cached_property
     def capitals(self) -> list[int]:
         """Where words are that begin with a capital letter."""
-        return self._with(_CAPITAL)
+        return self._positions(_STARTS_CAPITAL)
 
     @cached_property
     def digits(self) -> list[int]:
         """Where words are that begin with a digit."""
-        return self._with(_DIGIT)
+        return self._positions(_STARTS_DIGIT)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The different words in lower case."""
         return frozenset(self.lower)
 
-    def begins(self, place: int) -> bool:
+    def starts_sentence(self, place: int) -> bool:
         """Whether a word may be the first of a sentence."""
-        return place == 0 or bool(self._traits[place - 1] & _LAST)
+        return place == 0 or bool(self._flags[place - 1] & _ENDS_SENTENCE)
 
-    def follows(self, place: int) -> bool:
+    def adjoins_previous(self, place: int) -> bool:
         """Whether a word and the one before it stand together, without any mark between them."""
-        return place > 0 and bool(self._traits[place - 1] & _AT_END and self._traits[place] & _AT_START)
+        return place > 0 and bool(self._flags[place - 1] & _AT_END and self._flags[place] & _AT_START)
 
-    def _with(self, trait: int) -> list[int]:
-        places: list[int] = np.flatnonzero(np.frombuffer(self._traits, np.uint8) & trait).tolist()
+    def _positions(self, trait: int) -> list[int]:
+        places: list[int] = np.flatnonzero(np.frombuffer(self._flags, np.uint8) & trait).tolist()
         return places
 
 
@@ -119,7 +119,7 @@ def is_unspaced(lang: str) -> bool:
     return language(lang).segmenter == "unspaced"
 
 
-def _with_blanks(text: str, lang: str) -> str:
+def _separate_words(text: str, lang: str) -> str:
     return " ".join(_tokeniser(lang)(text)) if is_unspaced(lang) else text
 
 
@@ -127,8 +127,8 @@ def _with_blanks(text: str, lang: str) -> str:
 def _marks() -> NDArray[np.uint8]:
     """Of each character whether it is a mark (1), and whether a sentence may end with it (2)."""
     table = np.zeros(1 << 16, np.uint8)
-    table[[ord(mark) for mark in _MARKS]] |= 1
-    table[[ord(mark) for mark in _ENDS]] |= 2
+    table[[ord(mark) for mark in _PUNCTUATION]] |= 1
+    table[[ord(mark) for mark in _SENTENCE_ENDS]] |= 2
     return table
 
 

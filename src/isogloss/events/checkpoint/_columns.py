@@ -18,15 +18,15 @@ from isogloss.events.cluster import Vector
 
 __all__ = [
     "Arrays",
-    "cut",
-    "named",
+    "split_rows",
+    "prefixed",
     "pack_names",
     "pack_numbers",
     "pack_strings",
     "pack_table",
     "pack_vectors",
     "pack_weights",
-    "part",
+    "unprefixed",
     "unpack_names",
     "unpack_strings",
     "unpack_table",
@@ -38,28 +38,28 @@ Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 
 
-def named(name: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def prefixed(name: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     """Arrays under a common name."""
     return {f"{name}.{key}": array for key, array in arrays.items()}
 
 
-def part(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
+def unprefixed(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
     """The arrays under a common name, without it.
 
     Examples
     --------
-    >>> part(named("times", {"first": np.zeros(1)}), "times")
+    >>> unprefixed(prefixed("times", {"first": np.zeros(1)}), "times")
     {'first': array([0.])}
     """
     return {key[len(name) + 1 :]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
 
 
-def cut(flat: Sequence[T], lengths: NDArray[Any]) -> Iterator[Sequence[T]]:
+def split_rows(flat: Sequence[T], lengths: NDArray[Any]) -> Iterator[Sequence[T]]:
     """Rows of these lengths out of what is one after the other.
 
     Examples
     --------
-    >>> list(cut([1, 2, 3], np.array([2, 0, 1])))
+    >>> list(split_rows([1, 2, 3], np.array([2, 0, 1])))
     [[1, 2], [], [3]]
     """
     for start, end in pairwise([0, *np.cumsum(lengths).tolist()]):
@@ -103,7 +103,7 @@ def pack_names(rows: Sequence[Sequence[str] | Mapping[str, Any]]) -> Arrays:
 def unpack_names(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Sequence[str]]:
     """The rows that :func:`pack_names` was given; what is equal is one object."""
     names = unpack_strings(arrays)
-    return cut([names[place] for place in arrays["places"].tolist()], arrays["lengths"])
+    return split_rows([names[place] for place in arrays["places"].tolist()], arrays["lengths"])
 
 
 def pack_weights(rows: Sequence[Mapping[str, float]]) -> Arrays:
@@ -120,7 +120,7 @@ def pack_weights(rows: Sequence[Mapping[str, float]]) -> Arrays:
 
 def unpack_weights(arrays: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, float]]:
     """What :func:`pack_weights` was given."""
-    weights = cut(arrays["weights"].tolist(), arrays["lengths"])
+    weights = split_rows(arrays["weights"].tolist(), arrays["lengths"])
     return map(_dict, unpack_names(arrays), weights)
 
 

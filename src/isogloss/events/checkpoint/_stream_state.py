@@ -20,12 +20,12 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint._cluster_state import from_state, state_dict
 from isogloss.events.checkpoint._columns import (
     Arrays,
-    cut,
-    named,
     pack_numbers,
     pack_strings,
-    part,
+    prefixed,
+    split_rows,
     unpack_strings,
+    unprefixed,
 )
 from isogloss.events.checkpoint._link_state import load_links, save_links
 from isogloss.events.cluster import ClusterSettings
@@ -38,9 +38,9 @@ from isogloss.similarity import DocumentModel
 
 __all__ = ["restore_stream", "save_stream"]
 
-_FORMAT = 2
+_FORMAT_VERSION = 2
 _HEADER = "header"
-_TEXT = (".text", _HEADER)
+_COMPRESSED = (".text", _HEADER)
 """Ends of the names of arrays that are worth compressing."""
 
 
@@ -48,33 +48,33 @@ def save_stream(stream: EventStream) -> bytes:
     """The state of a stream; annotator, linker and model are not part of it."""
     clusters = state_dict(stream.clusters)
     duplicates, seen = _save_duplicates(stream.duplicates)
-    windows, counted = _save_windows(stream.signatures)
+    windows, counted = _save_windows(stream.profile_builder)
     links, linked = save_links(stream.links)
     tracker, tracked = _save_tracker(stream.tracker)
     arrays = {
-        **named("clusters", clusters["arrays"]),
-        **named("duplicates", seen),
-        **named("windows", counted),
-        **named("links", linked),
-        **named("tracker", tracked),
+        **prefixed("clusters", clusters["arrays"]),
+        **prefixed("duplicates", seen),
+        **prefixed("windows", counted),
+        **prefixed("links", linked),
+        **prefixed("tracker", tracked),
     }
     header = {
-        "format": _FORMAT,
+        "format": _FORMAT_VERSION,
         "settings": asdict(stream.settings),
         "clusters": clusters["header"],
         "duplicates": duplicates,
         "windows": windows,
         "links": links,
         "tracker": tracker,
-        "copies": stream.copies,
-        "dormant": list(stream.dormant.items()),
-        "left": list(stream.left.items()),
+        "copies": stream.reprints_of,
+        "dormant": list(stream.expired_since.items()),
+        "left": list(stream.successor_of.items()),
         "pending": stream.pending,
         "count": stream.count,
         "merged": list(stream.changes.merged.items()),
         "reprints": stream.changes.reprints,
     }
-    return _packed(header, arrays)
+    return _pack(header, arrays)
 
 
 def restore_stream(
@@ -94,7 +94,7 @@ def restore_stream(
     ModelFileError
         The bytes are damaged, or of another version.
     """
-    header, arrays = _unpacked(saved)
+    header, arrays = _unpack(saved)
     try:
         stream = EventStream(
             _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
@@ -108,54 +108,60 @@ def restore_stream(
 
 def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> None:
     """Bring an empty stream to a saved state."""
-    stream.clusters = from_state(header["clusters"], part(arrays, "clusters"))
-    stream.duplicates = _load_duplicates(header["duplicates"], part(arrays, "duplicates"))
-    _load_windows(stream.signatures, header["windows"], part(arrays, "windows"))
-    load_links(stream.links, header["links"], part(arrays, "links"))
-    _load_tracker(stream.tracker, header["tracker"], part(arrays, "tracker"))
-    stream.copies = header["copies"]
-    stream.original_of = {copy: first for first, copies in stream.copies.items() for copy in copies}
-    stream.dormant = dict(header["dormant"])
-    stream.left = dict(header["left"])
+    stream.clusters = from_state(header["clusters"], unprefixed(arrays, "clusters"))
+    stream.duplicates = _load_duplicates(header["duplicates"], unprefixed(arrays, "duplicates"))
+    _load_windows(stream.profile_builder, header["windows"], unprefixed(arrays, "windows"))
+    load_links(stream.links, header["links"], unprefixed(arrays, "links"))
+    _load_tracker(stream.tracker, header["tracker"], unprefixed(arrays, "tracker"))
+    stream.reprints_of = header["copies"]
+    stream.original_of = {
+        reprint: original for original, reprints in stream.reprints_of.items() for reprint in reprints
+    }
+    stream.expired_since = dict(header["dormant"])
+    stream.successor_of = dict(header["left"])
     stream.pending, stream.count = header["pending"], header["count"]
     stream.changes = StreamChanges(
         merged=dict(header["merged"]), reprints=[(copy, first) for copy, first in header["reprints"]]
     )
 
 
-def _packed(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+def _pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     """Everything in one row of bytes."""
-    text = json.dumps({**header, "sum": _sum(arrays)}, ensure_ascii=False, separators=(",", ":")).encode()
-    told = {**arrays, _HEADER: np.frombuffer(text, dtype=np.uint8)}
+    text = json.dumps(
+        {**header, "sum": _checksum(arrays)}, ensure_ascii=False, separators=(",", ":")
+    ).encode()
+    everything = {**arrays, _HEADER: np.frombuffer(text, dtype=np.uint8)}
     packed: bytes = safetensors.numpy.save(
         {
-            name: _compressed(array) if name.endswith(_TEXT) else np.ascontiguousarray(array)
-            for name, array in told.items()
+            name: _compressed(array) if name.endswith(_COMPRESSED) else np.ascontiguousarray(array)
+            for name, array in everything.items()
         }
     )
     return packed
 
 
-def _unpacked(saved: bytes) -> tuple[dict[str, Any], Arrays]:
-    """What :func:`_packed` was given."""
+def _unpack(saved: bytes) -> tuple[dict[str, Any], Arrays]:
+    """What :func:`_pack` was given."""
     try:
         arrays = {
-            name: _decompressed(array) if name.endswith(_TEXT) else array
+            name: _decompressed(array) if name.endswith(_COMPRESSED) else array
             for name, array in safetensors.numpy.load(saved).items()
         }
         header = json.loads(arrays.pop(_HEADER).tobytes())
     except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
         raise ModelFileError(f"the saved state of the stream cannot be read ({error})") from error
-    if header.get("format") != _FORMAT:
-        raise ModelFileError(f"the saved state has format {header.get('format')!r}, expected {_FORMAT}")
-    if header.pop("sum") != _sum(arrays):
+    if header.get("format") != _FORMAT_VERSION:
+        raise ModelFileError(
+            f"the saved state has format {header.get('format')!r}, expected {_FORMAT_VERSION}"
+        )
+    if header.pop("sum") != _checksum(arrays):
         raise ModelFileError(
             "the saved state of the stream is damaged: its arrays are not those that were saved"
         )
     return header, arrays
 
 
-def _sum(arrays: Mapping[str, NDArray[Any]]) -> int:
+def _checksum(arrays: Mapping[str, NDArray[Any]]) -> int:
     """A sum over the bytes of arrays."""
     found = 0
     for name in sorted(arrays):
@@ -171,33 +177,36 @@ def _decompressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.decompress(array.tobytes()), dtype=np.uint8)
 
 
-def _settings(told: Mapping[str, Any]) -> EventStreamSettings:
-    parts = {"clusters": ClusterSettings(**told["clusters"]), "rules": AgglomerationRules(**told["rules"])}
-    return EventStreamSettings(**{**told, **parts})
+def _settings(header: Mapping[str, Any]) -> EventStreamSettings:
+    parts = {
+        "clusters": ClusterSettings(**header["clusters"]),
+        "rules": AgglomerationRules(**header["rules"]),
+    }
+    return EventStreamSettings(**{**header, **parts})
 
 
 def _save_duplicates(duplicates: DuplicateIndex) -> tuple[dict[str, Any], Arrays]:
     header = duplicates.state_dict()
     arrays = {name: header.pop(name) for name in ("signatures", "times")}
-    return header, {**arrays, **named("ids", pack_strings(header.pop("ids")))}
+    return header, {**arrays, **prefixed("ids", pack_strings(header.pop("ids")))}
 
 
 def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> DuplicateIndex:
-    return DuplicateIndex.from_state({**header, **arrays, "ids": unpack_strings(part(arrays, "ids"))})
+    return DuplicateIndex.from_state({**header, **arrays, "ids": unpack_strings(unprefixed(arrays, "ids"))})
 
 
-def _save_windows(signatures: ProfileBuilder) -> tuple[dict[str, Any], Arrays]:
+def _save_windows(profile_builder: ProfileBuilder) -> tuple[dict[str, Any], Arrays]:
     headers, arrays = {}, {}
-    for lang, window in signatures.windows.items():
+    for lang, window in profile_builder.windows.items():
         state = window.state_dict()
         headers[lang] = state["header"]
-        arrays.update(named(lang, state["arrays"]))
+        arrays.update(prefixed(lang, state["arrays"]))
     return headers, arrays
 
 
-def _load_windows(signatures: ProfileBuilder, headers: Mapping[str, Any], arrays: Arrays) -> None:
+def _load_windows(profile_builder: ProfileBuilder, headers: Mapping[str, Any], arrays: Arrays) -> None:
     for lang, header in headers.items():
-        signatures.window(lang).load_state(header, part(arrays, lang))
+        profile_builder.window(lang).load_state(header, unprefixed(arrays, lang))
 
 
 def _save_tracker(tracker: EventTracker) -> tuple[dict[str, Any], Arrays]:
@@ -216,6 +225,8 @@ def _load_tracker(tracker: EventTracker, header: Mapping[str, Any], arrays: Arra
     ids.event_of, ids.aliases, ids.last = dict(header["event_of"]), dict(header["aliases"]), header["last"]
     for cluster, event in ids.event_of.items():
         ids.members.setdefault(event, set()).add(cluster)
-    numbers, weights = (cut(arrays[name].tolist(), arrays["lengths"]) for name in ("numbers", "weights"))
+    numbers, weights = (
+        split_rows(arrays[name].tolist(), arrays["lengths"]) for name in ("numbers", "weights")
+    )
     rows = (dict(zip(*pair, strict=True)) for pair in zip(numbers, weights, strict=True))
     tracker.probabilities = dict(zip(header["clusters"], rows, strict=True))

@@ -15,4 +15,4 @@ from ._vectors import MAX_DENSE_LANGUAGES as MAX_DENSE_LANGUAGES
 from ._vectors import TermWindow as TermWindow
 from ._vectors import Vector as Vector
 from ._vectors import add_vectors as add_vectors
-from ._vectors import products as products
+from ._vectors import dot_products as dot_products

@@ -112,8 +112,8 @@ def transition(state: ClusterState, article: Article, terms: Terms | None = None
     expired = tuple(state.expire())
     member = _member(state, article, terms or article_terms(article))
     ranked = state.ranked(member, article.lang)
-    similarity, cluster = ranked[0] if ranked else (0.0, state.found(article.lang))
-    state.put(article.id, member, cluster)
+    similarity, cluster = ranked[0] if ranked else (0.0, state.create_cluster(article.lang))
+    state.assign(article.id, member, cluster)
     merged = tuple(_merge(state, cluster, [other for _, other in ranked[1:]]))
     moved, emptied = repair(state, article)
     return Decision(
@@ -139,7 +139,7 @@ def _merge(state: ClusterState, cluster: Cluster, others: list[Cluster]) -> list
     """Merge the clusters that an article resembles, where they resemble each other; the older id lives on."""
     merged = []
     for other in others:
-        if state.likeness(cluster, other) >= state.settings.merge_threshold:
+        if state.similarity_of(cluster, other) >= state.settings.merge_threshold:
             target, source = sorted((cluster, other), key=lambda one: one.id)
             state.merge(source, target)
             merged.append((source.id, target.id))
@@ -181,16 +181,16 @@ def repair(state: ClusterState, article: Article) -> tuple[tuple[Move, ...], tup
 def _drop_empty(state: ClusterState, moved: list[Move]) -> Iterator[int]:
     for number in dict.fromkeys(move.source for move in moved):
         if not len(state.clusters[number]):
-            state.drop(state.clusters[number])
+            state.delete(state.clusters[number])
             yield number
 
 
 def _reconsider(state: ClusterState, article_id: str) -> Move | None:
     """Take an article out and put it where it fits best; back if that is nowhere else."""
     member = state.members[article_id]
-    home = state.take(article_id)
+    home = state.unassign(article_id)
     target = _choose(state, member, home)
-    state.put(article_id, member, target)
+    state.assign(article_id, member, target)
     return None if target is home else Move(article_id, home.id, target.id)
 
 
@@ -199,4 +199,4 @@ def _choose(state: ClusterState, member: Member, home: Cluster) -> Cluster:
     own = next((score for score, cluster in ranked if cluster is home), 0.0)
     if ranked and ranked[0][0] > own + state.settings.margin:
         return ranked[0][1]
-    return home if own or not len(home) else state.found(home.lang)
+    return home if own or not len(home) else state.create_cluster(home.lang)

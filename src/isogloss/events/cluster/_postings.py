@@ -43,19 +43,19 @@ class PostingLists:
     ([1, 2], [2])
     """
 
-    def __init__(self, room: int = 32, max_terms: int = 64) -> None:
-        self.room = room
+    def __init__(self, max_postings: int = 32, max_terms: int = 64) -> None:
+        self.max_postings = max_postings
         self.max_terms = max_terms
-        self._lists = np.zeros((N_TERMS, room), dtype=np.int32)
+        self._lists = np.zeros((N_TERMS, max_postings), dtype=np.int32)
         self._next = np.zeros(N_TERMS, dtype=np.uint8)
 
     def add(self, cluster: int, vector: Vector) -> None:
         """List a cluster, an integer from 1 on, under the terms of a vector."""
         list_cluster(self._lists, self._next, *vector, self.max_terms, cluster)
 
-    def find(self, vector: Vector, most: int) -> list[int]:
+    def find(self, vector: Vector, limit: int) -> list[int]:
         """The clusters listed under most of the weight of a vector, the best first."""
-        clusters = np.empty(most, dtype=np.int32)
+        clusters = np.empty(limit, dtype=np.int32)
         n = find_clusters(self._lists, *vector, self.max_terms, clusters)
         found: list[int] = clusters[:n].tolist()
         return found

@@ -13,11 +13,18 @@ from datetime import UTC, datetime
 import numpy as np
 
 from isogloss.events.cluster._postings import PostingLists
-from isogloss.events.cluster._vectors import EMPTY_VECTOR, TermWindow, Vector, add_vectors, product, products
+from isogloss.events.cluster._vectors import (
+    EMPTY_VECTOR,
+    TermWindow,
+    Vector,
+    add_vectors,
+    dot_product,
+    dot_products,
+)
 
 __all__ = ["MAX_CENTROID_TERMS", "Cluster", "ClusterSettings", "ClusterState", "Member"]
 
-_DAY = 86_400.0
+_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -108,30 +115,30 @@ class ClusterState:
         self.postings = PostingLists()
         self.recent: dict[str, list[str]] = {}
         self.last_id = 0
-        self.due: list[tuple[float, int]] = []
+        self.expiry_heap: list[tuple[float, int]] = []
 
-    def found(self, lang: str) -> Cluster:
+    def create_cluster(self, lang: str) -> Cluster:
         """A new cluster without articles."""
         self.last_id += 1
         return self.clusters.setdefault(self.last_id, Cluster(self.last_id, lang))
 
-    def put(self, article_id: str, member: Member, cluster: Cluster) -> None:
+    def assign(self, article_id: str, member: Member, cluster: Cluster) -> None:
         """Put an article into a cluster."""
         member.cluster = cluster.id
         self.members[article_id] = member
         cluster.add(article_id, member)
         self.postings.add(cluster.id, member.vector)
         if len(cluster) == 1:
-            heapq.heappush(self.due, (self._end(cluster), cluster.id))
+            heapq.heappush(self.expiry_heap, (self._end(cluster), cluster.id))
 
-    def take(self, article_id: str) -> Cluster:
+    def unassign(self, article_id: str) -> Cluster:
         """Take an article out of its cluster, which may be empty afterwards, and give the cluster."""
         member = self.members[article_id]
         cluster = self.clusters[member.cluster]
         cluster.remove(article_id, member)
         return cluster
 
-    def drop(self, cluster: Cluster) -> None:
+    def delete(self, cluster: Cluster) -> None:
         """Forget a cluster and its articles."""
         del self.clusters[cluster.id]
         for article_id in cluster.article_ids:
@@ -149,7 +156,7 @@ class ClusterState:
         """The clusters that an article may join, with their resemblance to it, the best first."""
         found = (self.clusters.get(i) for i in self.postings.find(member.vector, self.settings.candidates))
         near = [one for one in found if one is not None and one.lang == lang and one.article_ids]
-        inner = products(member.vector, [cluster.total for cluster in near])
+        inner = dot_products(member.vector, [cluster.total for cluster in near])
         fitting = [
             (resemblance, cluster)
             for cluster, dot in zip(near, inner, strict=True)
@@ -163,36 +170,36 @@ class ClusterState:
         gap = max(0.0, time - cluster.latest, cluster.earliest - time)
         distance = abs(time - cluster.seconds / len(cluster.article_ids))
         share = self.settings.mean_share
-        return self.fading((1 - share) * gap + share * distance)
+        return self.time_decay((1 - share) * gap + share * distance)
 
-    def likeness(self, one: Cluster, other: Cluster) -> float:
+    def similarity_of(self, one: Cluster, other: Cluster) -> float:
         """The cosine of two centroids, less with the time between them."""
         gap = max(0.0, one.earliest - other.latest, other.earliest - one.latest)
-        return product(one.total, other.total) / (one.norm * other.norm or 1.0) * self.fading(gap)
+        return dot_product(one.total, other.total) / (one.norm * other.norm or 1.0) * self.time_decay(gap)
 
-    def fading(self, seconds: float) -> float:
+    def time_decay(self, seconds: float) -> float:
         """What is left of a resemblance after some time."""
-        return float(2 ** (-seconds / _DAY / self.settings.half_life))
+        return float(2 ** (-seconds / _DAY_S / self.settings.half_life))
 
     def expire(self) -> Iterator[int]:
         """Forget the clusters whose time is over, and give their ids."""
-        while self.due:
-            time, number = self.due[0]
+        while self.expiry_heap:
+            time, number = self.expiry_heap[0]
             cluster = self.clusters.get(number)
             if cluster is None:
-                heapq.heappop(self.due)
+                heapq.heappop(self.expiry_heap)
             elif self._end(cluster) > time:
-                heapq.heapreplace(self.due, (self._end(cluster), number))
+                heapq.heapreplace(self.expiry_heap, (self._end(cluster), number))
             elif time >= self.now and len(self.members) <= self.settings.max_articles:
                 return
             else:
-                heapq.heappop(self.due)
-                self.drop(cluster)
+                heapq.heappop(self.expiry_heap)
+                self.delete(cluster)
                 yield number
 
     def _end(self, cluster: Cluster) -> float:
         settings = self.settings
-        return min(cluster.latest + settings.window * _DAY, cluster.earliest + settings.max_age * _DAY)
+        return min(cluster.latest + settings.window * _DAY_S, cluster.earliest + settings.max_age * _DAY_S)
 
 
 MAX_CENTROID_TERMS = 512

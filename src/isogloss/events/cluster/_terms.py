@@ -28,19 +28,19 @@ __all__ = ["N_TERMS", "Terms", "article_terms", "strip_site_name"]
 N_TERMS = 1 << 20
 """Numbers of terms; the numbers of all languages lie below it."""
 
-_GRAM = 4
+_NGRAM_CHARS = 4
 """Letters of a sequence, the blank at either end of a word included."""
 
-_STEM = 7
+_STEM_CHARS = 7
 """Letters of a word of a body that count."""
 
-_BODY_LETTERS = 12_000
+_MAX_BODY_CHARS = 12_000
 """Letters of a body that are looked at: about 2,000 words; what an article is about comes early."""
 
-_SITE_WORDS = 3
+_MAX_SITE_WORDS = 3
 """Words of the longest part of a title that may be a name of a site."""
 
-_PARTS = re.compile(r"(?<!\s)\s++[-\u2013\u2014\u00b7\u2022\u00bb]\s++|(?:(?<!\s)\s++)?\|\s*+")
+_TITLE_SEPARATOR = re.compile(r"(?<!\s)\s++[-\u2013\u2014\u00b7\u2022\u00bb]\s++|(?:(?<!\s)\s++)?\|\s*+")
 
 Ids = NDArray[np.int32]
 Weights = NDArray[np.float64]
@@ -72,8 +72,8 @@ def article_terms(article: Article) -> Terms:
     """
     tokeniser, seed = _tokeniser(article.lang), _seed(article.lang)
     return Terms(
-        _counted(tokeniser(strip_site_name(article.title)), seed, _GRAM),
-        _counted(tokeniser(article.body[:_BODY_LETTERS]) if article.body else [], seed, 0),
+        _counted(tokeniser(strip_site_name(article.title)), seed, _NGRAM_CHARS),
+        _counted(tokeniser(article.body[:_MAX_BODY_CHARS]) if article.body else [], seed, 0),
     )
 
 
@@ -87,19 +87,19 @@ def strip_site_name(title: str) -> str:
     >>> strip_site_name("Storm - Gull")
     'Storm Gull'
     """
-    parts = _PARTS.split(title)
+    parts = _TITLE_SEPARATOR.split(title)
     if len(parts) == 1:
         return title
     lengths = [len(part.split()) for part in parts]
-    least = min(max(lengths), _SITE_WORDS + 1)
+    least = min(max(lengths), _MAX_SITE_WORDS + 1)
     return " ".join(part for part, length in zip(parts, lengths, strict=True) if length >= least)
 
 
 def _counted(words: list[str], seed: int, gram: int) -> tuple[Ids, Weights]:
     text = f" {' '.join(words)} ".encode()
-    room = len(text) if gram else len(words)
-    ids, counts = np.empty(room, dtype=np.int32), np.empty(room)
-    n = count_terms(text, seed, _STEM, gram, N_TERMS, ids, counts)
+    size = len(text) if gram else len(words)
+    ids, counts = np.empty(size, dtype=np.int32), np.empty(size)
+    n = count_terms(text, seed, _STEM_CHARS, gram, N_TERMS, ids, counts)
     return ids[:n], counts[:n]
 
 

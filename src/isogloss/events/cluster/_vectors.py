@@ -30,8 +30,8 @@ __all__ = [
     "TermWindow",
     "Vector",
     "add_vectors",
-    "product",
-    "products",
+    "dot_product",
+    "dot_products",
 ]
 
 MAX_DICT_TERMS = 1 << 12
@@ -44,7 +44,7 @@ MAX_DENSE_LANGUAGES = 16
 """Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
 the memory of all languages together."""
 
-_BATCH = 4096
+_MAX_OPEN_ARTICLES = 4096
 """Articles after which counts are folded together, at the latest."""
 
 
@@ -81,7 +81,7 @@ class _Day(NamedTuple):
     articles: dict[str, int]
 
 
-def _together(one: _Day, other: _Day) -> _Day:
+def _merge_days(one: _Day, other: _Day) -> _Day:
     """What was counted in two parts of a day."""
     ids, places = np.unique(np.concatenate([one.ids, other.ids]), return_inverse=True)
     counts = np.zeros(len(ids), dtype=np.int32)
@@ -108,48 +108,48 @@ class DocumentFrequencies:
     >>> counts, terms = DocumentFrequencies(), np.array([3, 7], dtype=np.int32)
     >>> counts.add(terms, np.ones(2, dtype=np.int32))
     >>> counts.add(terms[:1], np.ones(1, dtype=np.int32))
-    >>> counts.of(terms).tolist(), len(counts)
+    >>> counts.counts_of(terms).tolist(), len(counts)
     ([2, 1], 2)
     """
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = MAX_DICT_TERMS if limit is None else limit
         self.table: NDArray[np.int32] | None = None
-        self._few: dict[int, int] = {}
+        self._sparse: dict[int, int] = {}
 
     def __len__(self) -> int:
-        return len(self._few) if self.table is None else int(np.count_nonzero(self.table))
+        return len(self._sparse) if self.table is None else int(np.count_nonzero(self.table))
 
-    def of(self, terms: Ids) -> NDArray[np.int32]:
+    def counts_of(self, terms: Ids) -> NDArray[np.int32]:
         """The counts of some terms."""
         if self.table is not None:
             return self.table[terms]
-        get = self._few.get
+        get = self._sparse.get
         return np.array([get(term, 0) for term in terms.tolist()], dtype=np.int32)
 
-    def put(self, terms: Ids, counts: NDArray[np.int32]) -> None:
+    def set_counts(self, terms: Ids, counts: NDArray[np.int32]) -> None:
         """Set the counts of different terms."""
         if self.table is not None:
             self.table[terms] = counts
             return
-        few = self._few
+        few = self._sparse
         few.update(zip(terms.tolist(), counts.tolist(), strict=True))
         for term in terms[counts == 0].tolist():
             del few[term]
         if len(few) > self.limit:
             self.table = self.as_table()
-            self._few = {}
+            self._sparse = {}
 
     def add(self, terms: Ids, counts: NDArray[np.int32]) -> None:
         """Add to the counts of different terms."""
-        self.put(terms, self.of(terms) + counts)
+        self.set_counts(terms, self.counts_of(terms) + counts)
 
     def as_table(self) -> NDArray[np.int32]:
         """A table of all numbers of terms."""
         if self.table is not None:
             return self.table
         table = np.zeros(N_TERMS, dtype=np.int32)
-        table[list(self._few)] = list(self._few.values())
+        table[list(self._sparse)] = list(self._sparse.values())
         return table
 
 
@@ -203,7 +203,7 @@ class TermWindow:
         total = articles + 1 + self.prior
         table = self.counts.table
         counted, vector = (
-            self._weigh(terms, table, total) if table is not None else self._weigh_few(terms, total)
+            self._weigh(terms, table, total) if table is not None else self._weigh_sparse(terms, total)
         )
         self._open.append(counted)
         self.articles[lang] = articles
@@ -212,9 +212,9 @@ class TermWindow:
 
     def _weigh(self, terms: Terms, frequencies: NDArray[np.int32], total: float) -> tuple[Ids, Vector]:
         """Count the terms of an article in a table: the different ones, and the vector."""
-        room = len(terms.title[0]) + len(terms.body[0])
-        counted, (ids, weights) = np.empty(room, np.int32), _room(min(room, self.max_terms))
-        n, size = weigh_article(
+        size = len(terms.title[0]) + len(terms.body[0])
+        counted, (ids, weights) = np.empty(size, np.int32), _allocate(min(size, self.max_terms))
+        n, n_kept = weigh_article(
             *terms.title,
             *terms.body,
             frequencies,
@@ -226,9 +226,9 @@ class TermWindow:
             ids,
             weights,
         )
-        return counted[:n], _cut(ids, weights, size)
+        return counted[:n], _truncate(ids, weights, n_kept)
 
-    def _weigh_few(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
+    def _weigh_sparse(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
         """The same with a table of the terms of the article alone, which are numbered in their order."""
         own = np.union1d(terms.title[0], terms.body[0])
         (title, titles), (body, bodies) = terms
@@ -236,13 +236,13 @@ class TermWindow:
             (np.searchsorted(own, title).astype(np.int32), titles),
             (np.searchsorted(own, body).astype(np.int32), bodies),
         )
-        frequencies = self.counts.of(own)
+        frequencies = self.counts.counts_of(own)
         _, vector = self._weigh(numbered, frequencies, total)
-        self.counts.put(own, frequencies)
+        self.counts.set_counts(own, frequencies)
         return own, Vector(own[vector.ids], vector.weights)
 
     def _advance(self, day: int) -> None:
-        if day > self._today or len(self._open) >= _BATCH:
+        if day > self._today or len(self._open) >= _MAX_OPEN_ARTICLES:
             self._close()
         self._today = max(self._today, day)
         while self._closed and self._closed[0].day <= self._today - self.days:
@@ -258,7 +258,7 @@ class TermWindow:
         ids, counts = np.unique(np.concatenate(self._open), return_counts=True)
         block = _Day(self._today, ids, counts.astype(np.int32), self._open_articles)
         if self._closed and self._closed[-1].day == self._today:
-            block = _together(self._closed.pop(), block)
+            block = _merge_days(self._closed.pop(), block)
         self._closed.append(block)
         self._open, self._open_articles = [], {}
 
@@ -313,22 +313,22 @@ def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: i
     >>> add_vectors(storm, flood, max_terms=2).ids.tolist()
     [3, 7]
     """
-    ids, weights = _room(min(len(one.ids) + len(other.ids), max_terms))
-    return _cut(ids, weights, add_sparse(*one, *other, factor, max_terms, ids, weights))
+    ids, weights = _allocate(min(len(one.ids) + len(other.ids), max_terms))
+    return _truncate(ids, weights, add_sparse(*one, *other, factor, max_terms, ids, weights))
 
 
-def product(one: Vector, other: Vector) -> float:
+def dot_product(one: Vector, other: Vector) -> float:
     """The inner product of two vectors."""
     return dot_sparse(*one, *other)
 
 
-def products(one: Vector, others: list[Vector]) -> list[float]:
+def dot_products(one: Vector, others: list[Vector]) -> list[float]:
     """The inner products of a vector and each of several.
 
     Examples
     --------
     >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
-    >>> products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), EMPTY_VECTOR])
+    >>> dot_products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), EMPTY_VECTOR])
     [0.6, 0.0]
     """
     out = np.empty(len(others))
@@ -337,10 +337,10 @@ def products(one: Vector, others: list[Vector]) -> list[float]:
     return found
 
 
-def _room(terms: int) -> tuple[Ids, Weights]:
+def _allocate(terms: int) -> tuple[Ids, Weights]:
     return np.empty(terms, dtype=np.int32), np.empty(terms)
 
 
-def _cut(ids: Ids, weights: Weights, n: int) -> Vector:
+def _truncate(ids: Ids, weights: Weights, n: int) -> Vector:
     """The vector of the first terms, in arrays of its size."""
     return Vector(ids, weights) if n == len(ids) else Vector(ids[:n].copy(), weights[:n].copy())

@@ -27,11 +27,11 @@ from isogloss.linalg import check_count
 
 __all__ = ["DuplicateIndex", "fingerprint"]
 
-_LONGEST = 20_000
+_MAX_CHARS = 20_000
 """Characters that are looked at."""
 
-_BANDS, _ROWS = 20, 3
-_ORDERS = _BANDS * _ROWS
+_N_BANDS, _ROWS_PER_BAND = 20, 3
+_N_HASHES = _N_BANDS * _ROWS_PER_BAND
 _UNSPACED = (
     (0x3041, 0x30FF),
     (0x3400, 0x4DBF),
@@ -42,7 +42,7 @@ _UNSPACED = (
 )
 """First and last letters of Japanese, Chinese, Thai, Burmese and Khmer."""
 
-_IN_WORD, _ALONE = 1, 2
+_IN_WORD, _WORD_ALONE = 1, 2
 
 
 class DuplicateIndex:
@@ -86,17 +86,17 @@ class DuplicateIndex:
         self.threshold, self.within, self.capacity = threshold, within, capacity
         self._ids: list[str] = []
         self._seen = 0
-        self._signatures = np.zeros((capacity, _ORDERS), np.uint32)
+        self._fingerprints = np.zeros((capacity, _N_HASHES), np.uint32)
         self._times = np.zeros(capacity, np.int64)
         self._slots = 1 << max(8, (4 * capacity - 1).bit_length())
-        self._table = np.zeros((_BANDS, self._slots), np.int32)
+        self._table = np.zeros((_N_BANDS, self._slots), np.int32)
 
     def __len__(self) -> int:
         """Texts that are remembered."""
         return len(self._ids)
 
     def find(
-        self, article: Article, signature: NDArray[np.uint32] | None = None, *, remember: bool = True
+        self, article: Article, fingerprint_: NDArray[np.uint32] | None = None, *, remember: bool = True
     ) -> str | None:
         """The id of the text that this one repeats; None for a new one, which is remembered.
 
@@ -109,15 +109,15 @@ class DuplicateIndex:
         remember : bool
             False to leave everything as it is.
         """
-        if signature is None:
-            signature = fingerprint(article.text)
-        if not len(signature):
+        if fingerprint_ is None:
+            fingerprint_ = fingerprint(article.text)
+        if not len(fingerprint_):
             return None
-        place = self._meet(signature, int(article.time.timestamp()), remember)
+        place = self._match(fingerprint_, int(article.time.timestamp()), remember)
         if place >= 0:
             return self._ids[place]
         if remember:
-            self._note(article.id)
+            self._append_id(article.id)
         return None
 
     def state_dict(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class DuplicateIndex:
             "within": self.within.total_seconds(),
             "capacity": self.capacity,
             "ids": [self._ids[place] for place in order],
-            "signatures": self._signatures[order],
+            "signatures": self._fingerprints[order],
             "times": self._times[order],
         }
 
@@ -137,10 +137,10 @@ class DuplicateIndex:
         """Go on from where :meth:`state_dict` was called."""
         within = timedelta(seconds=float(state["within"]))
         new = cls(float(state["threshold"]), within=within, capacity=int(state["capacity"]))
-        signatures, times = np.asarray(state["signatures"], np.uint32), np.asarray(state["times"], np.int64)
+        fingerprints, times = np.asarray(state["signatures"], np.uint32), np.asarray(state["times"], np.int64)
         new._ids, new._seen = list(map(str, state["ids"])), len(times)
-        new._signatures[: new._seen], new._times[: new._seen] = signatures, times
-        places = _bands(signatures) & np.uint64(new._slots - 1)
+        new._fingerprints[: new._seen], new._times[: new._seen] = fingerprints, times
+        places = _band_keys(fingerprints) & np.uint64(new._slots - 1)
         for band, column in zip(new._table, places.T, strict=True):
             np.maximum.at(band, column, np.arange(1, new._seen + 1, dtype=np.int32))
         return new
@@ -149,26 +149,26 @@ class DuplicateIndex:
         start = self._seen % self.capacity if len(self._ids) == self.capacity else 0
         return [*range(start, len(self._ids)), *range(start)]
 
-    def _meet(self, signature: NDArray[np.uint32], time: int, remember: bool) -> int:
+    def _match(self, fingerprint_: NDArray[np.uint32], time: int, remember: bool) -> int:
         """The place of the text that one repeats; -1 for a new one, whose signature may be kept.
 
         It is the most similar of the candidates, if it is similar enough; of several the one that came first.
         A candidate whose place another text has taken is harmless: it is not similar.
         """
         return find_copy(
-            signature,
+            fingerprint_,
             time,
-            _ROW_FACTORS,
+            _BAND_FACTORS,
             self._seen,
             self.threshold,
             self.within.total_seconds(),
             self._table,
-            self._signatures,
+            self._fingerprints,
             self._times,
             remember,
         )
 
-    def _note(self, key: str) -> None:
+    def _append_id(self, key: str) -> None:
         """Remember the id of the text whose signature was kept last."""
         place = self._seen % self.capacity
         if place == len(self._ids):
@@ -190,29 +190,29 @@ def fingerprint(text: str) -> NDArray[np.uint32]:
     >>> len(one), bool((one == other).all()), len(fingerprint("..."))
     (60, True, 0)
     """
-    letters = np.frombuffer(text[:_LONGEST].lower().encode("utf-16-le", "surrogatepass"), np.uint16)
-    return min_hashes(letters, *_letters(), _STEPS, _FACTORS)
+    letters = np.frombuffer(text[:_MAX_CHARS].lower().encode("utf-16-le", "surrogatepass"), np.uint16)
+    return min_hashes(letters, *_character_tables(), _SHINGLE_FACTORS, _HASH_FACTORS)
 
 
-def _bands(signature: NDArray[np.uint32]) -> NDArray[np.uint64]:
+def _band_keys(fingerprint_: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """A number for each band of a signature, or of each of several."""
-    bands = signature.reshape(*signature.shape[:-1], _BANDS, _ROWS)
-    numbers = bands.astype(np.uint64) @ _ROW_FACTORS
+    bands = fingerprint_.reshape(*fingerprint_.shape[:-1], _N_BANDS, _ROWS_PER_BAND)
+    numbers = bands.astype(np.uint64) @ _BAND_FACTORS
     return np.asarray(numbers >> np.uint64(24), np.uint64)
 
 
 @cache
-def _letters() -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+def _character_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
     """Of each character: whether it is part of words, and a random number, 0 for those that are not."""
     kinds = np.array([unicodedata.category(chr(code))[0] in "LNM" for code in range(1 << 16)], np.uint8)
     for first, last in _UNSPACED:
-        kinds[first : last + 1] *= _ALONE
-    kinds[0xD800:0xE000] = _ALONE
+        kinds[first : last + 1] *= _WORD_ALONE
+    kinds[0xD800:0xE000] = _WORD_ALONE
     numbers = np.random.default_rng(20310306).integers(1, 1 << 63, 1 << 16, dtype=np.uint64)
     return kinds, numbers * (kinds > 0)
 
 
 _RANDOM = np.random.default_rng(20310305)
-_STEPS = _RANDOM.integers(1 << 62, 1 << 63, 3, dtype=np.uint64) | np.uint64(1)
-_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _ORDERS, dtype=np.uint64) | np.uint64(1)
-_ROW_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _ROWS, dtype=np.uint64) | np.uint64(1)
+_SHINGLE_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, 3, dtype=np.uint64) | np.uint64(1)
+_HASH_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _N_HASHES, dtype=np.uint64) | np.uint64(1)
+_BAND_FACTORS = _RANDOM.integers(1 << 62, 1 << 63, _ROWS_PER_BAND, dtype=np.uint64) | np.uint64(1)

@@ -28,8 +28,8 @@ STANDARD_INPUT = "-"
 MAX_UNDATED_ARTICLES = 1_000
 """Articles from the far future that wait for one with a believable time."""
 
-_ENDINGS = (".jsonl", ".ndjson", ".warc")
-_PACKED = (".gz", ".bz2", ".xz")
+_EXTENSIONS = (".jsonl", ".ndjson", ".warc")
+_COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz")
 
 Raw = TypeVar("Raw")
 
@@ -177,7 +177,7 @@ class ArticleReader:
     ) -> Iterator[Article]:
         """The articles among numbered items; the others go to the quarantine."""
         for number, raw in items:
-            known = _Known(self.newest, self._latest)
+            known = _NewestTime(self.newest, self._latest)
             try:
                 article = parse_article(
                     record_of(raw),
@@ -217,7 +217,7 @@ class ArticleReader:
             raise ArticleError(bad.problem, bad.what) from bad
 
 
-class _Known:
+class _NewestTime:
     """The newest time that is known, for one record; ``unknown`` if it was asked for and there is none."""
 
     def __init__(self, elsewhere: Callable[[], datetime | None], here: datetime | None) -> None:
@@ -252,9 +252,9 @@ def _files(path: Path) -> list[Path]:
 
 def _may_have_articles(path: Path) -> bool:
     name = path.name.lower()
-    for ending in _PACKED:
+    for ending in _COMPRESSED_EXTENSIONS:
         name = name.removesuffix(ending)
-    return name.endswith(_ENDINGS) and not name.startswith(".")
+    return name.endswith(_EXTENSIONS) and not name.startswith(".")
 
 
 def _shown(raw: object) -> bytes | str | None:

@@ -18,7 +18,7 @@ from isogloss.text import Tokeniser
 __all__ = ["SampleNews", "sample_corpus", "sample_news", "sample_pairs"]
 
 LANGUAGES = ("en", "de", "es", "fr", "ru")
-_AFTER = datetime(2025, 4, 1, tzinfo=UTC)
+_NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def sample_news() -> SampleNews:
     (364, 46, 12)
     """
     records = _records("news.jsonl")
-    articles = tuple(parse_article(record, now=_AFTER, check_language=False) for record in records)
+    articles = tuple(parse_article(record, now=_NOW, check_language=False) for record in records)
     events = {record["id"]: record["event"] for record in records}
     reprints = {record["id"]: record["duplicate_of"] for record in records if "duplicate_of" in record}
     return SampleNews(articles, events, reprints)
@@ -65,13 +65,13 @@ def sample_corpus() -> InMemoryCorpus:
     >>> corpus.languages
     ('en', 'de', 'es', 'fr', 'ru')
     """
-    told = {lang: {one["id"]: one for one in _records(f"corpus/{lang}.jsonl")} for lang in LANGUAGES}
-    topics = sorted(told["en"])
+    records = {lang: {one["id"]: one for one in _records(f"corpus/{lang}.jsonl")} for lang in LANGUAGES}
+    topics = sorted(records["en"])
     return InMemoryCorpus(
-        {lang: [_field(told[lang].get(topic), "text") for topic in topics] for lang in LANGUAGES},
+        {lang: [_field(records[lang].get(topic), "text") for topic in topics] for lang in LANGUAGES},
         {lang: Tokeniser(lang) for lang in LANGUAGES},
         ids=topics,
-        titles={lang: [_field(told[lang].get(topic), "title") for topic in topics] for lang in LANGUAGES},
+        titles={lang: [_field(records[lang].get(topic), "title") for topic in topics] for lang in LANGUAGES},
     )
 
 

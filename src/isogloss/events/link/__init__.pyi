@@ -6,7 +6,7 @@ from ._linker import Linker as Linker
 from ._links import LinkExplanation as LinkExplanation
 from ._links import LinkState as LinkState
 from ._links import explain_link as explain_link
-from ._profiles import PARTS as PARTS
+from ._profiles import COMPARED_FIELDS as COMPARED_FIELDS
 from ._profiles import ArticleProfile as ArticleProfile
 from ._profiles import ClusterProfile as ClusterProfile
 from ._profiles import ProfileBuilder as ProfileBuilder

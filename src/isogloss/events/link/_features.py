@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.events.link._candidates import MIN_SIMILARITY
-from isogloss.events.link._profiles import PARTS, TOLD, ClusterProfile
+from isogloss.events.link._profiles import COMPARED_FIELDS, PROFILE_STATISTICS, ClusterProfile
 from isogloss.kernels import PackedProfile, measure_profiles, overlap_pairs
 
 __all__ = ["FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
@@ -72,9 +72,9 @@ FEATURES = (
 )
 """All features, in the order in which they are shown."""
 
-_MEASURES = (*TOLD, *PARTS, *(f"{part} squared" for part in PARTS))
-_HOUR = 3600.0
-_NEAREST = 10
+_MEASURES = (*PROFILE_STATISTICS, *COMPARED_FIELDS, *(f"{part} squared" for part in COMPARED_FIELDS))
+_HOUR_S = 3600.0
+_MAX_NEIGHBOURS = 10
 
 
 class PairSupport(NamedTuple):
@@ -94,8 +94,8 @@ class PairSupport(NamedTuple):
 
 def pair_support(similarities: Sequence[Sequence[float]]) -> PairSupport:
     """What binds pairs of clusters, by the similarities of their pairs of near articles."""
-    alike = [[similarity for similarity in known if similarity >= MIN_SIMILARITY] for known in similarities]
-    links, sums = list(map(len, alike)), list(map(sum, alike))
+    similar = [[similarity for similarity in known if similarity >= MIN_SIMILARITY] for known in similarities]
+    links, sums = list(map(len, similar)), list(map(sum, similar))
     return PairSupport(np.array(links, dtype=np.float64), np.array(sums, dtype=np.float64))
 
 
@@ -128,7 +128,7 @@ def pair_features(
     return dict(zip(FEATURES, row.tolist(), strict=True))
 
 
-def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, bound: PairSupport) -> Array:
+def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSupport) -> Array:
     """Features of many pairs of clusters at once.
 
     Parameters
@@ -152,14 +152,14 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, bound: PairSupp
     language, place = (marks[first] == marks[second]).T
     inner, shared = _overlaps(packed, first, second)
     columns = {
-        "linkCount": bound.links,
-        "avgSimScore": bound.sums / np.maximum(bound.links, 1.0),
+        "linkCount": support.links,
+        "avgSimScore": support.sums / np.maximum(support.links, 1.0),
         "entityCosSim": _cosine("entities", inner, one, other),
         "keywordCosSim": _cosine("keywords", inner, one, other),
         "entityJaccardSim": _jaccard("entities", shared, one, other),
         "keywordJaccardSim": _jaccard("keywords", shared, one, other),
         "hasSameLocation": np.where(np.minimum(one["places"], other["places"]) > 0, place, nan),
-        "timeDiff": np.abs(one["mean_time"] - other["mean_time"]) / _HOUR,
+        "timeDiff": np.abs(one["mean_time"] - other["mean_time"]) / _HOUR_S,
         "sharedDates": _jaccard("dates", shared, one, other),
         "textCosSim": _cosine("vector", inner, one, other),
         "latentCosSim": _latent_cosine(profiles, first, second),
@@ -168,8 +168,8 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, bound: PairSupp
         "timeGap": np.maximum(
             0.0, np.maximum(one["first"], other["first"]) - np.minimum(one["last"], other["last"])
         )
-        / _HOUR,
-        "linkRatio": bound.links / (_NEAREST * (one["articles"] + other["articles"])),
+        / _HOUR_S,
+        "linkRatio": support.links / (_MAX_NEIGHBOURS * (one["articles"] + other["articles"])),
         "sameLanguage": language.astype(np.float64),
         "titlesAlone": (one["bare"] + other["bare"]) / (one["articles"] + other["articles"]),
     }
@@ -185,10 +185,10 @@ def _measures(packed: list[PackedProfile]) -> tuple[Array, NDArray[np.int64]]:
 
 def _overlaps(packed: list[PackedProfile], first: Ids, second: Ids) -> tuple[Columns, Columns]:
     """For each part of pairs of profiles the inner product, and how many keys both have."""
-    shape = len(first), len(PARTS)
+    shape = len(first), len(COMPARED_FIELDS)
     inner, shared = np.empty(shape), np.empty(shape, dtype=np.int32)
     overlap_pairs(packed, first, second, inner, shared)
-    return dict(zip(PARTS, inner.T, strict=True)), dict(zip(PARTS, shared.T, strict=True))
+    return dict(zip(COMPARED_FIELDS, inner.T, strict=True)), dict(zip(COMPARED_FIELDS, shared.T, strict=True))
 
 
 def _ratio(part: NDArray[Any], whole: Array) -> Array:

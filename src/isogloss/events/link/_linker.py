@@ -37,9 +37,9 @@ __all__ = ["Linker"]
 
 Array = NDArray[np.float64]
 
-_GRID = (0.01, 0.03, 0.1, 0.3)
-_FOLDS = 5
-_FARTHEST = 4.0
+_C_GRID = (0.01, 0.03, 0.1, 0.3)
+_N_FOLDS = 5
+_MAX_DEVIATIONS = 4.0
 """Standard deviations at which a feature is cut: one odd value must not decide."""
 
 
@@ -110,7 +110,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     @classmethod
     def default(cls) -> Linker:
         """The linker that comes with isogloss, trained on its sample news by ``isogloss link train``."""
-        return _shipped()
+        return _load_default()
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from labelled pairs.
@@ -122,7 +122,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         y : array of 0 and 1
             Whether each pair is one story.
         """
-        raw, labels = self._checked(X), np.asarray(y).astype(np.int64)
+        raw, labels = self._check(X), np.asarray(y).astype(np.int64)
         if len(raw) != len(labels):
             raise ValueError(f"{len(raw)} pairs and {len(labels)} labels; expected one for each pair")
         counts = np.bincount(labels, minlength=2)
@@ -133,7 +133,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         self.classes_ = np.array([0, 1])
         self._standardise(raw)
         Z = self._scaled(raw)
-        self.C_ = self.C if self.C is not None else self._choose(Z, labels)
+        self.C_ = self.C if self.C is not None else self._choose_C(Z, labels)
         machine = SVC(kernel="linear", C=self.C_).fit(Z, labels)
         self.weights_, self.offset_ = machine.coef_[0].copy(), float(machine.intercept_[0])
         self._calibrate(Z, labels)
@@ -142,7 +142,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     def decision_function(self, X: ArrayLike) -> Array:
         """Log odds that pairs are one story."""
         check_is_fitted(self)
-        raw = self._checked(X)
+        raw = self._check(X)
         inner = self._scaled(raw) @ self.weights_ + self.offset_
         return np.asarray(self.slope_ * inner + self.shift_ + self._from_given(raw))
 
@@ -154,7 +154,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """1 for pairs that are one story, as the machine decides, and 0 for others."""
         check_is_fitted(self)
-        raw = self._checked(X)
+        raw = self._check(X)
         inner = self._scaled(raw) @ self.weights_ + self.offset_
         given = self._from_given(raw) / max(abs(self.slope_), 1e-12)
         return np.asarray(inner + given > 0).astype(np.int64)
@@ -170,9 +170,9 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     def shares(self, X: ArrayLike) -> Array:
         """What each feature of pairs adds to :attr:`constant` in the log odds; a missing one adds nothing."""
         check_is_fitted(self)
-        raw = self._checked(X)
+        raw = self._check(X)
         return np.asarray(
-            self.slope_ * self.weights_ * self._scaled(raw) + np.nan_to_num(raw) * self._given()
+            self.slope_ * self.weights_ * self._scaled(raw) + np.nan_to_num(raw) * self._given_weights()
         )
 
     @property
@@ -185,7 +185,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         shares = self.shares([self.row(features)])[0].tolist()
         return {**dict(zip(self.features, shares, strict=True)), "(constant)": self.constant}
 
-    def _checked(self, X: ArrayLike) -> Array:
+    def _check(self, X: ArrayLike) -> Array:
         raw = np.array(X, dtype=np.float64, ndmin=2)
         if raw.ndim != 2 or raw.shape[1] != len(self.features):
             raise ValueError(
@@ -196,7 +196,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
             raise ValueError("a feature is infinite; expected numbers, and NaN where one cannot be said")
         return raw
 
-    def _logged(self, raw: Array) -> Array:
+    def _log_transform(self, raw: Array) -> Array:
         out = raw.copy()
         for column, name in enumerate(self.features):
             if name in self.log_features:
@@ -204,7 +204,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         return out
 
     def _standardise(self, raw: Array) -> None:
-        values = self._logged(raw)
+        values = self._log_transform(raw)
         known = ~np.isnan(values)
         counts = np.maximum(known.sum(axis=0), 1)
         self.means_ = np.where(known, values, 0.0).sum(axis=0) / counts
@@ -212,27 +212,29 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         deviations = np.sqrt((spread**2).sum(axis=0) / counts)
         self.scales_ = np.where(deviations > 1e-12, deviations, 1.0)
 
-    def _given(self) -> Array:
+    def _given_weights(self) -> Array:
         """Weights that are given, for each feature; 0 for those that are learned."""
         weights = dict(self.given)
         return np.array([weights.get(name, 0.0) for name in self.features])
 
     def _from_given(self, raw: Array) -> Array:
-        return np.asarray(np.nan_to_num(raw) @ self._given())
+        return np.asarray(np.nan_to_num(raw) @ self._given_weights())
 
     def _scaled(self, raw: Array) -> Array:
-        scaled = np.where(self._given() == 0, self._logged(raw) - self.means_, 0.0) / self.scales_
-        return np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_FARTHEST, _FARTHEST)
+        scaled = (
+            np.where(self._given_weights() == 0, self._log_transform(raw) - self.means_, 0.0) / self.scales_
+        )
+        return np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_MAX_DEVIATIONS, _MAX_DEVIATIONS)
 
     def _folds(self, labels: NDArray[np.int64]) -> StratifiedKFold:
-        folds = min(_FOLDS, int(np.bincount(labels).min()))
+        folds = min(_N_FOLDS, int(np.bincount(labels).min()))
         return StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
 
-    def _choose(self, Z: Array, labels: NDArray[np.int64]) -> float:
+    def _choose_C(self, Z: Array, labels: NDArray[np.int64]) -> float:
         """The weight of errors with the best accuracy in cross-validation; the smallest of equals."""
         folds = self._folds(labels)
-        scores = [cross_val_score(SVC(kernel="linear", C=C), Z, labels, cv=folds).mean() for C in _GRID]
-        return _GRID[int(np.argmax(np.round(scores, 9)))]
+        scores = [cross_val_score(SVC(kernel="linear", C=C), Z, labels, cv=folds).mean() for C in _C_GRID]
+        return _C_GRID[int(np.argmax(np.round(scores, 9)))]
 
     def _calibrate(self, Z: Array, labels: NDArray[np.int64]) -> None:
         machine = SVC(kernel="linear", C=self.C_)
@@ -242,6 +244,6 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
 
 
 @cache
-def _shipped() -> Linker:
+def _load_default() -> Linker:
     with as_file(files("isogloss.events.link").joinpath("linker.isogloss")) as path:
         return io.load(path, expected=Linker)

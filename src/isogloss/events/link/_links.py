@@ -26,7 +26,7 @@ from isogloss.kernels import Bonds, NearPairs
 
 __all__ = ["LinkExplanation", "Link", "LinkState", "FeatureContribution", "explain_link"]
 
-_SHOWN = 5
+_MAX_SHOWN_PAIRS = 5
 
 
 @dataclass(frozen=True)
@@ -81,33 +81,33 @@ class LinkState:
     """
 
     def __init__(
-        self, linker: Linker | None = None, neighbours: CandidateIndex | None = None, *, max_links: int = 30
+        self, linker: Linker | None = None, candidates: CandidateIndex | None = None, *, max_links: int = 30
     ) -> None:
         self.linker = linker or Linker.default()
-        self.neighbours = CandidateIndex() if neighbours is None else neighbours
+        self.candidates = CandidateIndex() if candidates is None else candidates
         self.max_links = max_links
         self.profiles: dict[int, ClusterProfile] = {}
-        self.signatures: dict[str, ArticleProfile] = {}
+        self.articles: dict[str, ArticleProfile] = {}
         self.cluster_of: dict[str, int] = {}
         self.near = NearPairs()
         self.changed: set[int] = set()
-        self.gone: set[int] = set()
+        self.removed: set[int] = set()
         self._bonds: Bonds | None = None
 
-    def add(self, signature: ArticleProfile, cluster: int) -> None:
+    def add(self, article: ArticleProfile, cluster: int) -> None:
         """An article came into a cluster; one that is known is moved to it."""
-        if signature.id in self.signatures:
-            self.move(signature.id, cluster)
+        if article.id in self.articles:
+            self.move(article.id, cluster)
             return
         bonds = self.bonds
-        self.signatures[signature.id] = signature
-        self.cluster_of[signature.id] = cluster
-        found = self.neighbours.add(signature, cluster)
-        self.near.add(self.neighbours.last, found.numbers, found.similarities)
+        self.articles[article.id] = article
+        self.cluster_of[article.id] = cluster
+        found = self.candidates.add(article, cluster)
+        self.near.add(self.candidates.last, found.numbers, found.similarities)
         bonds.add(np.full_like(found.groups, cluster), found.groups, found.similarities)
         if cluster not in self.profiles:
-            self.profiles[cluster] = ClusterProfile(cluster, signature.lang)
-        self.profiles[cluster].add(signature)
+            self.profiles[cluster] = ClusterProfile(cluster, article.lang)
+        self.profiles[cluster].add(article)
         self.changed.add(cluster)
 
     def move(self, article: str, cluster: int) -> None:
@@ -116,28 +116,28 @@ class LinkState:
         if before == cluster:
             return
         self.cluster_of[article] = cluster
-        self.neighbours.regroup([article], cluster)
+        self.candidates.regroup([article], cluster)
         rest = [one for one in self.profiles[before].articles if one != article]
         self._rebuild(before, rest)
-        self._rebuild(cluster, [*self._articles(cluster), article])
+        self._rebuild(cluster, [*self._article_ids(cluster), article])
 
     def merge(self, source: int, target: int) -> None:
         """A cluster went into another one."""
-        moved = self._articles(source)
+        moved = self._article_ids(source)
         self.cluster_of.update(dict.fromkeys(moved, target))
-        self.neighbours.regroup(moved, target)
-        self._rebuild(target, self._articles(target) + moved)
+        self.candidates.regroup(moved, target)
+        self._rebuild(target, self._article_ids(target) + moved)
         self._rebuild(source, [])
 
     def expire(self, cluster: int) -> None:
         """A cluster ended: forget it and its articles."""
-        for article in self._articles(cluster):
-            self.near.forget(self.neighbours.numbers[article])
-            del self.signatures[article], self.cluster_of[article]
-            self.neighbours.forget(article)
-        self._drop(cluster)
+        for article in self._article_ids(cluster):
+            self.near.forget(self.candidates.numbers[article])
+            del self.articles[article], self.cluster_of[article]
+            self.candidates.forget(article)
+        self._remove_cluster(cluster)
 
-    def apply(self, decision: Decision, signature: ArticleProfile) -> None:
+    def apply(self, decision: Decision, article: ArticleProfile) -> None:
         """Follow a decision of :func:`isogloss.events.cluster.transition` about an article."""
         for cluster in decision.expired:
             self.expire(cluster)
@@ -145,11 +145,11 @@ class LinkState:
             return
         for source, target in decision.merged:
             self.merge(source, target)
-        self.add(signature, decision.cluster)
+        self.add(article, decision.cluster)
         for move in decision.moved:
             self.move(move.article, move.target)
 
-    def linked(self, clusters: Iterable[int]) -> tuple[Ids, PairSupport]:
+    def strongest_links(self, clusters: Iterable[int]) -> tuple[Ids, PairSupport]:
         """The strongest links of some clusters: ascending pairs, the smaller id first, and their bonds."""
         asked = np.array(sorted(clusters), dtype=np.int32)
         ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
@@ -159,73 +159,73 @@ class LinkState:
         pairs = np.column_stack([keys >> 32, keys & 0xFFFFFFFF]).astype(np.int32)
         return pairs, PairSupport(links[first].astype(np.float64), sums[first])
 
-    def feature_rows(self, pairs: Ids, bound: PairSupport) -> Array:
+    def feature_rows(self, pairs: Ids, support: PairSupport) -> Array:
         """Features of pairs of clusters, the smaller id first, in the order of :data:`FEATURES`."""
         clusters, places = np.unique(pairs, return_inverse=True)
         profiles = [self.profiles[one] for one in clusters.tolist()]
-        return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), bound)
+        return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), support)
 
     def probabilities(self, clusters: Iterable[int]) -> tuple[Ids, Weights]:
         """The links of some clusters, ascending pairs, the smaller id first; and their probabilities."""
-        pairs, bound = self.linked(clusters)
+        pairs, support = self.strongest_links(clusters)
         if not len(pairs):
             return pairs, np.empty(0)
         wanted = [FEATURES.index(name) for name in self.linker.features]
-        chances = self.linker.predict_proba(self.feature_rows(pairs, bound)[:, wanted])[:, 1]
+        chances = self.linker.predict_proba(self.feature_rows(pairs, support)[:, wanted])[:, 1]
         return pairs, np.ascontiguousarray(chances)
 
     def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
         """Pairs of near articles of two clusters, in the order in which they were found."""
-        one, other, similarities = self.near.of(self.numbers(self._articles(a)))
-        between = self.neighbours.groups(other) == b
-        names = (self.neighbours.names(numbers[between]) for numbers in (one, other))
+        one, other, similarities = self.near.of(self.numbers(self._article_ids(a)))
+        between = self.candidates.groups(other) == b
+        names = (self.candidates.ids_of(numbers[between]) for numbers in (one, other))
         return list(zip(*names, similarities[between].tolist(), strict=True))
 
     def link(self, one: int, other: int) -> Link:
         """Everything about the link of two clusters."""
         a, b = min(one, other), max(one, other)
         pairs = self.pairs(a, b)
-        bound = pair_support([[similarity for _, _, similarity in pairs]])
-        rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), bound)
+        support = pair_support([[similarity for _, _, similarity in pairs]])
+        rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), support)
         features = dict(zip(FEATURES, rows[0].tolist(), strict=True))
-        best = nlargest(_SHOWN, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
+        best = nlargest(_MAX_SHOWN_PAIRS, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
         return Link(a, b, self.linker.probability(features), features, tuple(best))
 
     def numbers(self, articles: Iterable[str]) -> Ids:
         """The numbers that :class:`CandidateIndex` gave to articles."""
-        return np.array([self.neighbours.numbers[one] for one in articles], dtype=np.int32)
+        return np.array([self.candidates.numbers[one] for one in articles], dtype=np.int32)
 
     @property
     def bonds(self) -> Bonds:
         """Similarities of articles by pairs of clusters; told by the articles the first time."""
         if self._bonds is None:
             self._bonds = Bonds(MIN_SIMILARITY)
-            self._bind(self._bonds, self.signatures)
+            self._add_bonds(self._bonds, self.articles)
         return self._bonds
 
-    def _bind(self, bonds: Bonds, articles: Iterable[str]) -> None:
+    def _add_bonds(self, bonds: Bonds, articles: Iterable[str]) -> None:
         """Bind the clusters of articles by all of their pairs, in the order in which these were found."""
         one, other, similarities = self.near.of(self.numbers(articles))
-        bonds.add(self.neighbours.groups(one), self.neighbours.groups(other), similarities)
+        bonds.add(self.candidates.groups(one), self.candidates.groups(other), similarities)
 
-    def _articles(self, cluster: int) -> list[str]:
+    def _article_ids(self, cluster: int) -> list[str]:
         return self.profiles[cluster].articles if cluster in self.profiles else []
 
-    def _drop(self, cluster: int) -> None:
+    def _remove_cluster(self, cluster: int) -> None:
         self.profiles.pop(cluster, None)
         self.bonds.forget(cluster)
         self.changed.discard(cluster)
-        self.gone.add(cluster)
+        self.removed.add(cluster)
 
     def _rebuild(self, cluster: int, articles: list[str]) -> None:
         """Make the profile of a cluster of these articles; one without articles is forgotten."""
         if not articles:
-            self._drop(cluster)
+            self._remove_cluster(cluster)
             return
-        signatures = [self.signatures[article] for article in articles]
-        self.profiles[cluster] = ClusterProfile(cluster, signatures[0].lang, signatures)
+        profiles = [self.articles[article] for article in articles]
+        self.profiles[cluster] = ClusterProfile(cluster, profiles[0].lang, profiles)
         self.bonds.forget(cluster)
-        self._bind(self.bonds, articles)
+        self._add_bonds(self.bonds, articles)
         self.changed.add(cluster)
 
 
@@ -288,7 +288,7 @@ class LinkExplanation(NamedTuple):
         return "\n".join(lines)
 
 
-def explain_link(link: Link, linker: Linker, signatures: Mapping[str, ArticleProfile]) -> LinkExplanation:
+def explain_link(link: Link, linker: Linker, articles: Mapping[str, ArticleProfile]) -> LinkExplanation:
     """Why a link has its probability.
 
     Parameters
@@ -301,13 +301,13 @@ def explain_link(link: Link, linker: Linker, signatures: Mapping[str, ArticlePro
         The articles by id.
     """
     reasons = [
-        FeatureContribution(name, _known(link.features.get(name)), contribution)
+        FeatureContribution(name, _or_none(link.features.get(name)), contribution)
         for name, contribution in linker.contributions(link.features).items()
     ]
-    pairs = tuple((signatures[a].title, signatures[b].title, similarity) for a, b, similarity in link.pairs)
+    pairs = tuple((articles[a].title, articles[b].title, similarity) for a, b, similarity in link.pairs)
     decisive = sorted(reasons, key=lambda reason: (-abs(reason.contribution), reason.feature))
     return LinkExplanation(link.a, link.b, link.probability, tuple(decisive), pairs)
 
 
-def _known(value: float | None) -> float | None:
+def _or_none(value: float | None) -> float | None:
     return None if value is None or isnan(value) else value

@@ -43,13 +43,13 @@ __all__ = [
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
-_GRAM = 4
-_STEM = 7
-_LEAD = 400
+_NGRAM_CHARS = 4
+_STEM_CHARS = 7
+_LEAD_CHARS = 400
 """Letters of the body that are looked at for names: the first sentences have them."""
-_SHARED = 2.0
+_CONCEPT_WEIGHT = 2.0
 """How often a meaning or an entity counts, with a sequence of letters once."""
-_MOST = 24
+_MAX_CONCEPTS = 24
 """Entities and keywords kept of an article: the strongest."""
 _NAMES = Remembered(str, 1 << 15)
 """Their names, each once; not interned, because texts that are may stay for ever."""
@@ -137,10 +137,10 @@ class ProfileBuilder:
     --------
     >>> from datetime import UTC, datetime
     >>> from isogloss.events.cluster._vectors import product
-    >>> when, make = datetime(2031, 3, 5, tzinfo=UTC), ProfileBuilder().make
-    >>> one = make(Article("1", "en", "Nadia Orlova wins gold", "", when))
-    >>> two = make(Article("2", "ru", "Надя Орлова выиграла золото", "", when))
-    >>> three = make(Article("3", "de", "Streik bei der Bahn", "", when))
+    >>> when, build = datetime(2031, 3, 5, tzinfo=UTC), ProfileBuilder().build
+    >>> one = build(Article("1", "en", "Nadia Orlova wins gold", "", when))
+    >>> two = build(Article("2", "ru", "Надя Орлова выиграла золото", "", when))
+    >>> three = build(Article("3", "de", "Streik bei der Bahn", "", when))
     >>> product(one.vector, two.vector) > 0.3, product(one.vector, three.vector)
     (True, 0.0)
     """
@@ -154,7 +154,7 @@ class ProfileBuilder:
         self.max_terms = max_terms
         self.windows: dict[str, TermWindow] = {}
 
-    def make(
+    def build(
         self,
         article: Article,
         annotation: AnnotationLike | None = None,
@@ -171,23 +171,23 @@ class ProfileBuilder:
         latent : array, optional
             Its vector in a common space of documents.
         """
-        return self.finish(extract_profile(article, annotation), latent)
+        return self.weigh(extract_profile(article, annotation), latent)
 
-    def finish(self, draft: UnweightedProfile, latent: NDArray[np.float32] | None = None) -> ArticleProfile:
+    def weigh(self, profile: UnweightedProfile, latent: NDArray[np.float32] | None = None) -> ArticleProfile:
         """The signature of an article of which the rest is known; it is counted."""
-        vector = self.window(draft.lang).add(draft.terms, draft.lang, draft.day)
-        told = dict(draft.annotated)
+        vector = self.window(profile.lang).add(profile.terms, profile.lang, profile.day)
+        annotated = dict(profile.annotated)
         for name in ("entities", "keywords"):
-            told[name] = _sharing_names(told.get(name, {}))
+            annotated[name] = _intern_names(annotated.get(name, {}))
         return ArticleProfile(
-            draft.id,
-            draft.lang,
-            draft.title,
-            draft.time,
-            draft.sentence,
+            profile.id,
+            profile.lang,
+            profile.title,
+            profile.time,
+            profile.sentence,
             vector,
             latent=latent,
-            **told,
+            **annotated,
         )
 
     def window(self, lang: str) -> TermWindow:
@@ -229,45 +229,45 @@ class UnweightedProfile:
 
 def extract_profile(article: Article, annotation: AnnotationLike | None = None) -> UnweightedProfile:
     """What can be said of an article and its annotation alone."""
-    title, lead = strip_site_name(article.title), article.body[:_LEAD]
-    told = _annotated(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
+    title, lead = strip_site_name(article.title), article.body[:_LEAD_CHARS]
+    annotated = _annotation_fields(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
     concepts = news_concepts(f"{title}\n{lead}", article.lang)
     meanings = {f"meaning:{concept}": 1.0 + log(n) for concept, n in concepts.items()}
-    told["keywords"] = _strongest({**meanings, **told["keywords"]})
-    shared = [*meanings, *told["entities"]]
+    annotated["keywords"] = _strongest({**meanings, **annotated["keywords"]})
+    shared = [*meanings, *annotated["entities"]]
     return UnweightedProfile(
         article.id,
         article.lang,
         article.title,
         article.time.timestamp(),
-        _SENTENCE.split(article.body[: 2 * _LEAD].strip(), maxsplit=1)[0],
+        _SENTENCE.split(article.body[: 2 * _LEAD_CHARS].strip(), maxsplit=1)[0],
         article.time.date(),
-        Terms(_with_ids(_letters(title), shared), _letters(lead)),
-        told,
+        Terms(_add_concepts(_ngram_terms(title), shared), _ngram_terms(lead)),
+        annotated,
     )
 
 
-def _letters(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _ngram_terms(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Numbers of words and sequences of letters, and their counts."""
     words = f" {' '.join(_WORD.findall(anyascii(text).lower()))} ".encode()
     ids, counts = np.empty(len(words), dtype=np.int32), np.empty(len(words))
-    n = count_terms(words, 0, _STEM, _GRAM, N_TERMS, ids, counts)
+    n = count_terms(words, 0, _STEM_CHARS, _NGRAM_CHARS, N_TERMS, ids, counts)
     return ids[:n], counts[:n]
 
 
-def _with_ids(
+def _add_concepts(
     terms: tuple[NDArray[np.int32], NDArray[np.float64]], shared: Iterable[str]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Terms of letters and, counting more, ids that all languages share."""
     counted = dict(zip(terms[0].tolist(), terms[1].tolist(), strict=True))
     for one in shared:
         number = zlib.crc32(one.encode()) % N_TERMS
-        counted[number] = counted.get(number, 0.0) + _SHARED
+        counted[number] = counted.get(number, 0.0) + _CONCEPT_WEIGHT
     ids = sorted(counted)
     return np.array(ids, dtype=np.int32), np.array([counted[one] for one in ids], dtype=np.float64)
 
 
-def _annotated(annotation: AnnotationLike) -> dict[str, Any]:
+def _annotation_fields(annotation: AnnotationLike) -> dict[str, Any]:
     return {
         "entities": _strongest(annotation.entities),
         "keywords": annotation.keywords,
@@ -277,24 +277,24 @@ def _annotated(annotation: AnnotationLike) -> dict[str, Any]:
     }
 
 
-def _sharing_names(weights: Mapping[str, float]) -> dict[str, float]:
+def _intern_names(weights: Mapping[str, float]) -> dict[str, float]:
     """Weights by names of which there is one text for all articles: most of them have many."""
     return {_NAMES[name]: weight for name, weight in weights.items()}
 
 
 def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
-    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST])
+    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_CONCEPTS])
 
 
 _MAX_TERMS = 512
 
-PARTS = ("entities", "keywords", "places", "numbers", "dates", "vector")
+COMPARED_FIELDS = ("entities", "keywords", "places", "numbers", "dates", "vector")
 """What profiles are compared by."""
 
-TOLD = ("articles", "bare", "mean_time", "first", "last")
+PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last")
 """What is told of a profile beside its parts."""
 
-_NAMED = len(PARTS) - 1
+_N_NAMED_FIELDS = len(COMPARED_FIELDS) - 1
 """Parts that are names: all but the vector."""
 
 
@@ -325,21 +325,21 @@ class ClusterProfile:
         Its first articles, the most central first, once somebody has ranked them; none after a change.
     """
 
-    def __init__(self, cluster: int, lang: str, signatures: Iterable[ArticleProfile] = ()) -> None:
+    def __init__(self, cluster: int, lang: str, articles: Iterable[ArticleProfile] = ()) -> None:
         self.id = cluster
         self.lang = lang
         self.articles: list[str] = []
-        self.bare = 0
+        self.without_body = 0
         self.first, self.last, self.seconds = np.inf, -np.inf, 0.0
         self.vector = Vector(np.empty(0, dtype=np.int32), np.empty(0))
         self.places: Counter[str] = Counter()
         self.most_named: str | None = None
         self.latent: NDArray[np.float64] | None = None
         self.ranked: tuple[ArticleProfile, ...] = ()
-        self._packed = PackedProfile(_NAMED)
+        self._packed = PackedProfile(_N_NAMED_FIELDS)
         self._packed_articles = 0
-        for signature in signatures:
-            self.add(signature)
+        for article in articles:
+            self.add(article)
 
     def __len__(self) -> int:
         return len(self.articles)
@@ -351,27 +351,29 @@ class ClusterProfile:
 
     @property
     def packed(self) -> PackedProfile:
-        """What it is compared by: :data:`PARTS`, :data:`TOLD`, its language and its place."""
+        """What it is compared by: :data:`COMPARED_FIELDS`, :data:`PROFILE_STATISTICS`, its language and its place."""
         if self._packed_articles != len(self.articles):
-            told = [len(self.articles), self.bare, self.mean_time, self.first, self.last]
-            self._packed.tell(*self.vector, np.array(told, dtype=np.float64), [self.lang, self.most_named])
+            annotated = [len(self.articles), self.without_body, self.mean_time, self.first, self.last]
+            self._packed.tell(
+                *self.vector, np.array(annotated, dtype=np.float64), [self.lang, self.most_named]
+            )
             self._packed_articles = len(self.articles)
         return self._packed
 
-    def add(self, signature: ArticleProfile) -> None:
+    def add(self, article: ArticleProfile) -> None:
         """Take an article in."""
         self.ranked = ()
-        self.articles.append(signature.id)
-        self.bare += not signature.sentence
-        self.first, self.last = min(self.first, signature.time), max(self.last, signature.time)
-        self.seconds += signature.time
-        self.vector = add_vectors(self.vector, signature.vector, max_terms=_MAX_TERMS)
-        if signature.latent is not None:
-            vector = signature.latent.astype(np.float64)
+        self.articles.append(article.id)
+        self.without_body += not article.sentence
+        self.first, self.last = min(self.first, article.time), max(self.last, article.time)
+        self.seconds += article.time
+        self.vector = add_vectors(self.vector, article.vector, max_terms=_MAX_TERMS)
+        if article.latent is not None:
+            vector = article.latent.astype(np.float64)
             self.latent = vector if self.latent is None else self.latent + vector
-        self._name(signature.places)
-        dates = tuple(day.isoformat() for day in signature.dates)
-        self._packed.add([signature.entities, signature.keywords, signature.places, signature.numbers, dates])
+        self._name(article.places)
+        dates = tuple(day.isoformat() for day in article.dates)
+        self._packed.add([article.entities, article.keywords, article.places, article.numbers, dates])
 
     def _name(self, places: tuple[str, ...]) -> None:
         """An article names places: counts only grow, so the first of all is one of these or stays."""

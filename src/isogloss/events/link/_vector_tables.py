@@ -39,11 +39,11 @@ class VectorTable:
     Examples
     --------
     >>> shelf = VectorTable()
-    >>> shelf.put(7, Vector(np.array([3, 5], dtype=np.int32), np.array([0.6, 0.8])))
+    >>> shelf.add(7, Vector(np.array([3, 5], dtype=np.int32), np.array([0.6, 0.8])))
     >>> row = shelf.table[7] - 1
     >>> int(shelf.owners[row]), shelf.weights[row, : shelf.lengths[row]], len(shelf)
     (7, array([0.6, 0.8]), 1)
-    >>> shelf.take(7)
+    >>> shelf.remove(7)
     >>> len(shelf)
     0
     """
@@ -60,7 +60,7 @@ class VectorTable:
     def __len__(self) -> int:
         return len(self.owners) - len(self._free)
 
-    def put(self, number: int, vector: Vector, group: int = 0) -> None:
+    def add(self, number: int, vector: Vector, group: int = 0) -> None:
         """Keep a vector of a group under a number, from 1 on, that is higher than those before."""
         n = len(vector.ids)
         if n > self.ids.shape[1]:
@@ -70,9 +70,9 @@ class VectorTable:
         row = self._free.pop()
         self.ids[row, :n], self.weights[row, :n] = vector
         self.lengths[row], self.owners[row], self.groups[row] = n, number, group
-        self._enter(number, row)
+        self._insert(number, row)
 
-    def take(self, number: int) -> None:
+    def remove(self, number: int) -> None:
         """Forget a vector."""
         place = number & (len(self.table) - 1)
         row = int(self.table[place]) - 1
@@ -90,15 +90,15 @@ class VectorTable:
             raise KeyError(_MISSING.format(missing[0]))
         return found
 
-    def _enter(self, number: int, row: int) -> None:
+    def _insert(self, number: int, row: int) -> None:
         """Note the row of a number; the table grows until no two numbers share a place."""
         place = number & (len(self.table) - 1)
         if self.table[place]:
-            self._spread(2 * len(self.table))
+            self._rehash(2 * len(self.table))
         else:
             self.table[place] = row + 1
 
-    def _spread(self, size: int) -> None:
+    def _rehash(self, size: int) -> None:
         rows = np.flatnonzero(self.owners)
         places = self.owners[rows] & (size - 1)
         while len(np.unique(places)) < len(places):
@@ -109,8 +109,8 @@ class VectorTable:
 
     def _resize(self, rows: int, width: int) -> None:
         old = len(self.owners)
-        self.ids = _grown(self.ids, rows, width)
-        self.weights = _grown(self.weights, rows, width)
+        self.ids = _grow(self.ids, rows, width)
+        self.weights = _grow(self.weights, rows, width)
         self.lengths, self.owners, self.groups = (
             np.concatenate([one, np.zeros(rows - old, dtype=np.int32)])
             for one in (self.lengths, self.owners, self.groups)
@@ -118,16 +118,16 @@ class VectorTable:
         self._free += range(rows - 1, old - 1, -1)
 
 
-def _grown(array: NDArray[Any], rows: int, width: int) -> NDArray[Any]:
+def _grow(array: NDArray[Any], rows: int, width: int) -> NDArray[Any]:
     out = np.zeros((rows, width), dtype=array.dtype)
     out[: array.shape[0], : array.shape[1]] = array
     return out
 
 
-_UNIT = 32_000.0
+_FIXED_POINT_ONE = 32_000.0
 """What a coordinate of one is rounded to: products of points are then found by whole numbers of two bytes."""
 
-_STEP = 16
+_ALIGNED_DIMS = 16
 """Coordinates that are multiplied together."""
 
 
@@ -145,38 +145,38 @@ class RecentPoints:
 
     Examples
     --------
-    >>> points = RecentPoints(2, reach=3)
+    >>> points = RecentPoints(2, capacity=3)
     >>> points.add(1, "de", np.array([1.0, 0.0], dtype=np.float32))
     >>> points.add(2, "en", np.array([0.6, 0.8], dtype=np.float32))
-    >>> points.nearest(np.array([0.8, 0.6], dtype=np.float32), 10, least=0.9)
+    >>> points.nearest(np.array([0.8, 0.6], dtype=np.float32), 10, min_similarity=0.9)
     [2]
-    >>> points.nearest(np.array([0.8, 0.6], dtype=np.float32), 10, least=0.7)
+    >>> points.nearest(np.array([0.8, 0.6], dtype=np.float32), 10, min_similarity=0.7)
     [1, 2]
     """
 
-    def __init__(self, dims: int, reach: int) -> None:
-        self.reach = reach
+    def __init__(self, dims: int, capacity: int) -> None:
+        self.capacity = capacity
         self.last = 0
-        self._points = np.zeros((reach, dims), dtype=np.float32)
-        self._rounded = np.zeros((reach, -(-dims // _STEP) * _STEP), dtype=np.int16)
-        self._owners = np.zeros(reach, dtype=np.int64)
-        self._languages = np.zeros(reach, dtype=np.int16)
+        self._points = np.zeros((capacity, dims), dtype=np.float32)
+        self._rounded = np.zeros((capacity, -(-dims // _ALIGNED_DIMS) * _ALIGNED_DIMS), dtype=np.int16)
+        self._owners = np.zeros(capacity, dtype=np.int64)
+        self._languages = np.zeros(capacity, dtype=np.int16)
         self._codes: dict[str, int] = {}
 
     def add(self, number: int, lang: str, point: NDArray[np.float32]) -> None:
         """Add a point under a number, from 1 on, that is higher than those before."""
-        row = number % self.reach
+        row = number % self.capacity
         self.last = number
         self._points[row], self._rounded[row], self._owners[row] = point, self._round(point), number
         self._languages[row] = self._codes.setdefault(lang, len(self._codes))
 
     def remove(self, number: int) -> None:
         """Forget a point; one that is not there is no error."""
-        row = number % self.reach
+        row = number % self.capacity
         if self._owners[row] == number:
             self._owners[row] = 0
 
-    def nearest(self, point: NDArray[np.float32], k: int, *, least: float) -> list[int]:
+    def nearest(self, point: NDArray[np.float32], k: int, *, min_similarity: float) -> list[int]:
         """Numbers of the nearest points of each language, ascending.
 
         Parameters
@@ -196,11 +196,11 @@ class RecentPoints:
             self._languages,
             self._round(point),
             point,
-            _UNIT,
-            min(self.last + 1, self.reach),
-            max(0, self.last - self.reach),
+            _FIXED_POINT_ONE,
+            min(self.last + 1, self.capacity),
+            max(0, self.last - self.capacity),
             k,
-            least,
+            min_similarity,
             numbers,
         )
         nearest: list[int] = numbers[:found].tolist()
@@ -209,5 +209,5 @@ class RecentPoints:
     def _round(self, point: NDArray[np.float32]) -> NDArray[np.int16]:
         """The whole numbers that stand for a point, with zeros at the end."""
         out = np.zeros(self._rounded.shape[1], dtype=np.int16)
-        np.rint(point * np.float32(_UNIT), out=out[: len(point)], casting="unsafe")
+        np.rint(point * np.float32(_FIXED_POINT_ONE), out=out[: len(point)], casting="unsafe")
         return out

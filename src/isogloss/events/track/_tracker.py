@@ -18,7 +18,7 @@ from isogloss.kernels import replace_links
 
 __all__ = ["EventIds", "EventTracker"]
 
-_PLAUSIBLE = 0.5
+_MIN_PLAUSIBLE_SHARE = 0.5
 """The part of the threshold of joining that the mean link of a cluster to an event must have to be tried."""
 
 
@@ -51,21 +51,21 @@ class EventTracker:
         self.rules = rules or AgglomerationRules()
         self.ids = EventIds()
         self.probabilities: dict[int, dict[int, float]] = {}
-        self.shaken: set[int] | None = None
+        self.changed_events: set[int] | None = None
 
     def update(self) -> list[int]:
         """Bring events up to date; the ids of those that changed or are new, ascending."""
         profiles = self.links.profiles
-        shaken = self._forget_gone()
+        changed_events = self._forget_removed()
         changed = {one for one in self.links.changed if one in profiles}
         self.links.changed.clear()
         self._refresh(changed)
-        concerned = sorted(self._concerned(changed))
+        concerned = sorted(self._affected_clusters(changed))
         sizes = {one: len(profiles[one]) for one in concerned}
         languages = {one: profiles[one].lang for one in concerned}
         groups = group_linked(sizes, languages, self.probabilities, self.rules)
-        found = sorted(self.ids.settle(groups, sizes))
-        self.shaken = shaken.union(found)
+        found = sorted(self.ids.assign(groups, sizes))
+        self.changed_events = changed_events.union(found)
         return found
 
     def event(self, number: int) -> Event:
@@ -75,7 +75,7 @@ class EventTracker:
             raise KeyError(f"no event {number}; its clusters have expired, or there never was one")
         members = sorted(self.ids.members[resolved])
         own = [self.links.profiles[one] for one in members]
-        return describe_event(resolved, own, self.links.signatures, self._confidence(members))
+        return describe_event(resolved, own, self.links.articles, self._confidence(members))
 
     def events(self) -> Iterator[Event]:
         """All events, ascending by id."""
@@ -88,19 +88,21 @@ class EventTracker:
         first, second = pairs.T.copy()
         replace_links(self.probabilities, list(changed), first, second, chances)
 
-    def _concerned(self, changed: Iterable[int]) -> set[int]:
+    def _affected_clusters(self, changed: Iterable[int]) -> set[int]:
         """Clusters that changed, all of their events, and the events that they may join."""
         ids, out = self.ids, set(changed)
         weights: dict[int, float] = {}
         for one in list(out):
-            for event in self._plausible(self.probabilities[one], out, weights):
+            for event in self._plausible_events(self.probabilities[one], out, weights):
                 out |= ids.members[event]
         for one in list(out):
             if one in ids.event_of:
                 out |= ids.members[ids.event_of[one]]
         return out
 
-    def _plausible(self, near: Mapping[int, float], known: set[int], weights: dict[int, float]) -> list[int]:
+    def _plausible_events(
+        self, near: Mapping[int, float], known: set[int], weights: dict[int, float]
+    ) -> list[int]:
         """Events that a cluster with these links is linked to as a whole, not by a single cluster of many."""
         event_of, profiles = self.ids.event_of, self.links.profiles
         likely = {
@@ -118,22 +120,22 @@ class EventTracker:
         for event in linked:
             if event not in weights:
                 weights[event] = fsum(sqrt(len(profiles[one].articles)) for one in self.ids.members[event])
-        least = _PLAUSIBLE * self.rules.threshold
-        return [event for event, sum_ in linked.items() if sum_ >= least * weights[event]]
+        minimum = _MIN_PLAUSIBLE_SHARE * self.rules.threshold
+        return [event for event, sum_ in linked.items() if sum_ >= minimum * weights[event]]
 
     def _confidence(self, members: list[int]) -> float:
         own = set(members)
         known = [p for a in members for b, p in self.probabilities[a].items() if a < b and b in own]
         return sum(known) / len(known) if known else 1.0
 
-    def _forget_gone(self) -> set[int]:
+    def _forget_removed(self) -> set[int]:
         """Forget the clusters that are no more, and give their events; the first time, all are looked at."""
-        gone = self.links.gone if self.shaken is not None else self.ids.event_of
-        lost = sorted(one for one in gone if one in self.ids.event_of and one not in self.links.profiles)
+        removed = self.links.removed if self.changed_events is not None else self.ids.event_of
+        lost = sorted(one for one in removed if one in self.ids.event_of and one not in self.links.profiles)
         events = {self.ids.event_of[one] for one in lost}
         for cluster in lost:
             self._forget(cluster)
-        self.links.gone.clear()
+        self.links.removed.clear()
         return events
 
     def _forget(self, cluster: int) -> None:
@@ -157,11 +159,11 @@ class EventIds:
     Examples
     --------
     >>> ids = EventIds()
-    >>> ids.settle([[10, 11], [12]], {10: 3, 11: 2, 12: 4})
+    >>> ids.assign([[10, 11], [12]], {10: 3, 11: 2, 12: 4})
     [1, 2]
-    >>> ids.settle([[10, 11, 12]], {10: 3, 11: 2, 12: 4}), ids.resolve(2)
+    >>> ids.assign([[10, 11, 12]], {10: 3, 11: 2, 12: 4}), ids.resolve(2)
     ([1], 1)
-    >>> ids.settle([[10, 11], [12]], {10: 3, 11: 2, 12: 4})
+    >>> ids.assign([[10, 11], [12]], {10: 3, 11: 2, 12: 4})
     [1, 3]
     """
 
@@ -172,7 +174,7 @@ class EventIds:
         self.last = 0
         self._former: dict[int, list[int]] | None = None
 
-    def settle(self, groups: Sequence[Sequence[int]], sizes: Mapping[int, int]) -> list[int]:
+    def assign(self, groups: Sequence[Sequence[int]], sizes: Mapping[int, int]) -> list[int]:
         """Give ids to groups of clusters, which replace what was known of these clusters.
 
         Parameters

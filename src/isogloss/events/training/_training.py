@@ -38,10 +38,10 @@ __all__ = [
     "train_linker",
 ]
 
-_EVERY = 50
+_SNAPSHOT_ARTICLES = 50
 """Articles after which the links of clusters that changed are written down."""
 
-_LOOSE = ClusterSettings(threshold=0.2, body_threshold=0.14)
+_LOOSE_CLUSTERS = ClusterSettings(threshold=0.2, body_threshold=0.14)
 """Clusters that a linker learns from: larger than those of a stream, so their pairs have more to tell."""
 
 
@@ -89,14 +89,14 @@ def labelled_pairs(
     settings : ClusterSettings, optional
         Of the clusters.
     """
-    signatures, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
-    preparer = ArticleAnalyser(annotator or Annotator(), model)
+    builder, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
+    analyser = ArticleAnalyser(annotator or Annotator(), model)
     parts = []
-    for number, (article, prepared) in enumerate(preparer.run(articles), start=1):
-        signature = signatures.finish(prepared.draft, prepared.latent)
-        links.apply(transition(state, article, prepared.terms), signature)
-        if number % _EVERY == 0 or number == len(articles):
-            parts.append(_written_down(links, events))
+    for number, (article, analysed) in enumerate(analyser.run(articles), start=1):
+        profile = builder.weigh(analysed.profile, analysed.latent)
+        links.apply(transition(state, article, analysed.terms), profile)
+        if number % _SNAPSHOT_ARTICLES == 0 or number == len(articles):
+            parts.append(_labelled_rows(links, events))
     rows = [row for part in parts for row in part]
     if not rows:
         raise ValueError(f"no candidates for links among {len(articles)} articles; expected more of them")
@@ -129,7 +129,9 @@ def train_linker(
     """
     titles = [replace(article, body="") for article in articles if article.title]
     parts = [
-        labelled_pairs(some, events, model=model, settings=_LOOSE) for some in (articles, titles) if some
+        labelled_pairs(some, events, model=model, settings=_LOOSE_CLUSTERS)
+        for some in (articles, titles)
+        if some
     ]
     features = np.concatenate([part.features for part in parts])
     labels = np.concatenate([part.labels for part in parts])
@@ -179,34 +181,36 @@ def find_events(
     every : int
         Articles after which events are brought up to date; earlier when a cluster expires that has changed.
     """
-    annotator, signatures, state = Annotator(), ProfileBuilder(), ClusterState(settings)
+    annotator, builder, state = Annotator(), ProfileBuilder(), ClusterState(settings)
     links = LinkState(linker)
     tracker = EventTracker(links, rules)
     found: dict[str, int] = {}
     for number, article in enumerate(articles, start=1):
-        signature = signatures.make(article, annotator.annotate(article))
+        profile = builder.build(article, annotator.annotate(article))
         decision = transition(state, article)
         if not links.changed.isdisjoint(decision.expired):
             tracker.update()
         for cluster in decision.expired:
             event = tracker.ids.event_of[cluster]
             found.update(dict.fromkeys(links.profiles[cluster].articles, event))
-        links.apply(decision, signature)
+        links.apply(decision, profile)
         if number % every == 0 or number == len(articles):
             tracker.update()
     found.update((article, tracker.ids.event_of[cluster]) for article, cluster in links.cluster_of.items())
     return {article: tracker.ids.resolve(event) for article, event in found.items()}
 
 
-def _written_down(
+def _labelled_rows(
     links: LinkState, events: Mapping[str, str]
 ) -> list[tuple[list[float], int, tuple[str, str]]]:
     """Features, label and languages of the links of clusters that changed."""
-    pairs, bound = links.linked(links.changed)
+    pairs, support = links.strongest_links(links.changed)
     links.changed.clear()
     wanted = [FEATURES.index(name) for name in links.linker.features]
     rows = []
-    for (a, b), row in zip(pairs.tolist(), links.feature_rows(pairs, bound)[:, wanted].tolist(), strict=True):
+    for (a, b), row in zip(
+        pairs.tolist(), links.feature_rows(pairs, support)[:, wanted].tolist(), strict=True
+    ):
         profiles = links.profiles[a], links.profiles[b]
         same = len({_event(profile.articles, events) for profile in profiles}) == 1
         rows.append((row, int(same), (profiles[0].lang, profiles[1].lang)))

@@ -147,7 +147,7 @@ class Follower:
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.ids = store.public_ids()
         self.stream = self._restored()
-        self.stream.beat = self.heartbeat.beat
+        self.stream.heartbeat = self.heartbeat.beat
         self.keeping = Keeping(store, self.saved, generation=self.generation)
         try:
             self.lines = self._replayed()
@@ -167,7 +167,7 @@ class Follower:
         """Go through the lines of the journal that are new."""
         done = 0
         while most is None or done < most:
-            careful = self.stream.preparer.paused = self.position < self._careful_until
+            careful = self.stream.analyser.paused = self.position < self._careful_until
             entries = self.lines.take(1 if careful else BATCH if most is None else min(BATCH, most - done))
             if not entries:
                 break
@@ -210,7 +210,7 @@ class Follower:
                     self._line = 0
                 elif kind == "article":
                     articles = (article for article in map(article_of, lines) if article is not None)
-                    self.stream.add(articles, failed=self._try_again)
+                    self.stream.add(articles, on_error=self._try_again)
         finally:
             self.heartbeat.busy = False
 
@@ -301,7 +301,7 @@ class Follower:
 
     def _replayed(self) -> Lines:
         """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
-        lines = Lines(self.store, self.stream.preparer, self.saved)
+        lines = Lines(self.store, self.stream.analyser, self.saved)
         self.store.apply(arrival(self.position))
         if lines.way is not None:
             self.store.apply(announcement(self.position, lines.way))
@@ -374,7 +374,7 @@ class _Rebuild(Follower):
         self.ids = store.begin_rebuild()
         self.keeping = Keeping(store, generation=self.generation)
         self.stream = make(None)
-        self.lines = Lines(store, self.stream.preparer)
+        self.lines = Lines(store, self.stream.analyser)
         self._rows = Rows(self.stream, self.ids)
         self.stream.observer = self._rows.note
 

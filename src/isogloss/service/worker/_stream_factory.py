@@ -50,7 +50,7 @@ class StreamMaker:
     def __call__(self, saved: bytes | None) -> EventStream:
         """The stream, from the beginning or from a saved state."""
         stream = self._made(saved)
-        stream.preparer.model_digest = self.digest
+        stream.analyser.model_digest = self.digest
         return stream
 
     def preparer(self) -> ArticleAnalyser:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from isogloss.events import trim_heap
-from isogloss.events._gc import _trim
+from isogloss.events._gc import _malloc_trim
 from isogloss.events.ingest import sample_news
 from isogloss.events.link import ProfileBuilder, UnweightedProfile, extract_profile
 
@@ -18,7 +18,8 @@ def resident():
 
 
 @pytest.mark.skipif(
-    _trim() is None or not Path("/proc/self/statm").exists(), reason="needs Linux with glibc: no malloc_trim"
+    _malloc_trim() is None or not Path("/proc/self/statm").exists(),
+    reason="needs Linux with glibc: no malloc_trim",
 )
 def test_what_is_free_between_what_is_not_is_given_back():
     gc.collect()
@@ -55,5 +56,5 @@ def test_names_of_two_articles_are_one_text():
         )
         for n, name in enumerate(names)
     ]
-    one, other = (next(iter(make.finish(draft).entities)) for draft in drafts)
+    one, other = (next(iter(make.weigh(draft).entities)) for draft in drafts)
     assert one is other
