@@ -104,7 +104,7 @@ def ready(workers):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
-    preparing._BATCH, preparing._WORTH, Workers.ready = 8, 8, property(ready)
+    preparing._BATCH_ARTICLES, preparing._MIN_POOL_ARTICLES, Workers.ready = 8, 8, property(ready)
     main()
 """
 

@@ -169,6 +169,6 @@ def test_what_fails_is_never_taken_for_an_article_about_nothing(monkeypatch, err
     def failing(words, lang):
         raise error("unforeseen")
 
-    monkeypatch.setattr("isogloss.events.annotate._annotator._world", failing)
+    monkeypatch.setattr("isogloss.events.annotate._annotator._count_entities", failing)
     with pytest.raises(error, match="unforeseen"):
         Annotator().annotate(article("en", *VOTE))

@@ -249,7 +249,7 @@ def test_terms_are_counted_in_the_window_only() -> None:
 def test_what_a_day_has_counted_is_one_table_however_many_articles_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vectors, "_BATCH", 4)
+    monkeypatch.setattr(vectors, "_MAX_OPEN_ARTICLES", 4)
     window, words = TermWindow(days=2), ["storm", "flood", "storm"]
     for day in range(3):
         for n in range(30):

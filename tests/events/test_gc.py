@@ -34,7 +34,7 @@ def test_what_is_free_between_what_is_not_is_given_back():
 
 
 def test_where_the_system_has_no_way_nothing_happens(monkeypatch):
-    monkeypatch.setattr("isogloss.events._gc._trim", lambda: None)
+    monkeypatch.setattr("isogloss.events._gc._malloc_trim", lambda: None)
     trim_heap()
 
 

@@ -271,9 +271,9 @@ from isogloss.events.analyse import _analyser as preparing
 from isogloss.events.annotate import Annotator
 from isogloss.events.ingest import sample_news
 
-preparing._BATCH, preparing._AHEAD = 8, 1
+preparing._BATCH_ARTICLES, preparing._TASKS_PER_PROCESS = 8, 1
 with preparing.ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2) as preparer:
-    for _ in range(preparing._TRIES):
+    for _ in range(preparing._MAX_DEATHS):
         preparer.start()
         print(sum(1 for _ in preparer.run(sample_news().articles[:40])))
 """

@@ -81,7 +81,7 @@ def test_a_changed_byte_is_found(saved, place):
 
 
 def test_another_format_is_refused(monkeypatch):
-    monkeypatch.setattr(saving, "_FORMAT", saving._FORMAT + 1)
+    monkeypatch.setattr(saving, "_FORMAT_VERSION", saving._FORMAT_VERSION + 1)
     later = save_stream(EventStream())
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=r"has format 3, expected 2"):

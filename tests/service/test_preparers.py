@@ -235,7 +235,7 @@ from isogloss.service.worker import PreparingWorker
 from isogloss.store import PostgresDatabase, Store
 
 url, schema, owner = sys.argv[1:]
-preparing._BATCH = 8
+preparing._BATCH_ARTICLES = 8
 store = Store(PostgresDatabase(url, schema=schema))
 helping = PreparingWorker(store, StreamMaker().preparer(), part=8, seconds=4.0, pause=0.02)
 helping.owner, keep = owner, store.keep_prepared
