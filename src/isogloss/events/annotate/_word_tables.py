@@ -1,34 +1,24 @@
-"""Tables of words by what they mean, a column for each language, that come with isogloss.
+"""Multilingual word tables: one row per meaning, one column per language.
 
-A cell lists words; an asterisk stands for any ending. The longest beginning that a word has counts. Of a word
-with hyphens that is not known the parts are looked up, and in Arabic words without the article and letters
-that are written together with them too.
+A cell lists words; an asterisk stands for any ending, and the longest matching prefix wins. A hyphenated word
+that is not in the table is looked up by its parts. Arabic words are also looked up without the article and
+the particles that are written together with a word.
 
-Countries by what their people and things are called: *Argentine*, *argentinos*, *аргентинская*.
-
-The table ``peoples.tsv``, written for isogloss, has a line for each country and a column for each language
-(:mod:`isogloss.events.annotate._word_tables`). Languages without a column, such as Chinese, use the name of the country,
-which the gazetteer knows.
-
-What frequent words of news mean, in eleven languages, without anything having been learned.
-
-The table ``newswords.tsv``, written for isogloss, has a line for each of some 420 meanings (*earthquake*,
-*strike*, *gold*, *quarantine* ...) and a column for each language (:mod:`isogloss.events.annotate._word_tables`). So
-*Erdbeben*, *séisme* and *землетрясения* are one concept, and titles in different languages have something in
-common beside their names.
+Two tables come with isogloss, both written for it. ``peoples.tsv`` has the demonyms of each country
+(*Argentine*, *argentinos*, *аргентинская*). ``newswords.tsv`` has some 420 meanings that are frequent in
+news (*earthquake*, *strike*, *gold*) in eleven languages, so *Erdbeben*, *séisme* and *землетрясения* are
+one concept and titles in different languages share more than names.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence, Set
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
-
-from isogloss.events.annotate._memo import Remembered
 
 __all__ = ["NEWS_WORDS", "DEMONYMS", "WordTable", "count_demonyms", "news_concepts"]
 
@@ -36,27 +26,27 @@ _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0
 _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
 _MIN_STEM_CHARS = 3
 _CACHE_SIZE = 1 << 14
-"""Words of a language whose meanings are kept at hand."""
+"""Words of a language whose meanings are cached."""
 
 _MAX_UNKNOWN_WORDS = 1 << 15
-"""Words of a language that are known to mean nothing, at most."""
+"""Words of a language that are cached as having no meaning."""
 
 
 class _Column(NamedTuple):
-    """Meanings by whole words and by beginnings, and the length of the longest beginning."""
+    """The words of one language: meanings by whole word and by prefix."""
 
     words: dict[str, tuple[str, ...]]
-    beginnings: dict[str, tuple[str, ...]]
-    longest: int
+    prefixes: dict[str, tuple[str, ...]]
+    max_prefix_chars: int
 
 
 class WordTable:
-    """A table of words by what they mean.
+    """Word table of many languages.
 
     Parameters
     ----------
     name : str
-        Of the file, beside this module.
+        Name of the file, beside this module.
 
     Examples
     --------
@@ -67,40 +57,40 @@ class WordTable:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._found: dict[str, Remembered[tuple[str, ...]]] = {}
-        self._dull: dict[str, set[str]] = {}
+        self._cached_find: dict[str, Callable[[str], tuple[str, ...]]] = {}
+        self._unknown: dict[str, set[str]] = {}
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """The lines: what is meant, and a cell for each language; the first has their codes."""
+        """The cells of the table: a header with language codes, then a row for each meaning."""
         text = files("isogloss.events.annotate").joinpath(self.name).read_text(encoding="utf-8")
         return [line.split("\t") for line in text.splitlines()]
 
     @cached_property
     def languages(self) -> frozenset[str]:
-        """Languages of the table."""
+        """Languages that have a column."""
         return frozenset(self.rows[0][1:])
 
     @cached_property
     def meanings(self) -> frozenset[str]:
-        """What its words mean."""
+        """Meanings that have a row."""
         return frozenset(row[0] for row in self.rows[1:])
 
     def words(self, lang: str) -> dict[str, tuple[str, ...]]:
-        """The meanings of the words of a language that are listed without an asterisk."""
+        """Return the meanings of the whole words of a language, those without an asterisk."""
         return self._columns[lang].words
 
     def count(self, words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
-        """How often words in lower case mean what; nothing for a language without column.
+        """Count the meanings of lower-case words; none for a language without a column.
 
         Parameters
         ----------
         words : sequence of str
-            The text.
+            The words of the text, in lower case.
         lang : str
-            Its language.
+            Language of the text.
         vocabulary : set of str, optional
-            Its different words, if they are known.
+            The distinct words, if the caller has them.
         """
         if lang not in self.languages:
             return Counter()
@@ -110,18 +100,19 @@ class WordTable:
         return Counter(chain.from_iterable(meanings[word] for word in words if word in meanings))
 
     def _meanings(self, vocabulary: Set[str], lang: str) -> dict[str, tuple[str, ...]]:
-        """The words that mean something, and what; those that mean nothing are not looked up again."""
-        dull = self._dull.setdefault(lang, set())
-        if lang not in self._found:
-            self._found[lang] = Remembered(partial(self.find, lang=lang), _CACHE_SIZE)
-        found = {word: self._found[lang][word] for word in vocabulary - dull}
-        if len(dull) > _MAX_UNKNOWN_WORDS:
-            dull.clear()
-        dull.update(word for word, meanings in found.items() if not meanings)
+        """Return the words that have a meaning, with their meanings; caches the words that have none."""
+        unknown = self._unknown.setdefault(lang, set())
+        if lang not in self._cached_find:
+            self._cached_find[lang] = lru_cache(_CACHE_SIZE)(lambda word: self.find(word, lang))
+        find = self._cached_find[lang]
+        found = {word: find(word) for word in vocabulary - unknown}
+        if len(unknown) > _MAX_UNKNOWN_WORDS:
+            unknown.clear()
+        unknown.update(word for word, meanings in found.items() if not meanings)
         return {word: meanings for word, meanings in found.items() if meanings}
 
     def find(self, word: str, lang: str) -> tuple[str, ...]:
-        """What a word in lower case means; nothing for a language without column."""
+        """Return the meanings of a lower-case word; none for a language without a column."""
         if lang not in self.languages:
             return ()
         found = self._lookup(word, lang)
@@ -134,9 +125,9 @@ class WordTable:
         found: set[str] = set()
         for form in _forms(word, lang):
             found.update(column.words.get(form, ()))
-            for length in range(min(column.longest, len(form)), 1, -1):
-                if form[:length] in column.beginnings:
-                    found.update(column.beginnings[form[:length]])
+            for length in range(min(column.max_prefix_chars, len(form)), 1, -1):
+                if form[:length] in column.prefixes:
+                    found.update(column.prefixes[form[:length]])
                     break
         return found
 
@@ -146,17 +137,17 @@ class WordTable:
 
     def _column(self, place: int) -> _Column:
         words: dict[str, tuple[str, ...]] = {}
-        beginnings: dict[str, tuple[str, ...]] = {}
+        prefixes: dict[str, tuple[str, ...]] = {}
         for row in self.rows[1:]:
             for form in row[place].split():
-                table = beginnings if form.endswith("*") else words
+                table = prefixes if form.endswith("*") else words
                 key = form.rstrip("*").lower()
                 table[key] = (*table.get(key, ()), row[0])
-        return _Column(words, beginnings, max(map(len, beginnings), default=0))
+        return _Column(words, prefixes, max(map(len, prefixes), default=0))
 
 
 def _forms(word: str, lang: str) -> list[str]:
-    """A word, and in Arabic what is left without the article and letters written together with it."""
+    """Return a word, and in Arabic also the word without its article and particles."""
     if lang != "ar":
         return [word]
     prefixes = [one for one in _ARABIC_PREFIXES + _ARABIC_LETTERS if word.startswith(one)]
@@ -164,11 +155,11 @@ def _forms(word: str, lang: str) -> list[str]:
 
 
 DEMONYMS = WordTable("peoples.tsv")
-"""The table."""
+"""Country codes by what a country's people and things are called."""
 
 
 def count_demonyms(words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
-    """How often words in lower case are those of each country, by its code; see :meth:`WordTable.count`.
+    """Count lower-case demonyms by country code; see :meth:`WordTable.count`.
 
     Examples
     --------
@@ -181,14 +172,14 @@ def count_demonyms(words: Sequence[str], lang: str, vocabulary: Set[str] | None 
 
 
 NEWS_WORDS = WordTable("newswords.tsv")
-"""The table."""
+"""Meanings of frequent words of news."""
 
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _UNSPACED = frozenset({"zh"})
 
 
 def news_concepts(text: str, lang: str) -> Counter[str]:
-    """How often each meaning of the table occurs in a text; empty for a language without column.
+    """Count the news meanings in a text; none for a language without a column.
 
     Examples
     --------

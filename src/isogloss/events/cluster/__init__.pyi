@@ -12,6 +12,7 @@ from ._terms import Weights as Weights
 from ._terms import article_terms as article_terms
 from ._terms import strip_site_name as strip_site_name
 from ._vectors import MAX_DENSE_LANGUAGES as MAX_DENSE_LANGUAGES
+from ._vectors import MAX_DICT_TERMS_LOW_MEMORY as MAX_DICT_TERMS_LOW_MEMORY
 from ._vectors import TermWindow as TermWindow
 from ._vectors import Vector as Vector
 from ._vectors import add_vectors as add_vectors

@@ -1,11 +1,11 @@
-"""Candidates for linking (thesis, algorithm 7.1): the articles nearest to an article in every language.
+"""Candidate articles for links (thesis, algorithm 7.1): the nearest articles in every language.
 
-Each language has an inverted index of bounded size: a term has room for the numbers of a few articles, and
-the one written longest ago makes way. An article looks up its strongest terms, the articles found most often
-are compared with it exactly, and the ten most similar of each language are its neighbours. With latent
-vectors (:mod:`isogloss.similarity`) the ten nearest of the latest articles in the latent space are neighbours
-too, however little their texts have in common: the similarity that is told is that of the texts, whichever
-way an article was found. The cost of an article does not depend on how many there were before.
+Each language has an inverted index of bounded size: the posting list of a term holds a fixed number of
+articles, and the oldest entry is overwritten. The strongest terms of an article are looked up, the articles
+found most often are compared exactly, and the ten most similar of each language are its candidates. With
+latent vectors (:mod:`isogloss.similarity`), the ten nearest of the recent articles in the latent space are
+candidates too; their similarity is still that of the texts. The cost of an article does not depend on the
+number of articles before it.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from isogloss.kernels import find_nearest, list_cluster
 __all__ = ["MIN_SIMILARITY", "Candidates", "CandidateIndex"]
 
 MIN_SIMILARITY = 0.05
-"""Similarity of texts from which on articles are neighbours."""
+"""Minimum similarity of the texts of two candidates."""
 
 _NO_CLUSTER = -1
-"""A group that no article is of."""
+"""The cluster of an article without one; no article has it."""
 
 _N_LISTS = 1 << 17
-"""Lists of an index; terms share them."""
+"""Posting lists of an index; terms are hashed to them."""
 
 _DENSE_FROM_LISTS, _DENSE_FROM_LISTS_LOW_MEMORY = 1 << 11, 1 << 15
-"""Lists from which on each has the place of its number, which is faster: in languages that came first, and in
-others, of which there may be many."""
+"""Lists in use at which an index changes from a dictionary of slots to a dense array, which is faster: for the
+first languages, and for all others, where memory matters more."""
 
 
 _LIST_ARRAYS = ("rows", "lists", "next")
-"""Arrays of the lists of a language."""
+"""Arrays in the state of the posting lists of a language."""
 
 
 class Candidates(NamedTuple):
-    """Articles near to another one.
+    """Candidates of an article.
 
     Attributes
     ----------
     numbers : ndarray of int32
-        Their numbers, ascending: articles are counted as they come.
+        Their serial numbers, ascending.
     similarities : ndarray of float64
-        Of their texts and that of the other.
+        Similarities of their texts to the text of the article.
     groups : ndarray of int32
-        Their clusters.
+        Ids of their clusters.
     """
 
     numbers: Ids
@@ -60,26 +60,25 @@ class Candidates(NamedTuple):
 
 
 class CandidateIndex:
-    """Finds the nearest of earlier articles in each language.
+    """Bounded index of recent articles that finds the nearest in each language.
 
-    Memory: grows with the terms of each language, up to 17 MB for each, and the articles that were not
-    forgotten.
+    Memory: grows with the terms of each language, up to 17 MB for each, and with the articles in the index.
 
     Parameters
     ----------
     k : int
-        Neighbours in each language, for each of both ways to find them.
-    least, least_latent : float
-        Similarity of texts, or in the latent space, from which on articles are neighbours. Most articles are
-        somewhat near to each other in a space of few dimensions, so more is asked for there.
-    room : int
-        Articles listed for a term.
+        Candidates in each language, by text and in the latent space each.
+    min_similarity, min_latent_similarity : float
+        Minimum similarity of candidates, by text and in the latent space. Most articles are somewhat near to
+        each other in a space of few dimensions, so the latter is higher.
+    max_postings : int
+        Length of a posting list.
     max_terms : int
-        Terms of an article that are looked up: the strongest.
-    compared : int
+        Terms of an article that are looked up: those with the largest weights.
+    max_compared : int
         Articles of a language that are compared exactly.
-    reach : int
-        Articles, counted back from the last of any language, that are searched in the latent space.
+    latent_window : int
+        Number of the most recent articles that are searched in the latent space.
 
     Examples
     --------
@@ -121,36 +120,36 @@ class CandidateIndex:
         self._latent: RecentPoints | None = None
 
     def add(self, article: ArticleProfile, group: int = 0) -> Candidates:
-        """Neighbours of an article among those added before, and add it.
+        """Return the candidates of an article, and add the article to the index.
 
         Parameters
         ----------
         signature : ArticleProfile
             The article; its id must be new.
         group : int
-            Its cluster, from 1 on: articles of the same are no neighbours. 0 is none.
+            Its cluster, from 1 on; articles of one cluster are not candidates of each other. 0 for none.
         """
         if article.id in self.numbers:
-            raise ValueError(f"the article {article.id!r} was added before; expected a new one")
+            raise ValueError(f"the article {article.id!r} is already in the index; expected a new id")
         found = self._nearest(article, group or _NO_CLUSTER)
         self._insert(article, group)
         return found
 
     def ids_of(self, numbers: Ids) -> list[str]:
-        """Ids of articles by their numbers."""
+        """Return the article ids of serial numbers."""
         return [self.articles[number].id for number in numbers.tolist()]
 
     def groups(self, numbers: Ids) -> Ids:
-        """The clusters of articles."""
+        """Return the clusters of serial numbers."""
         return self._vectors.groups[self._vectors.rows(numbers)]
 
     def regroup(self, articles: Iterable[str], group: int) -> None:
-        """Articles went to another cluster."""
+        """Set the cluster of articles."""
         numbers = np.array([self.numbers[article] for article in articles], dtype=np.int32)
         self._vectors.groups[self._vectors.rows(numbers)] = group
 
     def forget(self, article: str) -> None:
-        """Take an article out; one that is not there is no error."""
+        """Remove an article, if it is in the index."""
         number = self.numbers.pop(article, None)
         if number is not None:
             del self.articles[number]
@@ -159,7 +158,7 @@ class CandidateIndex:
                 self._latent.remove(number)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """The lists of all languages as named arrays."""
+        """Return the posting lists of all languages as named arrays."""
         return {
             f"{lang}.{name}": array
             for lang, lists in self._lists.items()
@@ -172,7 +171,7 @@ class CandidateIndex:
         last: int,
         arrays: Mapping[str, NDArray[Any]],
     ) -> None:
-        """Go on from a state: numbers, articles and groups, ascending, and arrays of :meth:`state_dict`."""
+        """Restore a state: serial numbers, articles and clusters, ascending, and arrays of :meth:`state_dict`."""
         for number, article, group in articles:
             self._register(number, article, group)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
@@ -237,7 +236,7 @@ class CandidateIndex:
         return Candidates(numbers[:n], similarities[:n], groups[:n])
 
     def _nearest_latent(self, article: ArticleProfile) -> list[int]:
-        """Numbers of the nearest in the latent space, of any cluster."""
+        """Return the serial numbers of the nearest articles in the latent space, of any cluster."""
         if self._latent is None or article.latent is None:
             return []
         self._latent.last = self.last
@@ -245,9 +244,9 @@ class CandidateIndex:
 
 
 class _BoundedLists:
-    """The latest articles of each term, terms sharing a limited number of lists.
+    """Posting lists of fixed length over hashed terms.
 
-    Lists get their places as they come into use, and all have one when there are many.
+    Lists are allocated when they are first used; a large index is one dense array.
     """
 
     def __init__(self, max_postings: int, max_terms: int, dense_from: int) -> None:
@@ -257,11 +256,11 @@ class _BoundedLists:
 
     @property
     def is_full(self) -> bool:
-        """Whether every list has the place of its number."""
+        """Whether the index is one dense array."""
         return self._slots is None
 
     def at(self, rows: Ids) -> NDArray[np.int32]:
-        """Some lists."""
+        """Return the lists of some rows."""
         return self.lists[self._slots_of(rows)]
 
     def add(self, number: int, vector: Vector) -> None:
@@ -288,7 +287,7 @@ class _BoundedLists:
         self._put(arrays["rows"], arrays["lists"], arrays["next"])
 
     def _slots_of(self, rows: Ids) -> NDArray[np.int64]:
-        """Where lists are; an empty one that has no place is at 0."""
+        """Return the slots of rows; slot 0 is an empty list."""
         if self._slots is None:
             return rows.astype(np.int64)
         get = self._slots.get
@@ -303,7 +302,7 @@ class _BoundedLists:
         self.lists[slots], self._next[slots] = lists, following
 
     def _grow(self, wanted: int) -> None:
-        """Have places for so many lists, or for all."""
+        """Allocate slots for a number of lists, or a dense array."""
         if self._slots is not None and wanted > self.dense_from:
             taken = {row: place for row, place in self._slots.items() if place < len(self.lists)}
             rows, slots = list(taken), list(taken.values())
@@ -322,6 +321,6 @@ class _BoundedLists:
 
 
 def _renumber(rows: Ids) -> tuple[Ids, Ids]:
-    """Different rows, ascending, and the number of each row among them."""
+    """Return the distinct rows, ascending, and the position of each row among them."""
     own, numbers = np.unique(rows, return_inverse=True)
     return own, numbers.astype(np.int32)

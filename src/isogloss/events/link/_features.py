@@ -1,30 +1,31 @@
-r"""Features of a pair of clusters (thesis, section 7.2), and some more.
+r"""Features of a pair of clusters (thesis, section 7.2, and eight more).
 
-With c and d two clusters, and links the pairs of articles of theirs of which one is among the nearest of the
-other in its language, and whose texts have something in common:
+For two clusters c and d, links are the pairs of their articles of which one is a candidate of the other
+(:mod:`isogloss.events.link._candidates`) with similar texts:
 
 ==================== ==============================================================================
 ``linkCount``        number of links
 ``avgSimScore``      mean similarity of the links
 ``entityCosSim``     cosine of the sums of weights of entities
 ``keywordCosSim``    the same of keywords
-``entityJaccardSim`` entities of both, as a share of those of either
+``entityJaccardSim`` Jaccard index of entities
 ``keywordJaccardSim`` the same of keywords
 ``hasSameLocation``  1 if the place that most articles of c name is that of d, 0 if not
 ``timeDiff``         hours between the mean times of the articles
-``sharedDates``      dates mentioned in both, as a share of those in either
+``sharedDates``      Jaccard index of the dates mentioned
 ``textCosSim``       cosine of the sums of vectors (:mod:`~isogloss.events.link._profiles`)
 ``latentCosSim``     cosine of the sums of latent vectors
-``sharedNumbers``    numbers mentioned in both, as a share of the shorter list
-``sharedPlaces``     places named in both, as a share of the shorter list
+``sharedNumbers``    overlap coefficient of the numbers mentioned
+``sharedPlaces``     overlap coefficient of the places named
 ``timeGap``          hours between the end of one and the beginning of the other; 0 when they overlap
 ``linkRatio``        links as a share of those that were possible, ten for each article
-``sameLanguage``     1 if the clusters are of one language
+``sameLanguage``     1 if the clusters have the same language
+``titlesAlone``      share of articles without a body
 ==================== ==============================================================================
 
-Pairs that only a latent space calls near are looked at too, but are no links here: with a latent space and
-without one, the features say the same, ``latentCosSim`` aside. The first nine are those of the thesis. What
-cannot be said is NaN: entities where one of the clusters has none, for example.
+Pairs that are near in the latent space only are not links here, so all features but ``latentCosSim`` are the
+same with and without a latent space. The first nine are those of the thesis. A feature is NaN where it is not
+defined, such as the cosine of entities where a cluster has none.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ FEATURES = (
     "sameLanguage",
     "titlesAlone",
 )
-"""All features, in the order in which they are shown."""
+"""All features, in display order."""
 
 _MEASURES = (*PROFILE_STATISTICS, *COMPARED_FIELDS, *(f"{part} squared" for part in COMPARED_FIELDS))
 _HOUR_S = 3600.0
@@ -78,14 +79,14 @@ _MAX_NEIGHBOURS = 10
 
 
 class PairSupport(NamedTuple):
-    """What binds pairs of clusters.
+    """Links between the articles of pairs of clusters.
 
     Attributes
     ----------
     links : array
-        For each pair how many pairs of articles are near; those near in a latent space only do not count.
+        Number of links of each pair; pairs of articles that are near in the latent space only do not count.
     sums : array
-        The sums of their similarities.
+        Sum of the similarities of the links.
     """
 
     links: Array
@@ -93,7 +94,7 @@ class PairSupport(NamedTuple):
 
 
 def pair_support(similarities: Sequence[Sequence[float]]) -> PairSupport:
-    """What binds pairs of clusters, by the similarities of their pairs of near articles."""
+    """Summarise the similarities of candidate articles for each pair of clusters."""
     similar = [[similarity for similarity in known if similarity >= MIN_SIMILARITY] for known in similarities]
     links, sums = list(map(len, similar)), list(map(sum, similar))
     return PairSupport(np.array(links, dtype=np.float64), np.array(sums, dtype=np.float64))
@@ -102,14 +103,14 @@ def pair_support(similarities: Sequence[Sequence[float]]) -> PairSupport:
 def pair_features(
     one: ClusterProfile, other: ClusterProfile, similarities: Sequence[float]
 ) -> dict[str, float]:
-    """Features of a pair of clusters.
+    """Compute the features of a pair of clusters.
 
     Parameters
     ----------
     one, other : ClusterProfile
         The clusters.
     similarities : sequence of float
-        Of their pairs of articles that are near; those that are near in a latent space only are passed over.
+        Similarities of their candidate articles; those near in the latent space only are ignored.
 
     Examples
     --------
@@ -129,16 +130,16 @@ def pair_features(
 
 
 def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSupport) -> Array:
-    """Features of many pairs of clusters at once.
+    """Compute the features of many pairs of clusters.
 
     Parameters
     ----------
     profiles : sequence of ClusterProfile
         The clusters.
     pairs : array (pairs x 2) of int32
-        Places of two of them in ``profiles``.
-    bound : PairSupport
-        What binds each pair.
+        Positions of the two clusters in ``profiles``.
+    support : PairSupport
+        Links of each pair.
 
     Returns
     -------
@@ -177,14 +178,14 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSu
 
 
 def _measures(packed: list[PackedProfile]) -> tuple[Array, NDArray[np.int64]]:
-    """Of each profile what :data:`_MEASURES` names, and marks of its language and its place."""
+    """Return the statistics of each profile, and codes of its language and its place."""
     measures, marks = np.empty((len(packed), len(_MEASURES))), np.empty((len(packed), 2), dtype=np.int64)
     measure_profiles(packed, measures, marks)
     return measures, marks
 
 
 def _overlaps(packed: list[PackedProfile], first: Ids, second: Ids) -> tuple[Columns, Columns]:
-    """For each part of pairs of profiles the inner product, and how many keys both have."""
+    """Return the inner products and the number of common keys of each field of pairs of profiles."""
     shape = len(first), len(COMPARED_FIELDS)
     inner, shared = np.empty(shape), np.empty(shape, dtype=np.int32)
     overlap_pairs(packed, first, second, inner, shared)
@@ -192,7 +193,7 @@ def _overlaps(packed: list[PackedProfile], first: Ids, second: Ids) -> tuple[Col
 
 
 def _ratio(part: NDArray[Any], whole: Array) -> Array:
-    """A share; NaN where there is nothing to share."""
+    """Divide; NaN where the divisor is 0."""
     out = np.full(len(whole), nan)
     np.divide(part, whole, out=out, where=whole > 0)
     return out

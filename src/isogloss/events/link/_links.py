@@ -1,10 +1,8 @@
-"""Links between the clusters of a stream, kept up to date as articles come and clusters change.
+"""Links between the clusters of a stream, kept up to date as clusters change.
 
-:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It keeps the
-signature of every article, the links between articles that :class:`~isogloss.events.link.CandidateIndex`
-finds, and a profile of every cluster, and tells the features of any pair of linked clusters.
-
-Why two clusters were linked, or were not.
+:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It holds the profile of
+every article and cluster and the pairs of candidate articles that
+:class:`~isogloss.events.link.CandidateIndex` found, and computes the features and the probability of any link.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _MAX_SHOWN_PAIRS = 5
 
 @dataclass(frozen=True)
 class Link:
-    """Two clusters that may tell one story, and what speaks for it.
+    """Two clusters that may tell one story, and the evidence.
 
     Attributes
     ----------
@@ -42,7 +40,7 @@ class Link:
     features : dict of str to float
         See :mod:`isogloss.events.link._features`.
     pairs : tuple of (str, str, float)
-        The most similar pairs of articles behind it: an article of ``a``, one of ``b``, their similarity.
+        The most similar pairs of articles: an article of ``a``, one of ``b``, their similarity.
     """
 
     a: int
@@ -53,31 +51,31 @@ class Link:
 
 
 class LinkState:
-    """What is known about the links between clusters.
+    """Profiles of all articles and clusters, and the links between clusters.
 
     Memory: bounded by the articles that have not expired.
 
     Parameters
     ----------
     linker : Linker, optional
-        Tells probabilities; :meth:`Linker.default` if none is given.
-    neighbours : CandidateIndex, optional
+        Computes probabilities; :meth:`Linker.default` by default.
+    candidates : CandidateIndex, optional
         Finds candidates.
     max_links : int
-        Links of a cluster that are looked at: those with the highest sums of similarities.
+        Links of a cluster that are considered: those with the highest sums of similarities.
 
     Attributes
     ----------
     profiles : dict of int to ClusterProfile
         The clusters.
-    signatures : dict of str to ArticleProfile
+    articles : dict of str to ArticleProfile
         Their articles.
     near : NearPairs
-        Pairs of articles that are near, by the numbers that :class:`CandidateIndex` gave them.
+        Pairs of candidate articles, by the serial numbers of :class:`CandidateIndex`.
     changed : set of int
-        Clusters that changed since it was last emptied.
-    gone : set of int
-        Clusters that ended or lost all articles since it was last emptied.
+        Clusters that changed since the last update of events.
+    removed : set of int
+        Clusters that expired or lost all articles since the last update of events.
     """
 
     def __init__(
@@ -95,7 +93,7 @@ class LinkState:
         self._bonds: Bonds | None = None
 
     def add(self, article: ArticleProfile, cluster: int) -> None:
-        """An article came into a cluster; one that is known is moved to it."""
+        """Add an article to a cluster; a known article is moved to it."""
         if article.id in self.articles:
             self.move(article.id, cluster)
             return
@@ -111,7 +109,7 @@ class LinkState:
         self.changed.add(cluster)
 
     def move(self, article: str, cluster: int) -> None:
-        """An article went to another cluster, which may be new."""
+        """Move an article to another cluster, which may be new."""
         before = self.cluster_of[article]
         if before == cluster:
             return
@@ -122,7 +120,7 @@ class LinkState:
         self._rebuild(cluster, [*self._article_ids(cluster), article])
 
     def merge(self, source: int, target: int) -> None:
-        """A cluster went into another one."""
+        """Merge a cluster into another."""
         moved = self._article_ids(source)
         self.cluster_of.update(dict.fromkeys(moved, target))
         self.candidates.regroup(moved, target)
@@ -130,7 +128,7 @@ class LinkState:
         self._rebuild(source, [])
 
     def expire(self, cluster: int) -> None:
-        """A cluster ended: forget it and its articles."""
+        """Forget a cluster and its articles."""
         for article in self._article_ids(cluster):
             self.near.forget(self.candidates.numbers[article])
             del self.articles[article], self.cluster_of[article]
@@ -138,7 +136,7 @@ class LinkState:
         self._remove_cluster(cluster)
 
     def apply(self, decision: Decision, article: ArticleProfile) -> None:
-        """Follow a decision of :func:`isogloss.events.cluster.transition` about an article."""
+        """Apply a decision of :func:`isogloss.events.cluster.transition`."""
         for cluster in decision.expired:
             self.expire(cluster)
         if decision.repeated:
@@ -150,7 +148,7 @@ class LinkState:
             self.move(move.article, move.target)
 
     def strongest_links(self, clusters: Iterable[int]) -> tuple[Ids, PairSupport]:
-        """The strongest links of some clusters: ascending pairs, the smaller id first, and their bonds."""
+        """Return the strongest links of clusters: ascending pairs, the smaller id first, and their support."""
         asked = np.array(sorted(clusters), dtype=np.int32)
         ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
         ones = np.repeat(asked, np.diff(ends, prepend=np.int32(0)))
@@ -160,13 +158,13 @@ class LinkState:
         return pairs, PairSupport(links[first].astype(np.float64), sums[first])
 
     def feature_rows(self, pairs: Ids, support: PairSupport) -> Array:
-        """Features of pairs of clusters, the smaller id first, in the order of :data:`FEATURES`."""
+        """Return the features of pairs of clusters, in the order of :data:`FEATURES`."""
         clusters, places = np.unique(pairs, return_inverse=True)
         profiles = [self.profiles[one] for one in clusters.tolist()]
         return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), support)
 
     def probabilities(self, clusters: Iterable[int]) -> tuple[Ids, Weights]:
-        """The links of some clusters, ascending pairs, the smaller id first; and their probabilities."""
+        """Return the strongest links of clusters: ascending pairs and their probabilities."""
         pairs, support = self.strongest_links(clusters)
         if not len(pairs):
             return pairs, np.empty(0)
@@ -175,14 +173,14 @@ class LinkState:
         return pairs, np.ascontiguousarray(chances)
 
     def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
-        """Pairs of near articles of two clusters, in the order in which they were found."""
+        """Return the candidate pairs between two clusters, in the order in which they were found."""
         one, other, similarities = self.near.of(self.numbers(self._article_ids(a)))
         between = self.candidates.groups(other) == b
         names = (self.candidates.ids_of(numbers[between]) for numbers in (one, other))
         return list(zip(*names, similarities[between].tolist(), strict=True))
 
     def link(self, one: int, other: int) -> Link:
-        """Everything about the link of two clusters."""
+        """Return the link between two clusters."""
         a, b = min(one, other), max(one, other)
         pairs = self.pairs(a, b)
         support = pair_support([[similarity for _, _, similarity in pairs]])
@@ -192,19 +190,19 @@ class LinkState:
         return Link(a, b, self.linker.probability(features), features, tuple(best))
 
     def numbers(self, articles: Iterable[str]) -> Ids:
-        """The numbers that :class:`CandidateIndex` gave to articles."""
+        """Return the serial numbers of articles."""
         return np.array([self.candidates.numbers[one] for one in articles], dtype=np.int32)
 
     @property
     def bonds(self) -> Bonds:
-        """Similarities of articles by pairs of clusters; told by the articles the first time."""
+        """Sums of similarities by pair of clusters; computed from the articles at first access."""
         if self._bonds is None:
             self._bonds = Bonds(MIN_SIMILARITY)
             self._add_bonds(self._bonds, self.articles)
         return self._bonds
 
     def _add_bonds(self, bonds: Bonds, articles: Iterable[str]) -> None:
-        """Bind the clusters of articles by all of their pairs, in the order in which these were found."""
+        """Add all candidate pairs of articles to the bonds of their clusters."""
         one, other, similarities = self.near.of(self.numbers(articles))
         bonds.add(self.candidates.groups(one), self.candidates.groups(other), similarities)
 
@@ -218,7 +216,7 @@ class LinkState:
         self.removed.add(cluster)
 
     def _rebuild(self, cluster: int, articles: list[str]) -> None:
-        """Make the profile of a cluster of these articles; one without articles is forgotten."""
+        """Rebuild the profile of a cluster; one without articles is removed."""
         if not articles:
             self._remove_cluster(cluster)
             return
@@ -230,16 +228,16 @@ class LinkState:
 
 
 class FeatureContribution(NamedTuple):
-    """A feature and what it adds to the log odds.
+    """A feature and its contribution to the log odds.
 
     Attributes
     ----------
     feature : str
-        Its name; ``(constant)`` for what is there without any.
+        Its name; ``(constant)`` for the constant.
     value : float or None
-        Its value; None when it cannot be said.
+        Its value; None when it is missing.
     contribution : float
-        What it adds to the log odds; positive speaks for one story.
+        What it adds to the log odds; positive values favour one story.
     """
 
     feature: str
@@ -248,7 +246,7 @@ class FeatureContribution(NamedTuple):
 
 
 class LinkExplanation(NamedTuple):
-    """Why two clusters were linked, or were not.
+    """Explanation of the probability of a link.
 
     Attributes
     ----------
@@ -257,7 +255,7 @@ class LinkExplanation(NamedTuple):
     probability : float
         That they tell one story.
     reasons : tuple of FeatureContribution
-        All features, those that decide first; the contributions add up to the log odds.
+        All features, by decreasing contribution; the contributions add up to the log odds.
     pairs : tuple of (str, str, float)
         Titles of the most similar articles of both, with their similarity.
     """
@@ -269,7 +267,7 @@ class LinkExplanation(NamedTuple):
     pairs: tuple[tuple[str, str, float], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it."""
+        """Return a dictionary that JSON can hold."""
         return {
             "a": self.a,
             "b": self.b,
@@ -289,16 +287,16 @@ class LinkExplanation(NamedTuple):
 
 
 def explain_link(link: Link, linker: Linker, articles: Mapping[str, ArticleProfile]) -> LinkExplanation:
-    """Why a link has its probability.
+    """Explain the probability of a link.
 
     Parameters
     ----------
     link : Link
         The link, see :meth:`LinkState.link() <isogloss.events.link._links.LinkState.link>`.
     linker : Linker
-        What gave its probability.
-    signatures : mapping of str to ArticleProfile
-        The articles by id.
+        The linker that computed it.
+    articles : mapping of str to ArticleProfile
+        Articles by id.
     """
     reasons = [
         FeatureContribution(name, _or_none(link.features.get(name)), contribution)

@@ -1,12 +1,11 @@
-"""What linking knows of an article: comparable numbers, whatever the language.
+"""Profiles: what the linker compares, of an article and of a cluster.
 
-The vector of an article has three kinds of terms: words and sequences of four letters of the title, written
-in Latin letters, in which names and cognates of all languages meet; the same of the beginning of the body;
-and ids that all languages share, those of annotated entities and of the meanings of frequent words of news
-(:mod:`isogloss.events.annotate._word_tables`). The weight of a term is the
-logarithm of how rare it is in the language of the article. The rest comes from annotation.
-
-A cluster as linking sees it: sums of the signatures of its articles.
+The vector of an article has three kinds of terms: words and character 4-grams of the transliterated title,
+in which names and cognates of all languages meet; the same of the first characters of the body; and ids that
+all languages share, those of annotated entities and of news words
+(:mod:`isogloss.events.annotate._word_tables`). Terms are weighted by their inverse document frequency in the
+language of the article. The other fields come from its annotation. The profile of a cluster is the sum of
+the profiles of its articles.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from math import log
 from typing import Any, Protocol
 
@@ -24,15 +24,23 @@ import numpy as np
 from anyascii import anyascii
 from numpy.typing import NDArray
 
-from isogloss.events.annotate import Remembered, news_concepts
+from isogloss.events.annotate import news_concepts
 from isogloss.events.article import Article
-from isogloss.events.cluster import N_TERMS, Terms, TermWindow, Vector, add_vectors, strip_site_name
-from isogloss.events.cluster import _vectors as vectors
+from isogloss.events.cluster import (
+    MAX_DENSE_LANGUAGES,
+    MAX_DICT_TERMS_LOW_MEMORY,
+    N_TERMS,
+    Terms,
+    TermWindow,
+    Vector,
+    add_vectors,
+    strip_site_name,
+)
 from isogloss.kernels import PackedProfile, count_terms
 
 __all__ = [
-    "PARTS",
-    "TOLD",
+    "COMPARED_FIELDS",
+    "PROFILE_STATISTICS",
     "AnnotationLike",
     "UnweightedProfile",
     "ClusterProfile",
@@ -46,17 +54,17 @@ _SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
 _NGRAM_CHARS = 4
 _STEM_CHARS = 7
 _LEAD_CHARS = 400
-"""Letters of the body that are looked at for names: the first sentences have them."""
+"""Characters of the body that give terms: the first sentences name who and what."""
 _CONCEPT_WEIGHT = 2.0
-"""How often a meaning or an entity counts, with a sequence of letters once."""
+"""Term count of an entity or a news word; an n-gram counts once."""
 _MAX_CONCEPTS = 24
-"""Entities and keywords kept of an article: the strongest."""
-_NAMES = Remembered(str, 1 << 15)
-"""Their names, each once; not interned, because texts that are may stay for ever."""
+"""Entities, and keywords, kept of an article: those with the largest weights."""
+_NAME_CACHE_SIZE = 1 << 15
+"""Concept names that articles share as one string."""
 
 
 class AnnotationLike(Protocol):
-    """What is looked at of an annotation."""
+    """The fields of an annotation that a profile needs."""
 
     @property
     def entities(self) -> Mapping[str, float]:
@@ -81,7 +89,7 @@ class AnnotationLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArticleProfile:
-    """What linking knows of an article.
+    """An article as the linker compares it.
 
     Attributes
     ----------
@@ -92,15 +100,15 @@ class ArticleProfile:
     sentence : str
         The first sentence of the body.
     vector : Vector
-        Of length one: letters and meanings.
+        Weighted n-grams and concepts, of length one.
     entities, keywords : dict of str to float
-        Weights by ids that all languages share; the strongest.
+        Weights by language-independent ids; the strongest only.
     places, numbers : tuple of str
-        Ids of places in the order of the text, and digits.
+        Place ids, the strongest first, and numbers by their digits.
     dates : tuple of date
         Dates that the text mentions.
     latent : array or None
-        A vector of length one in a space of :mod:`isogloss.similarity`.
+        Its point in the latent space of a :mod:`isogloss.similarity` model, of length one.
     """
 
     id: str
@@ -118,20 +126,20 @@ class ArticleProfile:
 
 
 class ProfileBuilder:
-    """Makes signatures, and learns from every article how rare terms are in its language.
+    """Weights the terms of article profiles by idf over a sliding window, one window per language.
 
     Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
 
     Parameters
     ----------
     days : int
-        Days over which terms are counted.
+        Length of the window.
     prior : float
-        Articles imagined before the first, without any of the terms.
+        Pseudo-count of articles without any of the terms.
     body_weight : float
-        Weight of the beginning of the body, with that of the title 1.
+        Weight of the body relative to that of the title.
     max_terms : int
-        Terms of the longest vector.
+        Maximum number of terms of a vector.
 
     Examples
     --------
@@ -160,21 +168,21 @@ class ProfileBuilder:
         annotation: AnnotationLike | None = None,
         latent: NDArray[np.float32] | None = None,
     ) -> ArticleProfile:
-        """The signature of an article, which is counted.
+        """Build the profile of an article, and count its terms.
 
         Parameters
         ----------
         article : Article
             The article.
         annotation : AnnotationLike, optional
-            Its concepts, places, dates and numbers.
+            Its annotation.
         latent : array, optional
-            Its vector in a common space of documents.
+            Its point in the latent space.
         """
         return self.weigh(extract_profile(article, annotation), latent)
 
     def weigh(self, profile: UnweightedProfile, latent: NDArray[np.float32] | None = None) -> ArticleProfile:
-        """The signature of an article of which the rest is known; it is counted."""
+        """Weight the terms of a profile, and count them."""
         vector = self.window(profile.lang).add(profile.terms, profile.lang, profile.day)
         annotated = dict(profile.annotated)
         for name in ("entities", "keywords"):
@@ -191,28 +199,28 @@ class ProfileBuilder:
         )
 
     def window(self, lang: str) -> TermWindow:
-        """Counts of the terms of a language."""
+        """Return the term window of a language."""
         if lang not in self.windows:
             self.windows[lang] = TermWindow(
                 self.days, prior=self.prior, body_weight=self.body_weight, max_terms=self.max_terms
             )
-            if len(self.windows) > vectors.MAX_DENSE_LANGUAGES:
-                self.windows[lang].counts.limit = vectors.MAX_DICT_TERMS_LOW_MEMORY
+            if len(self.windows) > MAX_DENSE_LANGUAGES:
+                self.windows[lang].counts.limit = MAX_DICT_TERMS_LOW_MEMORY
         return self.windows[lang]
 
 
 @dataclass(frozen=True, slots=True)
 class UnweightedProfile:
-    """What can be said of an article before it is known how rare its terms are.
+    """An article profile before its terms are weighted: what depends on the article alone.
 
     Attributes
     ----------
     id, lang, title, time, sentence
         As in :class:`ArticleProfile`.
     day : date
-        On which its terms are counted.
+        Day of publication.
     terms : Terms
-        Letters and meanings of title and body.
+        Counts of n-grams and concepts in the title and the body.
     annotated : dict of str to objects
         Entities, keywords, places, numbers and dates, as :class:`ArticleProfile` has them.
     """
@@ -228,7 +236,7 @@ class UnweightedProfile:
 
 
 def extract_profile(article: Article, annotation: AnnotationLike | None = None) -> UnweightedProfile:
-    """What can be said of an article and its annotation alone."""
+    """Extract the unweighted profile of an article from its text and its annotation."""
     title, lead = strip_site_name(article.title), article.body[:_LEAD_CHARS]
     annotated = _annotation_fields(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
     concepts = news_concepts(f"{title}\n{lead}", article.lang)
@@ -248,7 +256,7 @@ def extract_profile(article: Article, annotation: AnnotationLike | None = None) 
 
 
 def _ngram_terms(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Numbers of words and sequences of letters, and their counts."""
+    """Count the hashed words and character n-grams of a transliterated text."""
     words = f" {' '.join(_WORD.findall(anyascii(text).lower()))} ".encode()
     ids, counts = np.empty(len(words), dtype=np.int32), np.empty(len(words))
     n = count_terms(words, 0, _STEM_CHARS, _NGRAM_CHARS, N_TERMS, ids, counts)
@@ -258,7 +266,7 @@ def _ngram_terms(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
 def _add_concepts(
     terms: tuple[NDArray[np.int32], NDArray[np.float64]], shared: Iterable[str]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Terms of letters and, counting more, ids that all languages share."""
+    """Add the hashed ids of concepts to term counts."""
     counted = dict(zip(terms[0].tolist(), terms[1].tolist(), strict=True))
     for one in shared:
         number = zlib.crc32(one.encode()) % N_TERMS
@@ -278,8 +286,14 @@ def _annotation_fields(annotation: AnnotationLike) -> dict[str, Any]:
 
 
 def _intern_names(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights by names of which there is one text for all articles: most of them have many."""
-    return {_NAMES[name]: weight for name, weight in weights.items()}
+    """Replace names by one shared string each: most names occur in many articles."""
+    return {_shared_name(name): weight for name, weight in weights.items()}
+
+
+@lru_cache(_NAME_CACHE_SIZE)
+def _shared_name(name: str) -> str:
+    # Not sys.intern: the cache is bounded.
+    return name
 
 
 def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
@@ -289,40 +303,40 @@ def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
 _MAX_TERMS = 512
 
 COMPARED_FIELDS = ("entities", "keywords", "places", "numbers", "dates", "vector")
-"""What profiles are compared by."""
+"""Fields that profiles are compared by."""
 
 PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last")
-"""What is told of a profile beside its parts."""
+"""Scalar statistics of a profile."""
 
 _N_NAMED_FIELDS = len(COMPARED_FIELDS) - 1
-"""Parts that are names: all but the vector."""
+"""Fields whose entries are names: all but the vector."""
 
 
 class ClusterProfile:
-    """A cluster as linking sees it.
+    """A cluster as the linker compares it: the sum of the profiles of its articles.
 
     Attributes
     ----------
     id : int
-        Of the cluster.
+        Id of the cluster.
     lang : str
-        Of all its articles.
+        Language of the cluster.
     articles : list of str
-        Ids, in the order in which they came.
+        Article ids, in the order of arrival.
     first, last : float
         Times of the earliest and the latest article, in seconds since 1970.
     bare : int
         Articles without a body.
     vector : Vector
-        Sum of the vectors of its articles.
+        Sum of article vectors.
     places : Counter of str
-        Articles with each.
+        Number of articles that name each place.
     most_named : str or None
-        The place that most articles name; of several the first by name.
+        The place that most articles name; ties go to the first id.
     latent : array or None
         Sum of latent vectors.
     ranked : tuple of ArticleProfile
-        Its first articles, the most central first, once somebody has ranked them; none after a change.
+        Cache of its first articles by centrality; emptied by every change.
     """
 
     def __init__(self, cluster: int, lang: str, articles: Iterable[ArticleProfile] = ()) -> None:
@@ -351,7 +365,7 @@ class ClusterProfile:
 
     @property
     def packed(self) -> PackedProfile:
-        """What it is compared by: :data:`COMPARED_FIELDS`, :data:`PROFILE_STATISTICS`, its language and its place."""
+        """The profile in the form that compiled loops compare."""
         if self._packed_articles != len(self.articles):
             annotated = [len(self.articles), self.without_body, self.mean_time, self.first, self.last]
             self._packed.tell(
@@ -361,7 +375,7 @@ class ClusterProfile:
         return self._packed
 
     def add(self, article: ArticleProfile) -> None:
-        """Take an article in."""
+        """Add an article."""
         self.ranked = ()
         self.articles.append(article.id)
         self.without_body += not article.sentence
@@ -376,7 +390,7 @@ class ClusterProfile:
         self._packed.add([article.entities, article.keywords, article.places, article.numbers, dates])
 
     def _name(self, places: tuple[str, ...]) -> None:
-        """An article names places: counts only grow, so the first of all is one of these or stays."""
+        """Count the places of an article; counts only grow, so the maximum is among these or stays."""
         if places:
             self.places.update(places)
             known = places if self.most_named is None else (self.most_named, *places)

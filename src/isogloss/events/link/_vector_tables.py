@@ -1,10 +1,4 @@
-"""Sparse vectors under numbers that only grow, in arrays that compiled loops can walk.
-
-The latest points of a common space of documents, and the nearest of them in each language.
-
-A search looks at every point within reach, so what it finds are the nearest; but only at articles that came
-last, so its cost does not grow with the stream. Stories are told in all languages within hours or days.
-"""
+"""Tables of article vectors that compiled loops can search: sparse text vectors and dense latent points."""
 
 from __future__ import annotations
 
@@ -18,11 +12,11 @@ from isogloss.kernels import nearest_points
 
 __all__ = ["RecentPoints", "VectorTable"]
 
-_MISSING = "no vector {}; expected one that was put on the shelf"
+_MISSING = "no vector {}; expected the number of a vector in the table"
 
 
 class VectorTable:
-    """Vectors in the rows of two arrays; rows of vectors that were taken off are used again.
+    """Sparse vectors by serial number, in the rows of two arrays; free rows are reused.
 
     Memory: twelve bytes for each term of the longest vector and each of the most vectors at one time, and
     twice that while the arrays grow.
@@ -30,11 +24,11 @@ class VectorTable:
     Attributes
     ----------
     ids, weights : arrays
-        Terms of each row and their weights; what is behind ``lengths`` means nothing.
+        Terms of each row and their weights, padded beyond ``lengths``.
     lengths, owners, groups : arrays
-        Terms of the vector in each row, its number, and the group that it is of; 0 in empty rows.
+        Number of terms, serial number and cluster of each row; 0 in empty rows.
     table : array
-        For a number, modulo the length of the table, one more than its row, if that row is its own.
+        Hash table: at a serial number modulo its length, one more than the row.
 
     Examples
     --------
@@ -61,7 +55,7 @@ class VectorTable:
         return len(self.owners) - len(self._free)
 
     def add(self, number: int, vector: Vector, group: int = 0) -> None:
-        """Keep a vector of a group under a number, from 1 on, that is higher than those before."""
+        """Add a vector under a serial number, from 1 on and increasing."""
         n = len(vector.ids)
         if n > self.ids.shape[1]:
             self._resize(len(self.owners), max(n, 2 * self.ids.shape[1]))
@@ -73,7 +67,7 @@ class VectorTable:
         self._insert(number, row)
 
     def remove(self, number: int) -> None:
-        """Forget a vector."""
+        """Remove a vector."""
         place = number & (len(self.table) - 1)
         row = int(self.table[place]) - 1
         if row < 0 or self.owners[row] != number:
@@ -83,7 +77,7 @@ class VectorTable:
         self._free.append(row)
 
     def rows(self, numbers: Ids) -> Ids:
-        """The rows of some numbers."""
+        """Return the rows of serial numbers."""
         found: Ids = self.table[numbers & (len(self.table) - 1)] - 1
         missing = numbers[(found < 0) | (self.owners[found] != numbers)]
         if len(missing):
@@ -91,7 +85,7 @@ class VectorTable:
         return found
 
     def _insert(self, number: int, row: int) -> None:
-        """Note the row of a number; the table grows until no two numbers share a place."""
+        """Insert a row into the hash table, which grows until it has no collisions."""
         place = number & (len(self.table) - 1)
         if self.table[place]:
             self._rehash(2 * len(self.table))
@@ -125,23 +119,24 @@ def _grow(array: NDArray[Any], rows: int, width: int) -> NDArray[Any]:
 
 
 _FIXED_POINT_ONE = 32_000.0
-"""What a coordinate of one is rounded to: products of points are then found by whole numbers of two bytes."""
+"""Fixed-point value of a coordinate of 1: dot products of points are computed in 16-bit integers first."""
 
 _ALIGNED_DIMS = 16
-"""Coordinates that are multiplied together."""
+"""Rows are padded to a multiple of this, for SIMD."""
 
 
 class RecentPoints:
-    """Points under numbers that only grow; those far behind the last number are out of reach.
+    """Ring buffer of the latent points of recent articles, with exact nearest-neighbour search per language.
 
-    Memory: six bytes for each dimension and each number within reach.
+    Stories are told in all languages within hours or days, so a search over recent articles suffices, and its
+    cost does not grow with the stream. Memory: six bytes for each dimension and each point of the capacity.
 
     Parameters
     ----------
     dims : int
-        Dimensions of the points, which are of length one.
-    reach : int
-        Numbers before the last that are looked at; those of all languages count.
+        Dimensions of the points, which have length one.
+    capacity : int
+        Number of the most recent serial numbers that are searched, over all languages.
 
     Examples
     --------
@@ -164,29 +159,29 @@ class RecentPoints:
         self._codes: dict[str, int] = {}
 
     def add(self, number: int, lang: str, point: NDArray[np.float32]) -> None:
-        """Add a point under a number, from 1 on, that is higher than those before."""
+        """Add a point under a serial number, from 1 on and increasing."""
         row = number % self.capacity
         self.last = number
         self._points[row], self._rounded[row], self._owners[row] = point, self._round(point), number
         self._languages[row] = self._codes.setdefault(lang, len(self._codes))
 
     def remove(self, number: int) -> None:
-        """Forget a point; one that is not there is no error."""
+        """Remove a point, if it is in the buffer."""
         row = number % self.capacity
         if self._owners[row] == number:
             self._owners[row] = 0
 
     def nearest(self, point: NDArray[np.float32], k: int, *, min_similarity: float) -> list[int]:
-        """Numbers of the nearest points of each language, ascending.
+        """Return the serial numbers of the nearest points of each language, ascending.
 
         Parameters
         ----------
         point : array
-            What is looked for.
+            The query.
         k : int
-            Most points of a language; of equal ones, those of lower numbers.
-        least : float
-            Least product with ``point``.
+            Maximum number of points per language; ties go to lower numbers.
+        min_similarity : float
+            Minimum dot product with the query.
         """
         numbers = np.empty(k * len(self._codes), dtype=np.int64)
         found = nearest_points(
@@ -207,7 +202,7 @@ class RecentPoints:
         return nearest
 
     def _round(self, point: NDArray[np.float32]) -> NDArray[np.int16]:
-        """The whole numbers that stand for a point, with zeros at the end."""
+        """Return a point in fixed-point numbers, padded with zeros."""
         out = np.zeros(self._rounded.shape[1], dtype=np.int16)
         np.rint(point * np.float32(_FIXED_POINT_ONE), out=out[: len(point)], casting="unsafe")
         return out

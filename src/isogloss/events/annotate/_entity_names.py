@@ -1,9 +1,7 @@
-"""Organisations, continents and currencies by their names in many languages.
+"""Names of organisations, continents and currencies in many languages, matched as phrases.
 
 Names are those of Unicode's CLDR (``babel``). The abbreviations that newspapers use for the largest
-organisations are in ``organisations.tsv``: what is meant, the abbreviation, and its languages.
-
-Phrases of a language looked up in running text: at each word the longest that is known.
+organisations are in ``organisations.tsv``: the organisation, the abbreviation, and its languages.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _TERRITORIES = {
 
 @cache
 def abbreviations(lang: str) -> dict[str, str]:
-    """What abbreviations in capital letters mean in a language.
+    """Return the organisations that abbreviations in capital letters stand for in a language.
 
     Examples
     --------
@@ -47,9 +45,9 @@ def abbreviations(lang: str) -> dict[str, str]:
 
 @cache
 def entity_names(lang: str) -> PhraseMatcher:
-    """Names of organisations, continents and currencies in a language, in lower case.
+    """Return a matcher for the lower-case names of organisations, continents and currencies.
 
-    It is empty without ``babel``, and for languages without blanks between words or not in Unicode's tables.
+    It is empty without ``babel``, for unspaced languages, and for languages that CLDR does not have.
 
     Examples
     --------
@@ -88,12 +86,12 @@ def _locale(lang: str) -> Any:
 
 
 class PhraseMatcher:
-    """What phrases of several words mean.
+    """Finds phrases in running text; at each word the longest phrase wins.
 
     Parameters
     ----------
     phrases : iterable of (str, str)
-        Phrases, in words with blanks between them, and what they mean; of several meanings the first counts.
+        Phrases, words separated by blanks, and their meanings; the first meaning of a phrase counts.
 
     Examples
     --------
@@ -122,14 +120,14 @@ class PhraseMatcher:
     def find(
         self, words: Sequence[str], vocabulary: Set[str] | None = None
     ) -> Iterator[tuple[int, int, str]]:
-        """Where phrases begin and end, and what they mean; they do not overlap.
+        """Yield the start, end and meaning of each match; matches do not overlap.
 
         Parameters
         ----------
         words : sequence of str
-            The text.
+            The words of the text.
         vocabulary : set of str, optional
-            Its different words, if they are known.
+            The distinct words, if the caller has them.
         """
         lengths, free = self._lengths, 0
         heads = self._heads.intersection(words if vocabulary is None else vocabulary)
