@@ -1,7 +1,7 @@
-"""What an article alone tells, and a form of it that travels quickly between processes.
+"""Analysed articles, and batches of them that travel quickly between processes.
 
-An article has a dozen short arrays. Each costs microseconds to send, so those of a batch are sent as a few
-long ones, and the arrays that come out are parts of these.
+An article has a dozen short arrays. Sending each costs microseconds, so those of a batch are sent as a few
+long arrays, and the unpacked arrays are slices of these.
 """
 
 from __future__ import annotations
@@ -35,13 +35,20 @@ Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
 
 PROFILE_FIELDS = tuple(one.name for one in fields(UnweightedProfile) if one.name != "terms")
-"""What a draft has beside its terms."""
+"""Fields of an unweighted profile besides its terms."""
 
 _profile_fields = attrgetter(*PROFILE_FIELDS)
 
 
 class AnalysedArticle:
-    """What an article alone tells; found when it is asked for.
+    """Everything that depends on one article alone, computed at first access.
+
+    The text is tokenised by four consumers, because each needs other units of it and sharing them would
+    change results. The fingerprint hashes characters and never makes words. Clustering terms use
+    :class:`~isogloss.text.Tokeniser`, which normalises case and letters; annotation needs the capitals and
+    punctuation that this removes (:class:`~isogloss.events.annotate._words.TokenisedText`, shared by names,
+    keywords, dates, numbers and concepts). Profile terms are n-grams of the transliterated title and lead.
+    The latent model has the tokeniser and vocabulary that it was trained with.
 
     Parameters
     ----------
@@ -50,7 +57,7 @@ class AnalysedArticle:
     annotator : Annotator
         Finds names, places, dates and keywords.
     latent : array or None
-        Its point in a common space of documents.
+        Its point in the latent space.
     """
 
     def __init__(self, article: Article, annotator: Annotator, latent: Latent | None) -> None:
@@ -61,34 +68,34 @@ class AnalysedArticle:
     def of(
         cls, fingerprint: NDArray[np.uint32], terms: Terms, profile: UnweightedProfile, latent: Latent | None
     ) -> AnalysedArticle:
-        """What is known already."""
+        """Wrap results that are known already."""
         new = cls.__new__(cls)
         new.fingerprint, new.terms, new.profile, new.latent = fingerprint, terms, profile, latent
         return new
 
     @cached_property
     def fingerprint(self) -> NDArray[np.uint32]:
-        """By which near-duplicates are found."""
+        """MinHash fingerprint, which finds near-duplicates."""
         return fingerprint(self._article.text)
 
     @cached_property
     def terms(self) -> Terms:
-        """The terms by which it is clustered."""
+        """Terms for clustering."""
         return article_terms(self._article)
 
     @cached_property
     def profile(self) -> UnweightedProfile:
-        """What linking knows of it, without weights."""
+        """Profile for linking, before its terms are weighted."""
         return extract_profile(self._article, self._annotator.annotate(self._article))
 
 
 class DeferredAnalysis(AnalysedArticle):
-    """What an article alone tells, found by a function when it is asked for.
+    """An analysed article whose analysis is run by a function at first access.
 
     Parameters
     ----------
     prepare : callable
-        Finds it. What it raises is raised at every access, each time after another attempt.
+        Analyses the article. If it raises an exception, every access tries again.
     """
 
     def __init__(self, prepare: Callable[[], AnalysedArticle]) -> None:
@@ -100,38 +107,38 @@ class DeferredAnalysis(AnalysedArticle):
 
     @property
     def fingerprint(self) -> NDArray[np.uint32]:
-        """By which near-duplicates are found."""
+        """MinHash fingerprint, which finds near-duplicates."""
         return self._found.fingerprint
 
     @property
     def terms(self) -> Terms:
-        """The terms by which it is clustered."""
+        """Terms for clustering."""
         return self._found.terms
 
     @property
     def profile(self) -> UnweightedProfile:
-        """What linking knows of it, without weights."""
+        """Profile for linking, before its terms are weighted."""
         return self._found.profile
 
     @property
     def latent(self) -> Latent | None:  # type: ignore[override]
-        """Its point in a common space of documents."""
+        """Point in the latent space."""
         return self._found.latent
 
 
 class AnalysisBatch(NamedTuple):
-    """What is known of some articles, in few objects.
+    """Analysed articles in a few long arrays.
 
     Attributes
     ----------
     plain : list of tuples
-        Drafts without their terms.
+        Profiles without their terms.
     lengths : list of int
-        Terms of title and body, of clusters and of drafts; four numbers for each article.
+        Numbers of clustering terms and of profile terms in title and body; four for each article.
     ids, counts : arrays
         All terms.
     fingerprints, latents : array or list of arrays
-        One array of all if they are equally long, as they mostly are; otherwise one by one.
+        One array if they have equal lengths, as they mostly have; otherwise a list of arrays.
     """
 
     profiles: list[tuple[Any, ...]]
@@ -143,7 +150,7 @@ class AnalysisBatch(NamedTuple):
 
 
 def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
-    """What is known of articles, all of which is found for it.
+    """Pack analysed articles, completing their analysis.
 
     Examples
     --------
@@ -164,7 +171,7 @@ def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
 
 
 def unpack_analyses(parcel: AnalysisBatch) -> list[AnalysedArticle]:
-    """What is known of the articles of a parcel."""
+    """Unpack a batch."""
     columns = zip(parcel.profiles, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
     return [
         AnalysedArticle.of(
@@ -178,7 +185,7 @@ def unpack_analyses(parcel: AnalysisBatch) -> list[AnalysedArticle]:
 
 
 def _terms(parcel: AnalysisBatch) -> Iterator[tuple[Terms, Terms]]:
-    """The terms of each article, those of clusters and those of drafts."""
+    """Yield the clustering terms and the profile terms of each article."""
     ids, counts = parcel.ids, parcel.counts
     ends = accumulate(parcel.lengths, initial=0)
     parts = ((ids[start:end], counts[start:end]) for start, end in pairwise(ends))
@@ -187,6 +194,6 @@ def _terms(parcel: AnalysisBatch) -> Iterator[tuple[Terms, Terms]]:
 
 
 def _stack(arrays: Sequence[Any]) -> Arrays:
-    """One array of those that have one length; the same one by one if there is another, or none."""
+    """Stack arrays of equal length; return the list if lengths differ or an array is missing."""
     alike = len({None if one is None else len(one) for one in arrays}) == 1 and arrays[0] is not None
     return np.array(arrays) if alike else arrays

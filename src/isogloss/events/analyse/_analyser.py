@@ -1,11 +1,9 @@
-"""Articles prepared ahead of the fold that takes them in one by one, in other processes if there are many.
+"""Analyses articles ahead of the stream, in a process pool when there are many.
 
-Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its
-point in a common space. All of that depends on the article alone. So it is found in batches; what comes out
-is the same in one process or in many. Until processes are up, articles are prepared here.
-
-Who hands articles over in small parts says before which come next: processes go on with these meanwhile, and
-what others have found of some of them is taken as it is.
+Most of the time of an article goes into its text: fingerprint, terms, annotations, latent point. All of these
+depend on the article alone, so they are computed in batches and the results are the same in one process or in
+many. Until the pool is up, articles are analysed in this process. A caller that hands articles over in small
+portions announces the next ones with :meth:`ArticleAnalyser.begin`, so that the pool keeps busy.
 """
 
 from __future__ import annotations
@@ -48,46 +46,46 @@ _BATCH_ARTICLES = 96
 """Articles of a task."""
 
 _MIN_POOL_ARTICLES = 512
-"""Articles after which processes are worth their start."""
+"""Articles after which starting a pool pays off."""
 
 _TASKS_PER_PROCESS = 3
-"""Tasks of a process that are begun or wait."""
+"""Tasks in flight for each process."""
 
 _MIN_TASK_ARTICLES = 16
-"""Articles of the smallest task that is worth sending."""
+"""Minimum number of articles of a task."""
 
 _MAX_DEATHS = 3
-"""Deaths of processes in a row after which none is started any more."""
+"""Consecutive deaths of worker processes after which none is started any more."""
 
 
 class AnalyserDiedError(RuntimeError):
-    """A process died while it prepared an article, and nothing else."""
+    """A worker process died while it analysed a single article."""
 
 
 class ArticleAnalyser:
-    """Prepares articles, in order, ahead of who takes them.
+    """Analyses articles in order, ahead of the consumer.
 
     Processes are started when there is enough to do: after some hundred articles, and only for calls with
-    more than one batch. One that dies is replaced, and its articles are prepared one by one in a process of
-    their own: an article that ends that process raises :class:`AnalyserDiedError` when it is asked for.
+    more than one batch. One that dies is replaced, and its articles are analysed one by one in a separate
+    process: an article that kills this process raises :class:`AnalyserDiedError` when its analysis is read.
 
     Parameters
     ----------
     annotator : Annotator
         Finds names, places, dates and keywords.
     model : DocumentModel, optional
-        A common space of documents.
+        Maps articles to a latent space.
     n_jobs : int, optional
         Processes beside this one; None or 1 is none, -1 one per core.
 
     Attributes
     ----------
     count : int
-        Articles that were prepared in this process.
+        Articles that were analysed in this process.
     paused : bool
-        Whether nothing is given to processes, so that nothing is found ahead of its turn.
+        Whether the pool gets no new articles, so that nothing is analysed ahead of its turn.
     model_digest : str
-        By which others know the model; empty if they do not.
+        Digest of the model; empty if it has none.
 
     Notes
     -----
@@ -120,35 +118,35 @@ class ArticleAnalyser:
 
     @property
     def way(self) -> int | None:
-        """A number that is the same for all who prepare alike, see :func:`~isogloss.events.analyse._fingerprint.way_of`."""
+        """Fingerprint of the pipeline; see :func:`~isogloss.events.analyse._fingerprint.way_of`."""
         return way_of(self.annotator, None if self.model is None else self.model_digest)
 
     @property
     def ahead(self) -> int:
-        """Articles that :meth:`begin` should have in hand, so that no process waits."""
+        """Number of articles that :meth:`begin` should be ahead so that no process idles."""
         return (
             _TASKS_PER_PROCESS * self.jobs * _BATCH_ARTICLES if not self._in_process and self.started else 0
         )
 
     @property
     def started(self) -> bool:
-        """Whether there are processes."""
+        """Whether the pool was started."""
         return self._workers is not None
 
     def start(self) -> None:
-        """Start the processes now, and wait until they are up."""
+        """Start the pool now, and wait until it is up."""
         if self.jobs > 1:
             self._started().wait()
 
     def begin(self, articles: Sequence[Article], known: Mapping[str, AnalysedArticle] | None = None) -> None:
-        """Begin with articles that :meth:`run` will be given, in this order; others have their own ids.
+        """Start to analyse articles that :meth:`run` will be given, in this order.
 
         Parameters
         ----------
         articles : sequence of Article
-            The articles; processes that are up prepare them meanwhile, and without processes nothing happens.
+            The articles; without a running pool nothing happens.
         known : mapping of str to AnalysedArticle, optional
-            What is known of some of them already, by their ids.
+            Analyses that are known already, by article id.
         """
         self._begun.update(known or {})
         rest = [article for article in articles if article.id not in self._begun]
@@ -160,10 +158,10 @@ class ArticleAnalyser:
             self._begun.update((article.id, task) for article in batch)
 
     def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, AnalysedArticle]]:
-        """Articles, each with what is known of it.
+        """Yield articles with their analyses.
 
-        With processes, some hundred articles are read before the first is given, unless they were begun with;
-        if reading fails, those before are given first.
+        With a pool, some hundred articles are read before the first is yielded, unless they were announced
+        with :meth:`begin`; if reading fails, the articles before are yielded first.
         """
         for begun, some in groupby(articles, key=lambda article: article.id in self._begun):
             if begun:
@@ -172,7 +170,7 @@ class ArticleAnalyser:
                 yield from self._run(some)
 
     def _take(self, article: Article) -> tuple[Article, AnalysedArticle]:
-        """An article that was begun with."""
+        """Return an announced article with its analysis."""
         found = self._begun.pop(article.id)
         if isinstance(found, _Task):
             self._begun.update((each.id, analysed) for each, analysed in self._collect(found))
@@ -190,7 +188,7 @@ class ArticleAnalyser:
             yield from chain.from_iterable(map(self._analyse_here, first))
 
     def close(self) -> None:
-        """End the processes; they are started again when they are needed."""
+        """Stop the pool; it is started again when it is needed."""
         self._begun = {name: task for name, task in self._begun.items() if not isinstance(task, _Task)}
         self._end()
 
@@ -229,7 +227,7 @@ class ArticleAnalyser:
         return zip(batch, _analyse(batch, self.annotator, self.model), strict=True)
 
     def _analyse_ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, AnalysedArticle]]:
-        """Let processes prepare the next batches while one is taken."""
+        """Let the pool analyse the next batches while one is consumed."""
         waiting: deque[_Task] = deque()
         failures: list[Exception] = []
         try:
@@ -250,14 +248,14 @@ class ArticleAnalyser:
             raise failures[0]
 
     def _collect(self, task: _Task) -> Iterator[tuple[Article, AnalysedArticle]]:
-        """What a process found; what it failed at is tried again, and fails at the article it is about."""
+        """Return the results of a task; a failed batch is analysed again, article by article."""
         try:
             found = unpack_analyses(task.future.result())
             self._deaths = 0
             return zip(task.batch, found, strict=True)
         except BrokenExecutor:
             logger.warning(
-                "a process that prepares articles died; %d are prepared one by one", len(task.batch)
+                "a worker process died; analysing its %d articles one by one", len(task.batch)
             )
             if task.workers is self._workers:
                 self._replace_workers()
@@ -266,35 +264,35 @@ class ArticleAnalyser:
                 for article in task.batch
             )
         except Exception:
-            logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
+            logger.warning("a worker process failed on %d articles; analysing them in this process", len(task.batch))
         return self._analyse_here(task.batch)
 
     def _analyse_isolated(self, article: Article) -> AnalysedArticle:
-        """Prepare one article in a process that does nothing else meanwhile."""
+        """Analyse one article in a process of its own."""
         if self._single is None:
             self._single = Workers(self._task(), 1)
         try:
             (found,) = unpack_analyses(self._single.submit([article]).result())
         except BrokenExecutor as error:
             self._end_single()
-            raise AnalyserDiedError("the process that prepared the article died") from error
+            raise AnalyserDiedError("the process that analysed the article died") from error
         return found
 
     def _replace_workers(self) -> None:
-        """End processes one of which died; others are started, unless that happens all the time."""
+        """Stop a pool with a dead process; after too many deaths no other is started."""
         self._end()
         self._deaths += 1
         if self._deaths == _MAX_DEATHS:
             logger.warning(
-                "processes died %d times in a row; articles are prepared here from now on; a script that "
-                "wants processes does its work under if __name__ == '__main__':",
+                "worker processes died %d times in a row; analysing in this process from now on (a script that "
+                "sets n_jobs must do its work under if __name__ == '__main__':)",
                 _MAX_DEATHS,
             )
             self.jobs = 1
 
 
 class _Task(NamedTuple):
-    """Articles that processes were given, and what becomes of them."""
+    """A batch that was submitted to a pool."""
 
     batch: Batch
     workers: Workers[Batch, AnalysisBatch]
@@ -303,14 +301,14 @@ class _Task(NamedTuple):
 
 @dataclass(frozen=True)
 class _AnalysisTask:
-    """What processes prepare articles with, and the languages that these are likely in."""
+    """The function that worker processes run, and the languages to load in advance."""
 
     annotator: Annotator
     model: DocumentModel | None
     languages: tuple[str, ...]
 
     def warm_up(self) -> None:
-        """Read the tables of the languages."""
+        """Load the tables of the languages."""
         for lang in self.languages:
             with suppress(Exception):
                 self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
@@ -326,7 +324,7 @@ def _batches(articles: Iterable[Article], size: int = 0) -> Iterator[Batch]:
 
 
 def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Iterator[Batch]:
-    """Batches until reading fails, which is noted."""
+    """Yield batches until reading fails; the exception goes to ``failures``."""
     try:
         yield from batches
     except Exception as error:
@@ -337,7 +335,7 @@ def _analyse(batch: Batch, annotator: Annotator, model: DocumentModel | None) ->
     try:
         latents = _project(batch, model)
     except Exception:
-        logger.warning("%d articles could not be projected together; each is projected alone", len(batch))
+        logger.warning("projecting %d articles together failed; projecting them one by one", len(batch))
         return [DeferredAnalysis(partial(_analyse_alone, article, annotator, model)) for article in batch]
     return [
         AnalysedArticle(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)
@@ -349,7 +347,7 @@ def _analyse_alone(article: Article, annotator: Annotator, model: DocumentModel 
 
 
 def _project(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:
-    """Articles as points of the common space; None where a text says nothing there."""
+    """Project articles to the latent space; None for a text without known words."""
     found: list[NDArray[np.float32] | None] = [None] * len(articles)
     for lang in model.languages if model is not None else ():
         places = [place for place, article in enumerate(articles) if article.lang == lang]

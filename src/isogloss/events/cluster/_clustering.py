@@ -1,20 +1,19 @@
-r"""Clusters of a stream of articles, language by language, online.
+r"""Online clustering of a stream of articles, one language at a time.
 
-An article joins the cluster whose centroid it resembles most, if it does so enough, and founds one otherwise.
-The resemblance of article a and cluster c is the cosine of the article and the centroid, less with time:
+An article joins the most similar cluster, if the similarity reaches a threshold, and creates a new one
+otherwise. The similarity of article a and cluster c is the cosine of the article and the centroid, decayed by
+time:
 
 .. math::
 
     s(a, c) = \frac{a^T \sum_{b \in c} b}{\|\sum_{b \in c} b\|}\, 2^{-\Delta / h},
 
-with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates of a
-bounded inverted index are compared. Clusters that an article shows to be one are merged, articles are looked
-at again after some others have come, and clusters without news expire.
+with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates from a
+bounded inverted index are compared. Clusters that an article shows to be one are merged, recent articles are
+reassigned every so often, and clusters without news expire.
 
 :func:`transition` is a fold: the state after a stream depends on the articles and their order, and on nothing
 else.
-
-Looking at articles again, once others have come that may fit them better.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ __all__ = ["Decision", "Move", "repair", "transition"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of an article, and what else changed.
+    """The changes that an article makes to the clusters.
 
     Attributes
     ----------
     article : str
-        Its id.
+        Id of the article.
     cluster : int
         Its cluster.
     created : bool
@@ -45,15 +44,15 @@ class Decision:
     repeated : bool
         Whether the article was known; nothing changed then.
     similarity : float
-        Resemblance to the cluster it joined; 0 for a new one.
+        Similarity to the cluster it joined; 0 for a new one.
     merged : tuple of (int, int)
-        Clusters that went into others: from, into; in this order.
+        Merged clusters: source and target, in the order of the merges.
     moved : tuple of Move
-        Articles that were looked at again and changed their cluster, after all merges; in this order.
+        Articles that were reassigned to another cluster, after all merges, in this order.
     emptied : tuple of int
         Clusters that all articles moved away from.
     expired : tuple of int
-        Clusters that ended, before the article came.
+        Clusters that expired before the article came.
     """
 
     article: str
@@ -68,27 +67,27 @@ class Decision:
 
 
 def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:
-    """Put an article into a cluster, and change the state accordingly.
+    """Assign an article to a cluster, and update the state.
 
     Parameters
     ----------
     state : ClusterState
-        Where the stream has come to; it is changed.
+        The state of the stream; it is changed.
     article : Article
         The next article. One whose id is known, and not yet expired, changes nothing.
     terms : Terms, optional
-        Its :func:`~isogloss.events.cluster.article_terms`, if they are known.
+        Its :func:`~isogloss.events.cluster.article_terms`, if the caller has them.
 
     Returns
     -------
     Decision
-        What became of it.
+        The changes.
 
     Notes
     -----
-    Articles may come out of order. Time counts in resemblance, forward and back alike; but a term is counted
-    on the latest day seen, and clusters expire by the latest time seen. An article that is older than the
-    window founds a cluster that ends when the next one comes.
+    Articles may come out of order. Similarity decays with time in both directions; but terms are counted on
+    the latest day seen, and clusters expire by the latest time seen. An article that is older than the window
+    creates a cluster that expires when the next article comes.
 
     Examples
     --------
@@ -136,7 +135,7 @@ def _member(state: ClusterState, article: Article, terms: Terms) -> Member:
 
 
 def _merge(state: ClusterState, cluster: Cluster, others: list[Cluster]) -> list[tuple[int, int]]:
-    """Merge the clusters that an article resembles, where they resemble each other; the older id lives on."""
+    """Merge similar clusters among the candidates of an article; the oldest id is kept."""
     merged = []
     for other in others:
         if state.similarity_of(cluster, other) >= state.settings.merge_threshold:
@@ -149,7 +148,7 @@ def _merge(state: ClusterState, cluster: Cluster, others: list[Cluster]) -> list
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An article that went from one cluster to another."""
+    """Reassignment of an article from one cluster to another."""
 
     article: str
     source: int
@@ -157,12 +156,12 @@ class Move:
 
 
 def repair(state: ClusterState, article: Article) -> tuple[tuple[Move, ...], tuple[int, ...]]:
-    """Look at the last articles of a language again, when there are enough of them.
+    """Reassign the recent articles of a language, when there are enough of them.
 
     Returns
     -------
     moved : tuple of Move
-        Articles that another cluster fits better, or that no longer fit theirs and founded one.
+        Articles that another cluster fits better, or that no longer fit theirs and created one.
     emptied : tuple of int
         Clusters that all articles moved away from.
     """
@@ -186,7 +185,7 @@ def _drop_empty(state: ClusterState, moved: list[Move]) -> Iterator[int]:
 
 
 def _reconsider(state: ClusterState, article_id: str) -> Move | None:
-    """Take an article out and put it where it fits best; back if that is nowhere else."""
+    """Move an article to the cluster that fits it best, if that is another one."""
     member = state.members[article_id]
     home = state.unassign(article_id)
     target = _choose(state, member, home)

@@ -1,7 +1,4 @@
-"""The state of a stream of articles: its clusters, the index of them, and the weights of terms.
-
-A cluster: the articles of one language about one story, as sums.
-"""
+"""Clusters, and the state of online clustering: clusters, their index, and term weights."""
 
 from __future__ import annotations
 
@@ -29,32 +26,32 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """What decides which articles belong together.
+    """Settings of online clustering.
 
     Parameters
     ----------
     threshold : float
-        Least resemblance of an article that is a title and its cluster.
+        Minimum similarity of an article without a body to its cluster.
     body_threshold : float
         The same for an article with a body.
     body_terms : int
-        Different words that a body must have to count as one.
+        Distinct words that a body needs to count as one.
     merge_threshold : float
-        Least resemblance of two clusters that become one.
+        Minimum similarity of two clusters that are merged.
     half_life : float
-        Days in which resemblance falls by half.
+        Days in which similarity decays by half.
     mean_share : float
-        Where in a cluster its time is taken: 0 at its last article, 1 at the mean of its articles.
+        Reference time of a cluster: 0 for its last article, 1 for the mean of its articles.
     window : float
-        Days after its last article at which a cluster expires, and days over which terms are counted.
+        Days after its last article at which a cluster expires; also the window of term counts.
     max_age : float
-        Days after its first article at which a cluster expires, whatever its last.
+        Days after its first article at which a cluster expires in any case.
     max_articles : int
-        Articles kept at most; the clusters that are next to expire go when there are more.
+        Maximum number of articles; beyond it, the clusters that are next to expire are dropped.
     candidates : int
         Clusters that an article is compared with.
     repair_every : int
-        Articles of a language after which as many are looked at again; 0 for never.
+        Articles of a language after which as many are reassigned; 0 for never.
     margin : float
         How much better another cluster must be for an article to move.
     prior, body_weight, body_power, max_terms
@@ -80,15 +77,15 @@ class ClusterSettings:
 
 
 class ClusterState:
-    """Clusters of all languages, and what is needed to go on.
+    """State of online clustering, of all languages.
 
-    Memory: bounded by the articles of the window, see :class:`ClusterSettings`, beside about 150 MB for
-    tables of terms, of which the system gives what is used.
+    Memory: bounded by the articles of the window, see :class:`ClusterSettings`, besides about 150 MB for
+    term tables, of which the system allocates what is used.
 
     Parameters
     ----------
     settings : ClusterSettings, optional
-        What decides which articles belong together.
+        Settings of online clustering.
 
     Attributes
     ----------
@@ -118,12 +115,12 @@ class ClusterState:
         self.expiry_heap: list[tuple[float, int]] = []
 
     def create_cluster(self, lang: str) -> Cluster:
-        """A new cluster without articles."""
+        """Create an empty cluster."""
         self.last_id += 1
         return self.clusters.setdefault(self.last_id, Cluster(self.last_id, lang))
 
     def assign(self, article_id: str, member: Member, cluster: Cluster) -> None:
-        """Put an article into a cluster."""
+        """Assign an article to a cluster."""
         member.cluster = cluster.id
         self.members[article_id] = member
         cluster.add(article_id, member)
@@ -132,14 +129,14 @@ class ClusterState:
             heapq.heappush(self.expiry_heap, (self._end(cluster), cluster.id))
 
     def unassign(self, article_id: str) -> Cluster:
-        """Take an article out of its cluster, which may be empty afterwards, and give the cluster."""
+        """Remove an article from its cluster, which may then be empty, and return the cluster."""
         member = self.members[article_id]
         cluster = self.clusters[member.cluster]
         cluster.remove(article_id, member)
         return cluster
 
     def delete(self, cluster: Cluster) -> None:
-        """Forget a cluster and its articles."""
+        """Delete a cluster and its articles."""
         del self.clusters[cluster.id]
         for article_id in cluster.article_ids:
             del self.members[article_id]
@@ -153,7 +150,7 @@ class ClusterState:
         self.postings.add(target.id, source.total)
 
     def ranked(self, member: Member, lang: str) -> list[tuple[float, Cluster]]:
-        """The clusters that an article may join, with their resemblance to it, the best first."""
+        """Return the clusters that an article may join with their similarities, the best first."""
         found = (self.clusters.get(i) for i in self.postings.find(member.vector, self.settings.candidates))
         near = [one for one in found if one is not None and one.lang == lang and one.article_ids]
         inner = dot_products(member.vector, [cluster.total for cluster in near])
@@ -166,23 +163,23 @@ class ClusterState:
         return sorted(fitting, key=lambda pair: (-pair[0], pair[1].id))
 
     def _nearness(self, time: float, cluster: Cluster) -> float:
-        """What is left of the resemblance of an article and a cluster by the time between them."""
+        """Return the time decay between an article and a cluster."""
         gap = max(0.0, time - cluster.latest, cluster.earliest - time)
         distance = abs(time - cluster.seconds / len(cluster.article_ids))
         share = self.settings.mean_share
         return self.time_decay((1 - share) * gap + share * distance)
 
     def similarity_of(self, one: Cluster, other: Cluster) -> float:
-        """The cosine of two centroids, less with the time between them."""
+        """Return the cosine of two centroids, decayed by the time between the clusters."""
         gap = max(0.0, one.earliest - other.latest, other.earliest - one.latest)
         return dot_product(one.total, other.total) / (one.norm * other.norm or 1.0) * self.time_decay(gap)
 
     def time_decay(self, seconds: float) -> float:
-        """What is left of a resemblance after some time."""
+        """Return the factor by which similarity decays in a time."""
         return float(2 ** (-seconds / _DAY_S / self.settings.half_life))
 
     def expire(self) -> Iterator[int]:
-        """Forget the clusters whose time is over, and give their ids."""
+        """Delete the expired clusters, and yield their ids."""
         while self.expiry_heap:
             time, number = self.expiry_heap[0]
             cluster = self.clusters.get(number)
@@ -203,23 +200,23 @@ class ClusterState:
 
 
 MAX_CENTROID_TERMS = 512
-"""Terms of the longest centroid; the weakest are forgotten."""
+"""Maximum number of terms of a centroid; the weakest are dropped."""
 
 
 @dataclass(slots=True)
 class Member:
-    """What is kept of an article.
+    """An article in a cluster.
 
     Attributes
     ----------
     cluster : int
-        Where it is.
+        Id of its cluster.
     time : float
         Seconds since 1970.
     vector : Vector
-        Of length one; without terms once the article is settled.
+        Of length one; emptied once the article is no longer reassigned.
     threshold : float
-        Least resemblance to a cluster that it may join.
+        Minimum similarity to a cluster that it may join.
     """
 
     cluster: int
@@ -230,20 +227,20 @@ class Member:
 
 @dataclass(slots=True)
 class Cluster:
-    """Articles of one language that tell one story.
+    """Articles of one language about one story.
 
     Attributes
     ----------
     id : int
-        Increasing from 1 on; an id is never given twice.
+        Increasing from 1 on; ids are never reused.
     lang : str
         The language of all its articles.
     article_ids : list of str
-        In the order in which they came to it.
+        In the order of arrival.
     total : Vector
         The sum of the vectors of its articles.
     norm : float
-        The length of the sum.
+        Norm of the sum.
     earliest, latest : float
         Times of its first and its last article, in seconds since 1970.
     seconds : float
@@ -278,7 +275,7 @@ class Cluster:
         return datetime.fromtimestamp(self.seconds / len(self), UTC)
 
     def add(self, article_id: str, member: Member) -> None:
-        """Take an article in."""
+        """Add an article."""
         self.article_ids.append(article_id)
         self._add_total(member.vector)
         self.earliest = min(self.earliest, member.time)
@@ -286,13 +283,13 @@ class Cluster:
         self.seconds += member.time
 
     def remove(self, article_id: str, member: Member) -> None:
-        """Let an article go; the times of the first and last article are not taken back."""
+        """Remove an article; the times of the first and last article stay."""
         self.article_ids.remove(article_id)
         self._add_total(member.vector, -1.0)
         self.seconds -= member.time
 
     def absorb(self, other: Cluster) -> None:
-        """Take all articles of another cluster in."""
+        """Add all articles of another cluster."""
         self.article_ids += other.article_ids
         self._add_total(other.total)
         self.earliest = min(self.earliest, other.earliest)

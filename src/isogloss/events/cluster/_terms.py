@@ -1,12 +1,12 @@
-"""The terms of an article: what its vector is made of, as numbers.
+"""Hashed terms of an article, for clustering.
 
-A title is short, so it gives its words and all sequences of four letters in them: *basketballer* and
-*US-Basketball-Team* meet in most of theirs. A body is long enough for words alone. Words are cut to their
-first letters as a rough stem. What stands before or after ``|`` or a dash in a title and has few words is the
-name of a site or of its section, and is left out.
+A title is short, so it gives its words and all character 4-grams in them: *basketballer* and
+*US-Basketball-Team* share most of theirs. A body is long enough for words alone. Words are truncated as a
+rough stem. Short segments of a title before or after ``|`` or a dash are names of sites or sections and are
+left out.
 
-Terms are hashed: there is no vocabulary that grows, and a term has the same number in every process. Each
-language has its own numbers.
+Terms are hashed: no vocabulary grows, and a term has the same id in every process. Each language has its own
+ids.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from isogloss.text import Tokeniser
 __all__ = ["N_TERMS", "Terms", "article_terms", "strip_site_name"]
 
 N_TERMS = 1 << 20
-"""Numbers of terms; the numbers of all languages lie below it."""
+"""Number of term ids, of all languages together."""
 
 _NGRAM_CHARS = 4
-"""Letters of a sequence, the blank at either end of a word included."""
+"""Characters of an n-gram, including the blank at either end of a word."""
 
 _STEM_CHARS = 7
-"""Letters of a word of a body that count."""
+"""Characters to which a word is truncated."""
 
 _MAX_BODY_CHARS = 12_000
 """Letters of a body that are looked at: about 2,000 words; what an article is about comes early."""
 
 _MAX_SITE_WORDS = 3
-"""Words of the longest part of a title that may be a name of a site."""
+"""Maximum length in words of a title segment that may be the name of a site."""
 
 _TITLE_SEPARATOR = re.compile(r"(?<!\s)\s++[-\u2013\u2014\u00b7\u2022\u00bb]\s++|(?:(?<!\s)\s++)?\|\s*+")
 
@@ -47,12 +47,12 @@ Weights = NDArray[np.float64]
 
 
 class Terms(NamedTuple):
-    """Numbers of terms and how often each occurs, of the title and of the body.
+    """Term ids and counts of the title and of the body.
 
     Attributes
     ----------
     title, body : (ids, counts)
-        Increasing numbers, and a count for each.
+        Increasing ids, and a count for each.
     """
 
     title: tuple[Ids, Weights]
@@ -60,7 +60,7 @@ class Terms(NamedTuple):
 
 
 def article_terms(article: Article) -> Terms:
-    """The terms of an article.
+    """Return the clustering terms of an article.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def article_terms(article: Article) -> Terms:
 
 
 def strip_site_name(title: str) -> str:
-    """A title without names of sites and sections.
+    """Remove names of sites and sections from a title.
 
     Examples
     --------

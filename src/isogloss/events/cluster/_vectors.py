@@ -1,10 +1,9 @@
-r"""Vectors of articles under weights that follow the stream.
+r"""Sparse tf-idf vectors over a sliding window of the stream.
 
 The weight of a term is :math:`\log\frac{N + n_0}{DF}`, with N the articles of its language in the last
-days, DF those of them with the term, and :math:`n_0` articles imagined before the first, none of which has
-the term: the first articles of a stream would otherwise have no weights to speak of. In a body the weight is
-raised to a power, because common words make up more of it. Title and body are brought to length one each and
-added, so both are heard however long the body is.
+days, DF those of them with the term, and :math:`n_0` a pseudo-count that gives the first articles of a stream
+meaningful weights. In a body the weight is raised to a power, because common words make up more of it. The
+vectors of title and body are normalised and then added, so that both count however long the body is.
 """
 
 from __future__ import annotations
@@ -35,17 +34,16 @@ __all__ = [
 ]
 
 MAX_DICT_TERMS = 1 << 12
-"""Terms in a dictionary, which is slower than a table of all numbers, where memory matters little."""
+"""Terms at which counts change from a dictionary to a dense table, which is faster."""
 
 MAX_DICT_TERMS_LOW_MEMORY = 1 << 14
-"""Terms in a dictionary where memory matters: more take as much as a table."""
+"""The same where memory matters: at this size a dictionary takes as much as a table."""
 
 MAX_DENSE_LANGUAGES = 16
-"""Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
-the memory of all languages together."""
+"""The first languages of a stream change to dense tables early; others later, which bounds the total memory."""
 
 _MAX_OPEN_ARTICLES = 4096
-"""Articles after which counts are folded together, at the latest."""
+"""Articles after which the counts of the current day are merged."""
 
 
 class Vector(NamedTuple):
@@ -54,7 +52,7 @@ class Vector(NamedTuple):
     Attributes
     ----------
     ids : ndarray of int32
-        Numbers of terms, increasing.
+        Term ids, increasing.
     weights : ndarray of float64
         A weight for each.
     """
@@ -64,7 +62,7 @@ class Vector(NamedTuple):
 
     @property
     def norm(self) -> float:
-        """Its length."""
+        """Euclidean norm."""
         return sqrt(np.add.reduce(np.square(self.weights)))
 
 
@@ -73,7 +71,7 @@ EMPTY_VECTOR = Vector(np.empty(0, dtype=np.int32), np.empty(0))
 
 
 class _Day(NamedTuple):
-    """What was counted within one day: terms, their counts, and articles by language."""
+    """Counts of one day: terms, their counts, and articles by language."""
 
     day: int
     ids: Ids
@@ -82,7 +80,7 @@ class _Day(NamedTuple):
 
 
 def _merge_days(one: _Day, other: _Day) -> _Day:
-    """What was counted in two parts of a day."""
+    """Add the counts of two parts of a day."""
     ids, places = np.unique(np.concatenate([one.ids, other.ids]), return_inverse=True)
     counts = np.zeros(len(ids), dtype=np.int32)
     np.add.at(counts, places, np.concatenate([one.counts, other.counts]))
@@ -94,14 +92,14 @@ def _merge_days(one: _Day, other: _Day) -> _Day:
 
 
 class DocumentFrequencies:
-    """Counts of terms: in a dictionary while there are few, and then in a table of all numbers of terms.
+    """Document frequencies of terms: a dictionary while there are few terms, then a dense table.
 
     Memory: grows with the terms that are counted, up to four megabytes.
 
     Parameters
     ----------
     limit : int, optional
-        Terms in the dictionary at most.
+        Maximum number of terms in the dictionary.
 
     Examples
     --------
@@ -121,14 +119,14 @@ class DocumentFrequencies:
         return len(self._sparse) if self.table is None else int(np.count_nonzero(self.table))
 
     def counts_of(self, terms: Ids) -> NDArray[np.int32]:
-        """The counts of some terms."""
+        """Return the counts of terms."""
         if self.table is not None:
             return self.table[terms]
         get = self._sparse.get
         return np.array([get(term, 0) for term in terms.tolist()], dtype=np.int32)
 
     def set_counts(self, terms: Ids, counts: NDArray[np.int32]) -> None:
-        """Set the counts of different terms."""
+        """Set the counts of distinct terms."""
         if self.table is not None:
             self.table[terms] = counts
             return
@@ -141,11 +139,11 @@ class DocumentFrequencies:
             self._sparse = {}
 
     def add(self, terms: Ids, counts: NDArray[np.int32]) -> None:
-        """Add to the counts of different terms."""
+        """Add to the counts of distinct terms."""
         self.set_counts(terms, self.counts_of(terms) + counts)
 
     def as_table(self) -> NDArray[np.int32]:
-        """A table of all numbers of terms."""
+        """Return the counts as a dense table."""
         if self.table is not None:
             return self.table
         table = np.zeros(N_TERMS, dtype=np.int32)
@@ -154,22 +152,22 @@ class DocumentFrequencies:
 
 
 class TermWindow:
-    """Document frequencies of hashed terms over the last days of a stream, and vectors under them.
+    """Document frequencies over the last days of a stream, and tf-idf vectors of its articles.
 
-    Memory: grows with the different terms of the window and of each of its days.
+    Memory: grows with the distinct terms of the window and of each of its days.
 
     Parameters
     ----------
     days : int
         Length of the window.
     prior : float
-        Articles imagined before the first.
+        Pseudo-count of articles without any of the terms.
     body_weight : float
-        Length of the part of the body in a vector, with that of the title 1.
+        Weight of the body relative to that of the title.
     body_power : float
-        The power of the weight of a term in a body; above 1, common words count less.
+        Exponent of the weight of a term in a body; above 1, common words count less.
     max_terms : int
-        Terms of the longest vector; the weakest are left out.
+        Maximum number of terms of a vector; the weakest are dropped.
     """
 
     def __init__(
@@ -194,7 +192,7 @@ class TermWindow:
         self._closed: deque[_Day] = deque()
 
     def add(self, terms: Terms, lang: str, day: date) -> Vector:
-        """Count an article and give its vector.
+        """Count an article and return its vector.
 
         An article of an earlier day than the latest counts as one of the latest.
         """
@@ -211,7 +209,7 @@ class TermWindow:
         return vector
 
     def _weigh(self, terms: Terms, frequencies: NDArray[np.int32], total: float) -> tuple[Ids, Vector]:
-        """Count the terms of an article in a table: the different ones, and the vector."""
+        """Count the terms of an article in a dense table; return the distinct terms and the vector."""
         size = len(terms.title[0]) + len(terms.body[0])
         counted, (ids, weights) = np.empty(size, np.int32), _allocate(min(size, self.max_terms))
         n, n_kept = weigh_article(
@@ -229,7 +227,7 @@ class TermWindow:
         return counted[:n], _truncate(ids, weights, n_kept)
 
     def _weigh_sparse(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
-        """The same with a table of the terms of the article alone, which are numbered in their order."""
+        """Do the same with a small table of the terms of the article, renumbered in order."""
         own = np.union1d(terms.title[0], terms.body[0])
         (title, titles), (body, bodies) = terms
         numbered = Terms(
@@ -252,7 +250,7 @@ class TermWindow:
                 self.articles[lang] -= count
 
     def _close(self) -> None:
-        """Fold what was counted since the last time into one table for each day."""
+        """Merge the counts since the last call into one block per day."""
         if not self._open:
             return
         ids, counts = np.unique(np.concatenate(self._open), return_counts=True)
@@ -263,7 +261,7 @@ class TermWindow:
         self._open, self._open_articles = [], {}
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state: JSON under ``header``, arrays under ``arrays``."""
+        """Return the whole state: JSON under ``header``, arrays under ``arrays``."""
         nothing = np.empty(0, dtype=np.int32)
         header = {
             "today": self._today,
@@ -279,7 +277,7 @@ class TermWindow:
         return {"header": header, "arrays": arrays}
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Go on from a state that :meth:`state_dict` gave; the settings are those of this object."""
+        """Restore a state of :meth:`state_dict`; the settings stay those of this object."""
         self._today = header["today"]
         start = 0
         for day, length, articles in header["closed"]:
@@ -304,7 +302,7 @@ class TermWindow:
 
 
 def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: int) -> Vector:
-    """The sum of a vector and a multiple of another, of its strongest terms; only what is positive.
+    """Add a multiple of a vector to another; keep the strongest terms with positive weights.
 
     Examples
     --------
@@ -318,12 +316,12 @@ def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: i
 
 
 def dot_product(one: Vector, other: Vector) -> float:
-    """The inner product of two vectors."""
+    """Return the dot product of two vectors."""
     return dot_sparse(*one, *other)
 
 
 def dot_products(one: Vector, others: list[Vector]) -> list[float]:
-    """The inner products of a vector and each of several.
+    """Return the dot products of a vector with each of several.
 
     Examples
     --------
@@ -342,5 +340,5 @@ def _allocate(terms: int) -> tuple[Ids, Weights]:
 
 
 def _truncate(ids: Ids, weights: Weights, n: int) -> Vector:
-    """The vector of the first terms, in arrays of its size."""
+    """Return the vector of the first n terms, copied if that is shorter."""
     return Vector(ids, weights) if n == len(ids) else Vector(ids[:n].copy(), weights[:n].copy())

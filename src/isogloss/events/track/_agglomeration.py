@@ -1,6 +1,6 @@
 r"""From links between clusters to events: constrained agglomeration.
 
-Groups of clusters are joined, the most probable pair first, while the mean probability of the links between
+Groups of clusters are merged, the most probable pair first, while the mean probability of the links between
 two groups,
 
 .. math::
@@ -10,7 +10,7 @@ two groups,
 
 is at least a threshold. A pair of clusters that were never candidates of each other has probability 0 there,
 so one wrong link between two stories of several clusters is outvoted by all the pairs that are not linked.
-Nor does a wrong link come first because it is strong: what :math:`p_{cd}` is taken to be depends on third
+A wrong link does not come first because it is strong: :math:`p_{cd}` is discounted by the support of third
 clusters, which are linked to both or to neither if c and d are one story,
 
 .. math::
@@ -40,18 +40,18 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class AgglomerationRules:
-    r"""When groups of clusters become one event.
+    r"""Rules for merging groups of clusters into one event.
 
     Parameters
     ----------
     threshold : float
-        Least mean probability of the links between two groups.
+        Minimum mean probability of the links between two groups.
     impossible : float
         Probability of a link below which its clusters are never in one event.
     same_language : float
-        Least mean probability of the links between the clusters of a language that both groups have.
+        Minimum mean probability of the links between clusters of a language that both groups have.
     doubt : float
-        The share of a probability, :math:`\lambda`, that third clusters have to support.
+        The share of a probability, :math:`\lambda`, that third clusters must support.
     """
 
     threshold: float = 0.5
@@ -66,7 +66,7 @@ def agglomerate(
     probabilities: Mapping[Pair, float],
     rules: AgglomerationRules | None = None,
 ) -> list[list[int]]:
-    """Groups of clusters that are one event each; deterministic, whatever the order of the mappings.
+    """Group clusters into events; the result does not depend on the order of the mappings.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def group_linked(
     linked: Mapping[int, dict[int, float]],
     rules: AgglomerationRules,
 ) -> list[list[int]]:
-    """The same, with the probabilities of the links of each cluster, every link both ways.
+    """Do the same for links that are given per cluster, in both directions.
 
-    Links to clusters that are not in ``sizes`` are left out.
+    Links to clusters that are not in ``sizes`` are ignored.
     """
     ids = sorted(sizes)
     codes = {lang: code for code, lang in enumerate(dict.fromkeys(languages.values()))}

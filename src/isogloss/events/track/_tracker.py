@@ -1,9 +1,7 @@
-"""Events of a stream, kept up to date: stable ids, and only what changed is looked at again.
+"""Events of a stream with stable ids, updated incrementally.
 
-Ids of events that stay while events change.
-
-When events merge, the oldest id lives on and the others become aliases of it; when an event splits, the part
-with most of its articles keeps the id. Ids count up and are never given twice.
+When events merge, the oldest id is kept and the others become its aliases; when an event splits, the part
+with most of its articles keeps the id. Ids count up and are never reused.
 """
 
 from __future__ import annotations
@@ -19,15 +17,15 @@ from isogloss.kernels import replace_links
 __all__ = ["EventIds", "EventTracker"]
 
 _MIN_PLAUSIBLE_SHARE = 0.5
-"""The part of the threshold of joining that the mean link of a cluster to an event must have to be tried."""
+"""Share of the merge threshold that the mean link of a cluster to an event must reach to be considered."""
 
 
 class EventTracker:
-    """Groups the clusters of a link state to events.
+    """Groups the clusters of a link state into events.
 
-    An update looks at the clusters that changed, at the clusters of their events, and at the events that the
-    links of a cluster speak for; the rest stays as it is. How often to update is up to the caller: after
-    every article, or after some hundred of them, which costs less.
+    An update considers the clusters that changed, the other clusters of their events, and the events that
+    their links point to; the rest stays as it is. The caller decides how often to update: after every
+    article, or after some hundred, which costs less.
 
     Parameters
     ----------
@@ -41,9 +39,9 @@ class EventTracker:
     ids : EventIds
         Which cluster is in which event.
     probabilities : dict of int to dict of int to float
-        Of the links that were looked at, both ways.
+        Probabilities of the links that were considered, in both directions.
     shaken : set of int or None
-        Events whose clusters are not what they were before the last update; None if that is not known.
+        Events whose clusters changed in the last update; None if that is not known.
     """
 
     def __init__(self, links: LinkState, rules: AgglomerationRules | None = None) -> None:
@@ -54,7 +52,7 @@ class EventTracker:
         self.changed_events: set[int] | None = None
 
     def update(self) -> list[int]:
-        """Bring events up to date; the ids of those that changed or are new, ascending."""
+        """Update the events; return the ids of new and changed ones, ascending."""
         profiles = self.links.profiles
         changed_events = self._forget_removed()
         changed = {one for one in self.links.changed if one in profiles}
@@ -69,7 +67,7 @@ class EventTracker:
         return found
 
     def event(self, number: int) -> Event:
-        """An event by its id, or by one that it had before."""
+        """Return an event by its id or an alias."""
         resolved = self.ids.resolve(number)
         if resolved not in self.ids.members:
             raise KeyError(f"no event {number}; its clusters have expired, or there never was one")
@@ -78,18 +76,18 @@ class EventTracker:
         return describe_event(resolved, own, self.links.articles, self._confidence(members))
 
     def events(self) -> Iterator[Event]:
-        """All events, ascending by id."""
+        """Yield all events, ascending by id."""
         for number in sorted(self.ids.members):
             yield self.event(number)
 
     def _refresh(self, changed: set[int]) -> None:
-        """Look at the links of clusters that changed."""
+        """Recompute the links of changed clusters."""
         pairs, chances = self.links.probabilities(changed)
         first, second = pairs.T.copy()
         replace_links(self.probabilities, list(changed), first, second, chances)
 
     def _affected_clusters(self, changed: Iterable[int]) -> set[int]:
-        """Clusters that changed, all of their events, and the events that they may join."""
+        """Return the changed clusters with all clusters of their events and of events that they may join."""
         ids, out = self.ids, set(changed)
         weights: dict[int, float] = {}
         for one in list(out):
@@ -103,7 +101,7 @@ class EventTracker:
     def _plausible_events(
         self, near: Mapping[int, float], known: set[int], weights: dict[int, float]
     ) -> list[int]:
-        """Events that a cluster with these links is linked to as a whole, not by a single cluster of many."""
+        """Return the events that a cluster with these links may join as a whole."""
         event_of, profiles = self.ids.event_of, self.links.profiles
         likely = {
             event_of.get(other)
@@ -129,7 +127,7 @@ class EventTracker:
         return sum(known) / len(known) if known else 1.0
 
     def _forget_removed(self) -> set[int]:
-        """Forget the clusters that are no more, and give their events; the first time, all are looked at."""
+        """Forget removed clusters, and return their events; the first call checks all clusters."""
         removed = self.links.removed if self.changed_events is not None else self.ids.event_of
         lost = sorted(one for one in removed if one in self.ids.event_of and one not in self.links.profiles)
         events = {self.ids.event_of[one] for one in lost}
@@ -145,7 +143,7 @@ class EventTracker:
 
 
 class EventIds:
-    """Which clusters are in which event, and what events were called before.
+    """Assignment of clusters to events, and aliases of events.
 
     Attributes
     ----------
@@ -154,7 +152,7 @@ class EventIds:
     members : dict of int to set of int
         The clusters of each event.
     aliases : dict of int to int
-        For ids that went into others, the id that they went into, as long as the event lives.
+        For ids that were merged, the id they were merged into, as long as the event exists.
 
     Examples
     --------
@@ -175,12 +173,12 @@ class EventIds:
         self._former: dict[int, list[int]] | None = None
 
     def assign(self, groups: Sequence[Sequence[int]], sizes: Mapping[int, int]) -> list[int]:
-        """Give ids to groups of clusters, which replace what was known of these clusters.
+        """Assign event ids to groups of clusters, replacing the previous assignment of these clusters.
 
         Parameters
         ----------
         groups : sequence of sequences of int
-            Clusters of each event. Of an event that was known, all clusters are expected that still exist.
+            Clusters of each event. All remaining clusters of a known event must be among them.
         sizes : mapping of int to int
             Articles of each cluster.
 
@@ -208,7 +206,7 @@ class EventIds:
         return out
 
     def remove(self, cluster: int) -> None:
-        """Forget a cluster; an event without clusters is forgotten too."""
+        """Remove a cluster; an event without clusters is removed too."""
         event = self.event_of.pop(cluster, None)
         if event is not None:
             self.members[event].discard(cluster)
@@ -216,12 +214,12 @@ class EventIds:
                 del self.members[event]
 
     def alias(self, old: int, new: int) -> None:
-        """An event went into another one."""
+        """Record that an event was merged into another."""
         self._former_ids().setdefault(new, []).append(old)
         self.aliases[old] = new
 
     def forget(self, event: int) -> None:
-        """An event ended: what it was called before is forgotten."""
+        """Forget the aliases of an event that ended."""
         former = self._former_ids()
         names = former.pop(event, [])
         while names:
@@ -230,13 +228,13 @@ class EventIds:
             names += former.pop(old, [])
 
     def resolve(self, event: int) -> int:
-        """The id under which an event is known now."""
+        """Return the current id of an event."""
         while event in self.aliases:
             event = self.aliases[event]
         return event
 
     def _claims(self, groups: Sequence[Sequence[int]], sizes: Mapping[int, int]) -> dict[int, int]:
-        """For each known event the place of the group that has most of its articles."""
+        """Return for each known event the position of the group that has most of its articles."""
         shares: dict[int, dict[int, int]] = {}
         for place, group in enumerate(groups):
             for one in group:
@@ -250,7 +248,7 @@ class EventIds:
         }
 
     def _former_ids(self) -> dict[int, list[int]]:
-        """For each id those that went into it; told by the aliases the first time."""
+        """Return the former ids of each id; computed from the aliases at first access."""
         if self._former is None:
             self._former = {}
             for old, new in self.aliases.items():
