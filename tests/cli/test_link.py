@@ -48,7 +48,7 @@ def test_scores_are_shown_as_tables(news: Path) -> None:
 def test_news_without_events_are_refused_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "news.jsonl"
     path.write_text('{"id": "1", "lang": "en", "title": "Storm", "time": "2031-03-05T08:00:00Z"}\n')
-    with pytest.raises(CorpusError, match=r'news.jsonl:1: is no article with a field "event"'):
+    with pytest.raises(CorpusError, match=r'news.jsonl:1: is not an article with a field "event"'):
         read_labelled_news(path)
     path.write_text("")
     with pytest.raises(CorpusError, match="is empty"):

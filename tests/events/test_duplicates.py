@@ -203,8 +203,8 @@ SCRIPT = """
 import json
 from datetime import datetime, timedelta, UTC
 from isogloss.events import Article
-from isogloss.events.ingest import Duplicates
-seen = Duplicates(capacity=50)
+from isogloss.events.ingest import DuplicateIndex
+seen = DuplicateIndex(capacity=50)
 start = datetime(2031, 3, 5, tzinfo=UTC)
 articles = [
     Article(str(i), "en", f"story {i % 37}", f"text of {i % 37} and {i % 41}", start) for i in range(200)

@@ -90,7 +90,7 @@ def test_articles_that_were_forgotten_or_are_skipped_are_no_neighbours() -> None
     neighbours.forget("a")
     neighbours.regroup(["d"], 7)
     assert list(_told(neighbours, _sign("e", "en", 1, 2), group=7)) == ["c"]
-    with pytest.raises(ValueError, match="was added before"):
+    with pytest.raises(ValueError, match="is already in the index"):
         neighbours.add(_sign("e", "en", 1, 2))
 
 

@@ -204,7 +204,7 @@ def test_processes_that_always_die_are_given_up(caplog):
                 preparer.start()
                 list(preparer.run(NEWS[:24]))
         assert preparer.jobs == 1
-    assert "prepared here from now on" in caplog.text
+    assert "analysing in this process from now on" in caplog.text
 
 
 @pytest.mark.usefixtures("leaves_no_processes")

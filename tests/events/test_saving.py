@@ -76,7 +76,7 @@ def in_order(rows):
 def test_a_changed_byte_is_found(saved, place):
     damaged = bytearray(saved)
     damaged[int(place * len(saved))] ^= 4
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(bytes(damaged))
 
 
@@ -91,7 +91,7 @@ def test_another_format_is_refused(monkeypatch):
 def test_the_first_format_is_refused():
     header = np.frombuffer(json.dumps({"format": 1}).encode(), dtype=np.uint8)
     first = zlib.compress(safetensors.numpy.save({"header": header}), 1)
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(first)
 
 

@@ -99,7 +99,7 @@ def test_a_saved_state_with_a_model():
 
 @pytest.mark.parametrize("saved", [b"", b"junk", save_stream(EventStream())[:-20]])
 def test_a_damaged_state_is_refused(saved):
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(saved)
 
 
@@ -139,7 +139,7 @@ def test_the_journal_tells_it_again(short, tmp_path):
 
 def test_a_file_that_is_no_journal(tmp_path):
     (tmp_path / "j").write_bytes(b"{}\n")
-    with pytest.raises(ArticleError, match="j:1: is not a line of a journal"):
+    with pytest.raises(ArticleError, match="j:1: is not a journal line"):
         list(read_journal(tmp_path / "j"))
     with pytest.raises(ArticleError, match="cannot be opened"):
         list(read_journal(tmp_path / "none"))

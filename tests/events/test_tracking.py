@@ -24,7 +24,7 @@ def tracker() -> EventTracker:
     found.probabilities = {
         one: {other: 0.9 for other in STORY if other != one} for one in links.profiles if one != NEW
     }
-    found.ids.settle([list(STORY)], dict.fromkeys(STORY, 1))
+    found.ids.assign([list(STORY)], dict.fromkeys(STORY, 1))
     return found
 
 

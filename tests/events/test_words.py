@@ -91,5 +91,5 @@ def test_words_and_more_words():
 
 
 def test_scripts_without_blanks_are_cut_into_words():
-    assert TokenisedText.of("東京タワーの高さ", "ja").bare == ["東京タワー", "の", "高", "さ"]
+    assert TokenisedText.of("東京タワーの高さ", "ja").words == ["東京タワー", "の", "高", "さ"]
     assert TokenisedText.of("", "ja") == TokenisedText.of(" ", "en")

@@ -1,7 +1,7 @@
-"""Less looking for garbage, and more room for others after it.
+"""Garbage collection and heap trimming for processes with a large, long-lived state.
 
-A full look at models and at a long stream would hold everything up. And what a long stream has let go is free
-in many small places, which the C library keeps for later unless it is told to give whole pages back.
+Full collections over the state of a long stream would stall the process. Memory that a long stream has freed
+is scattered in small pieces, which the C library keeps unless it is told to return whole pages.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["infrequent_gc", "trim_heap", "freeze_gc"]
+__all__ = ["freeze_gc", "infrequent_gc", "trim_heap"]
 
 GC_THRESHOLDS = (20_000, 20, 20)
-"""New objects after which cycles are looked for, and how many such looks make a longer one."""
+"""Allocations between collections of the youngest generation, and how many of those make an older one."""
 
 
 def freeze_gc() -> None:
-    """Have the collector of this process never look again at what there is, and seldom at the rest."""
+    """Exempt all current objects from garbage collection, and collect the others less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
@@ -28,7 +28,7 @@ def freeze_gc() -> None:
 
 @contextmanager
 def infrequent_gc() -> Iterator[None]:
-    """The same for a while.
+    """Call :func:`freeze_gc` for the duration of a ``with`` block.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def infrequent_gc() -> Iterator[None]:
 
 
 def trim_heap() -> None:
-    """Give pages of memory that nothing is on back to the system, where the C library has a way to."""
+    """Return free memory to the operating system, where the C library supports it."""
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
@@ -57,7 +57,7 @@ def trim_heap() -> None:
 
 @cache
 def _malloc_trim() -> Any:
-    """The call of glibc for it; None elsewhere."""
+    """Return glibc's ``malloc_trim``; None elsewhere."""
     with suppress(OSError, AttributeError, TypeError):
         return ctypes.CDLL(None).malloc_trim
     return None

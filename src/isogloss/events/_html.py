@@ -1,8 +1,7 @@
-r"""The text of a page or of a piece of one, however broken its markup.
+r"""HTML to plain text for fragments with any kind of broken markup.
 
-Nothing is built: tags are found one after the other and left out, so hostile input costs time in proportion
-to its length and memory for its text. No XML parser is involved; entities that a document declares are never
-looked at.
+Tags are removed one by one without building a tree, so hostile input costs time and memory in proportion to
+its length. No XML parser is involved; entities that a document declares are never expanded.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _TAG = re.compile(
 _NAME = re.compile(r"\A/?\s*+([a-zA-Z][a-zA-Z0-9]*)")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,24}\d{0,2});")
 _OVERLONG_REFERENCE = re.compile(r"&#[0-9]{1000,}+;?")
-"""References to a character whose number Python refuses to read."""
+"""Character references whose number Python refuses to parse."""
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
 
@@ -39,18 +38,18 @@ _HIDDEN_ELEMENTS = frozenset(
         "head",
     }
 )
-"""Elements whose content nobody reads."""
+"""Elements whose content is not displayed."""
 
 _INLINE_ELEMENTS = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "dfn", "em", "font", "i", "ins", "kbd"}
     | {"mark", "q", "s", "samp", "small", "span", "strong", "strike", "sub", "sup", "time", "tt", "u", "var"}
     | {"wbr", "del", "label", "ruby", "rb", "rt", "rp", "nobr"}
 )
-"""Elements that may stand inside a word; all others end a line."""
+"""Elements that may stand inside a word; all others break the line."""
 
 
 def has_markup(text: str) -> bool:
-    """Whether a text has tags or entities.
+    """Return whether a text has tags or entities.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def has_markup(text: str) -> bool:
 
 
 def html_to_text(text: str) -> str:
-    r"""The text that a reader would see, a line for each block; entities are characters.
+    r"""Return the displayed text, one line per block, with entities replaced by characters.
 
     Examples
     --------
@@ -75,7 +74,7 @@ def html_to_text(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Stretches of text between tags, and what stands for the tags."""
+    """Yield the text between tags, and what replaces the tags."""
     at, hidden_by = 0, ""
     for start, end, name, closing in _tags(text):
         if not hidden_by:
@@ -90,7 +89,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _tags(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Where tags and comments begin and end, their names, and whether they close an element."""
+    """Yield start, end and name of tags and comments, and whether they close an element."""
     at, has_comments = 0, True
     while found := _TAG.search(text, at):
         start, at = found.span()

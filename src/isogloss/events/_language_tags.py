@@ -1,4 +1,4 @@
-"""The language of an article: what its tag says, unless the text says otherwise."""
+"""Language of an article: from its tag, checked against the text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["resolve_language"]
 logger = logging.getLogger(__name__)
 
 _MAX_IDENTIFIED_CHARS = 300
-"""Characters that are looked at."""
+"""Characters that are used to identify the language."""
 
 _MIN_CHECKED_CHARS = 120
-"""Characters of the shortest text that a tag is held against."""
+"""Minimum length of a text that a tag is checked against."""
 
 _MIN_CONFIDENCE = 0.9
 _UNDETERMINED = frozenset({"", "und", "unknown", "none", "null", "xx", "mul", "zxx"})
@@ -35,20 +35,20 @@ _CONFUSABLE = (
     frozenset({"hi", "mr", "ne", "sa"}),
     frozenset({"tr", "az", "tk", "crh"}),
 )
-"""Languages that identification mixes up: among them the tag is believed."""
+"""Groups of languages that identification confuses: within a group the tag is trusted."""
 
 
 def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
-    """The ISO 639-1 code of a text's language.
+    """Return the ISO 639-1 code of the language of a text.
 
-    A tag such as ``en``, ``en-US``, ``eng`` is believed unless the text is long enough and clearly in
-    another language that is no near relative. A missing or unknown tag is replaced by what
-    :func:`~isogloss.text.identify` finds. Without the extra ``isogloss[text]`` every known tag is believed.
+    A tag such as ``en``, ``en-US``, ``eng`` is trusted unless the text is long enough and clearly in
+    another, not closely related language. A missing or unknown tag is replaced by what
+    :func:`~isogloss.text.identify` finds. Without the extra ``isogloss[text]`` every known tag is trusted.
 
     Raises
     ------
     ArticleError
-        There is no tag, and the language of the text cannot be found.
+        There is no tag, and the language of the text cannot be identified.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -
 
 @cache
 def _warn_unchecked(why: str) -> None:
-    """Say once that tags are not held against texts."""
-    logger.warning("languages of articles are taken as given: %s", why)
+    """Warn once that tags are not checked against texts."""
+    logger.warning("language tags of articles are not checked: %s", why)
 
 
 def _parse_tag(tag: Any, notes: Counter[str]) -> str | None:
-    """The code that a tag means; None when it means none."""
+    """Return the language code of a tag; None for an empty or unknown tag."""
     if tag is None or (isinstance(tag, str) and tag.strip().lower() in _UNDETERMINED):
         return None
     try:

@@ -1,4 +1,4 @@
-"""An article: what everything else is about, and the checks that a record must pass to be one."""
+"""Articles, and the parser that validates and repairs incoming records."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from isogloss.events._html import has_markup, html_to_text
 from isogloss.events._language_tags import resolve_language
 from isogloss.exceptions import ArticleError, IsoglossError
 
-__all__ = ["TRUNCATION_NOTES", "MAX_BODY_CHARS", "MAX_TITLE_CHARS", "Article", "parse_article", "article_key"]
+__all__ = ["MAX_BODY_CHARS", "MAX_TITLE_CHARS", "TRUNCATION_NOTES", "Article", "article_key", "parse_article"]
 
 logger = logging.getLogger(__name__)
 
 MAX_BODY_CHARS = 1_000_000
-"""Characters of a body that are used."""
+"""Maximum length of a body; the rest is cut off."""
 
 MAX_TITLE_CHARS = 1_000
-"""Characters of a title that are used."""
+"""Maximum length of a title; the rest is cut off."""
 
 TRUNCATION_NOTES = {"title": "title cut", "body": "text cut"}
-"""What a repair is called that makes a field shorter."""
+"""Name of the repair that truncates each field."""
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 MAX_MARKUP_TAGS = 200_000
-"""Tags and entities of a text that are removed; what follows them is cut off. Long pages have some 20,000."""
+"""Maximum number of tags, and of entities, in a text; the rest is cut off. Long pages have some 20,000."""
 
 _MAX_FIELD_CHARS = 2_000
-"""Characters of an id, a source or a URL."""
+"""Maximum length of an id, a source or a URL."""
 
 _MAX_ID_BITS = 1_000
-"""Bits of an id that is a number."""
+"""Maximum size of a numeric id."""
 
 MAX_CLOCK_SKEW = timedelta(days=1)
-"""How far in the future a time may be to be taken for now: clocks and zones of sources are often wrong."""
+"""Times this far in the future become now, because clocks and zones of sources are often wrong."""
 
 _MIN_TIME = datetime(1900, 1, 1, tzinfo=UTC)
 _MIN_MILLISECONDS = 1e11
-"""A number of seconds after 5138 is taken for one of milliseconds."""
+"""Larger numbers are milliseconds: as seconds they would be after the year 5138."""
 
 _FIELD_ALIASES = {
     "body": ("body", "text"),
@@ -52,17 +52,17 @@ _FIELD_ALIASES = {
     "time": ("time", "published", "date"),
     "url": ("url", "link"),
 }
-"""Names that a field goes by; the first that is there counts."""
+"""Accepted names of each field; the first that is present counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    r"""A piece of news in one language.
+    r"""A news article in one language.
 
     Attributes
     ----------
     id : str
-        What the source calls it.
+        Identifier given by the source.
     lang : str
         ISO 639-1 code, see :func:`~isogloss.text.language`.
     title, body : str
@@ -70,10 +70,10 @@ class Article:
     time : datetime
         When it was published, in UTC.
     source, url : str
-        Who published it, and where.
+        Publisher, and address of the article.
     claimed : str or None
-        The time that the source states, where ``time`` is another one: a time in the future, or an empty text
-        if the source states none. It does not count when articles are compared with ``==``.
+        The time that the source states, where it differs from ``time``: a time in the future, or an empty
+        string if the source states none. It is ignored by ``==``.
 
     Examples
     --------
@@ -94,16 +94,16 @@ class Article:
 
     @property
     def text(self) -> str:
-        """The title and the body, a line break between them."""
+        """The title and the body, separated by a line break."""
         return f"{self.title}\n{self.body}"
 
     @property
     def key(self) -> str:
-        """What tells it from all others, see :func:`article_key`."""
+        """Unique key of the article; see :func:`article_key`."""
         return article_key(self.source, self.url or self.id)
 
     def as_record(self) -> dict[str, str]:
-        """Its fields as JSON can hold them; :func:`parse_article` makes the same article of them."""
+        """Return a JSON-compatible record; :func:`parse_article` restores the article from it."""
         return {
             "id": self.id,
             "lang": self.lang,
@@ -116,7 +116,7 @@ class Article:
 
 
 def article_key(source: str, name: str) -> str:
-    r"""Join a source and a URL or id, so that no two pairs have the same key.
+    r"""Join a source and a URL or id into a unique key.
 
     The separator is a blank, or a tab if the URL or id has blanks. Records have no tabs in either of them.
 
@@ -138,26 +138,25 @@ def parse_article(
     check_language: bool = True,
     notes: Counter[str] | None = None,
 ) -> Article:
-    """Check a record, repair what can be repaired, and make an article of it.
+    """Parse a record: validate it, repair what can be repaired, and return an article.
 
     Parameters
     ----------
     record : mapping
-        ``time`` and one of ``title`` and ``body`` must be there. The time is an ISO 8601 or RFC 2822 text, a
+        ``time`` and one of ``title`` and ``body`` are required. The time is an ISO 8601 or RFC 2822 text, a
         ``datetime``, or a number of seconds or milliseconds since 1970. ``id``, ``lang``, ``source`` and
-        ``url`` may be there; other fields are not looked at. Also understood are ``text`` for the body,
+        ``url`` are optional; other fields are ignored. Accepted aliases are ``text`` for the body,
         ``language``, ``published`` or ``date`` for the time, and ``link``. ``fetched`` is the time of an
         article that states none.
     now : datetime, optional
-        Later times become this one; by default the time of the machine.
+        Later times become this one; by default the current time.
     newest : callable, optional
-        Returns the time of the newest article so far, which is the time of a record that claims to be from
-        more than a day after ``now``: such a record must not move a window of time.
+        Returns the time of the newest article so far. A record that claims to be from more than a day after
+        ``now`` gets this time, so that it does not move a time window.
     max_text, max_title : int
-        Characters of the body and of the title that are used. A longer text is cut, and ends with an
-        ellipsis.
+        Maximum lengths in characters. A longer text is truncated and ends with an ellipsis.
     check_language : bool
-        Whether the text is looked at when there is a language tag, see
+        Whether a language tag is checked against the text, see
         :func:`~isogloss.events._language_tags.resolve_language`.
     notes : Counter, optional
         Repairs are counted here.
@@ -165,14 +164,13 @@ def parse_article(
     Raises
     ------
     ArticleError
-        There is no time, no text, or a field is of the wrong kind; ``reason`` says which in a word or two.
+        There is no time or no text, or a field has the wrong type; ``reason`` names the problem.
 
     Notes
     -----
-    Repairs are: a language that is missing, unknown or wrong is identified; a time without zone is taken
-    for UTC; a time in the future becomes ``now`` or that of the newest article; markup is removed; long texts
-    are cut; characters that no text may have are replaced; a missing id is the URL, or else a digest of the
-    record.
+    Repairs are: a language that is missing, unknown or wrong is identified; a time without zone is UTC; a
+    time in the future becomes ``now`` or the time of the newest article; markup is removed; long texts are
+    truncated; invalid characters are replaced; a missing id becomes the URL, or else a digest of the record.
 
     Examples
     --------
@@ -198,7 +196,7 @@ def parse_article(
     except (IsoglossError, MemoryError):
         raise
     except Exception as error:  # a bug, and no reason to refuse the records before and after this one
-        logger.exception("a record could not be read")
+        logger.exception("parsing a record failed")
         said = f"the record cannot be read ({type(error).__name__}); please report this as a bug"
         raise ArticleError("cannot be read", said) from error
 
@@ -236,7 +234,7 @@ def _field(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str]) -> str:
-    """A field as plain text."""
+    """Return a field as plain text."""
     value = _field(record, name)
     if value is None:
         return ""
@@ -257,7 +255,7 @@ def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str])
 
 
 def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
-    """A short field; an id may be a number."""
+    """Return a short field; an id may be a number."""
     value = _field(record, name)
     if value is None:
         return ""
@@ -275,7 +273,7 @@ def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
 
 
 def _replace_bad_chars(text: str, notes: Counter[str]) -> str:
-    """A text without lone surrogates and zeros, which files and databases refuse."""
+    """Replace lone surrogates and null characters, which files and databases refuse."""
     if text.isascii() and "\0" not in text:
         return text
     try:
@@ -287,7 +285,7 @@ def _replace_bad_chars(text: str, notes: Counter[str]) -> str:
 
 
 def _time(value: Any, notes: Counter[str]) -> datetime:
-    """The moment that a record claims, in UTC."""
+    """Return the time that a record claims, in UTC."""
     if value is None or value == "":
         said = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
         raise ArticleError("without time", said)
@@ -337,7 +335,7 @@ def _wrong_field(name: str, value: Any, expected: str) -> ArticleError:
 
 
 def _shown(value: Any) -> str:
-    """The beginning of a value; of one that cannot be printed, what kind it is."""
+    """Return the beginning of a value for a message, or its type if it cannot be printed."""
     try:
         return f"{value[:60] if isinstance(value, str) else value!r:.60}"
     except (ValueError, RecursionError):  # thousands of digits, or of lists inside each other
@@ -345,6 +343,6 @@ def _shown(value: Any) -> str:
 
 
 def _digest(*parts: object) -> str:
-    """An id for a record that has none: the same for the same content."""
+    """Return an id for a record without one: the same for the same content."""
     joined = "\n".join(map(str, parts)).encode("utf-8", "replace")
     return hashlib.blake2b(joined, digest_size=12).hexdigest()

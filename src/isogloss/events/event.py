@@ -1,4 +1,4 @@
-"""An event: the clusters of all languages that tell one story, and what they tell."""
+"""Events: clusters of all languages that tell one story, with titles, places and timeline."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ __all__ = ["Event", "describe_event"]
 _MAX_SHOWN = 10
 
 _CONCEPT_FIELDS = COMPARED_FIELDS.index("entities"), COMPARED_FIELDS.index("keywords") + 1
-"""Parts of a profile that are concepts, from the first on and before the last."""
+"""Range of the profile fields that are concepts."""
 
 _PLACE_FIELDS = COMPARED_FIELDS.index("places"), COMPARED_FIELDS.index("places") + 1
-"""The part of a profile that is places, likewise."""
+"""Range of the profile fields that are places."""
 
 _MAX_RANKED_ARTICLES = 24
-"""Articles of a cluster that may give it a title: the first ones, so that large clusters keep theirs."""
+"""Articles of a cluster that may give it its title: only the first, so that titles of large clusters stay."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """What happened, in every language that reported it.
+    """A story, in every language that reported it.
 
     Attributes
     ----------
     id : int
-        Stays while the event changes, see :mod:`isogloss.events.track._tracker`.
+        Stable id, see :mod:`isogloss.events.track._tracker`.
     clusters : tuple of int
         Its clusters, ascending.
     articles : dict of str to tuple of str
-        Ids of articles by language, in the order of time; languages with most articles first. Reprints are
-        not among them: see :meth:`~isogloss.events.EventStream.reprints`.
+        Article ids by language, in chronological order; languages with most articles first. Reprints are
+        not included: see :meth:`~isogloss.events.EventStream.reprints`.
     titles, summaries : dict of str to str
         For each language the title of the most central of its first articles, and the first sentence of the
-        most central one that has a body.
+        most central article with a body.
     timeline : dict of date to int
         Articles of each day (UTC).
     first, last : datetime
         Times of the first and the last article.
     places, concepts : dict of str to float
-        The strongest: how many articles name a place, and weights of entities and keywords.
+        The strongest places, by the number of articles, and the strongest entities and keywords, by weight.
     confidence : float
-        Mean probability of the links between its clusters that were looked at; 1 for a single cluster.
+        Mean probability of the links between its clusters; 1 for a single cluster.
     """
 
     id: int
@@ -66,7 +66,7 @@ class Event:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Its languages, those with most articles first."""
+        """Languages, those with most articles first."""
         return tuple(self.articles)
 
     @property
@@ -78,7 +78,7 @@ class Event:
         return sum(map(len, self.articles.values()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it."""
+        """Return a dictionary that JSON can hold."""
         out = asdict(self)
         out["timeline"] = {day.isoformat(): n for day, n in self.timeline.items()}
         out["first"], out["last"] = self.first.isoformat(), self.last.isoformat()
@@ -91,7 +91,7 @@ def describe_event(
     articles_by_id: Mapping[str, ArticleProfile],
     confidence: float,
 ) -> Event:
-    """Make an event of clusters.
+    """Describe an event by its clusters.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def describe_event(
         The id of the event.
     profiles : sequence of ClusterProfile
         Its clusters.
-    signatures : mapping of str to ArticleProfile
+    articles_by_id : mapping of str to ArticleProfile
         Their articles by id.
     confidence : float
         Mean probability of its links.
@@ -140,7 +140,7 @@ def _chronological(
 def _rank_by_centrality(
     profiles: Sequence[ClusterProfile], articles_by_id: Mapping[str, ArticleProfile]
 ) -> Sequence[ArticleProfile]:
-    """The first articles of the largest cluster, the nearest to its centre first."""
+    """Return the first articles of the largest cluster, the nearest to its centroid first."""
     largest = min(profiles, key=lambda profile: (-len(profile), profile.id))
     if not largest.ranked:
         own = [articles_by_id[article] for article in largest.articles[:_MAX_RANKED_ARTICLES]]
@@ -157,7 +157,7 @@ def _utc(seconds: float) -> datetime:
 def _concepts(
     profiles: Sequence[ClusterProfile], articles: Mapping[str, Sequence[ArticleProfile]]
 ) -> dict[str, float]:
-    """Entities and keywords with the largest sums of weights."""
+    """Return the entities and keywords with the largest total weights."""
     tables = (table for own in articles.values() for one in own for table in (one.entities, one.keywords))
     return dict(
         strongest_names([profile.packed for profile in profiles], *_CONCEPT_FIELDS, tables, _MAX_SHOWN)
@@ -165,7 +165,7 @@ def _concepts(
 
 
 def _places(profiles: Sequence[ClusterProfile]) -> dict[str, float]:
-    """Places that most articles name."""
+    """Return the places that most articles name."""
     tables = (profile.places for profile in profiles)
     named = strongest_names([profile.packed for profile in profiles], *_PLACE_FIELDS, tables, _MAX_SHOWN)
     return {place: int(n) for place, n in named}

@@ -1,9 +1,9 @@
-"""Articles in, events out: everything that happens to an article, in order.
+"""Event stream: articles in, events out.
 
-An article that repeats another is set aside; the others are annotated, put into a cluster of their language,
-compared with articles of all languages, and every so often the clusters that changed are grouped to events.
-The whole is a fold: after the same articles in the same order a stream is in the same state, to the last bit,
-however the articles were handed over.
+A reprint is recorded and set aside. Every other article is analysed, assigned to a cluster of its language
+and compared with articles of all languages; at regular intervals the clusters that changed are grouped into
+events. The stream is a fold: after the same articles in the same order it is in the same state, to the last
+bit, however the articles were batched.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from isogloss.events.link import Linker, LinkExplanation, LinkState, ProfileBuil
 from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.similarity import DocumentModel
 
-__all__ = ["StreamChanges", "EventStream", "ErrorHandler", "ArticleOutcome", "EventStreamSettings"]
+__all__ = ["ArticleOutcome", "ErrorHandler", "EventStream", "EventStreamSettings", "StreamChanges"]
 
 ErrorHandler = Callable[[Article, Exception], bool]
-"""Is told of an article that cannot be prepared, and why; whether to try again."""
+"""Called with an article that cannot be analysed and the exception; returns whether to try again."""
 
 _DAY_S = 86_400.0
 _MAX_PAUSE_S = 3600.0
-"""Seconds without an article after which events are brought up to date before time goes on."""
+"""Gap between articles after which events are updated before the next article."""
 _EXPIRED_SHARE = 0.25
-"""Articles of expired clusters that are kept while their events go on, as a share of `max_articles`."""
+"""Articles of expired clusters of live events that are kept, as a share of `max_articles`."""
 
 
 @dataclass(frozen=True)
 class EventStreamSettings:
-    """What decides how articles become events.
+    """Settings of an event stream.
 
     Parameters
     ----------
     clusters : ClusterSettings
-        Which articles of a language belong together.
+        Settings of online clustering.
     rules : AgglomerationRules
-        When clusters become one event.
+        Rules for merging clusters into events.
     update_every : int
-        Articles after which clusters that changed are grouped to events.
+        Articles between updates of the events.
     duplicates : float
-        Similarity from which on a text repeats another, see :class:`~isogloss.events.ingest.DuplicateIndex`.
+        Minimum similarity of a reprint, see :class:`~isogloss.events.ingest.DuplicateIndex`.
     """
 
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
@@ -58,18 +58,18 @@ class EventStreamSettings:
 
 
 class ArticleOutcome(NamedTuple):
-    """What became of an article.
+    """Result of adding an article.
 
     Attributes
     ----------
     article : str
-        Its id.
+        Id of the article.
     cluster : int
-        The cluster it is in.
+        Its cluster, or that of its original.
     original : str or None
-        The article that it repeats word for word, or nearly so; it is in no cluster itself.
+        The article that it reprints; a reprint is in no cluster itself.
     repeated : bool
-        Whether it was known; nothing changed then.
+        Whether the article was known; nothing changed then.
     """
 
     article: str
@@ -80,22 +80,22 @@ class ArticleOutcome(NamedTuple):
 
 @dataclass
 class StreamChanges:
-    """What changed between two updates of a stream.
+    """Changes of a stream between two updates.
 
     Attributes
     ----------
     clusters : set of int
         New or changed.
     merged : dict of int to int
-        Clusters that went into others, or lost their articles to them.
+        Clusters that were merged into others, or lost their articles to them.
     events : set of int
         New or changed.
     aliases : dict of int to int
-        Events that went into others.
+        Events that were merged into others.
     ended : set of int
-        Events that have no cluster any more and went into no other one.
+        Events whose last cluster expired.
     reprints : list of (str, str)
-        Articles that repeat others, and those.
+        Reprints and their originals.
     """
 
     clusters: set[int] = field(default_factory=set)
@@ -107,35 +107,34 @@ class StreamChanges:
 
 
 class EventStream:
-    """Follows the news: articles of many languages in, events out.
+    """Groups a stream of articles in many languages into events.
 
-    Memory: bounded by the articles of the window, see :class:`~isogloss.events.cluster.ClusterSettings`, and a
-    quarter more for clusters that expired while their events go on.
+    Memory: bounded by the articles of the window (see :class:`~isogloss.events.cluster.ClusterSettings`) and
+    a quarter more for expired clusters of live events.
 
     Parameters
     ----------
     settings : EventStreamSettings, optional
-        What decides how articles become events.
+        Settings of the stream.
     annotator : Annotator, optional
         Finds names, places, dates and keywords.
     linker : Linker, optional
-        Tells whether clusters of two languages are one story; the one that comes with isogloss by default.
+        Estimates whether two clusters tell one story; by default the one that comes with isogloss.
     model : DocumentModel, optional
-        A common space of documents: articles near in it are candidates and count as similar.
+        Maps articles to a latent space, in which near articles are candidates for links.
     observer : callable, optional
-        Is told the changes of every update, while all that changed can still be asked about; what it does is
-        up to it.
-    beat : callable, optional
-        Is called before every article.
+        Called with the changes of every update, before expired data is deleted.
+    heartbeat : callable, optional
+        Called before every article.
     n_jobs : int, optional
-        Processes that look at the words of articles, while this one puts them together; None or 1 is none
-        beside this one, -1 one per core. Events are the same. They are started when there are many articles,
-        and end with :meth:`close`; articles are read some hundred ahead then.
+        Worker processes that analyse articles; None or 1 for none, -1 for one per core. Results do not
+        depend on it. The processes are started when there are many articles and stopped by :meth:`close`;
+        some hundred articles are then read ahead.
 
     Attributes
     ----------
     current : str
-        The id of the article that is being taken in; empty between articles.
+        Id of the article that is being added; empty between articles.
 
     Examples
     --------
@@ -183,15 +182,15 @@ class EventStream:
     def add(
         self, articles: Iterable[Article], *, on_error: ErrorHandler | None = None
     ) -> list[ArticleOutcome]:
-        """Take articles in, in the order in which they come.
+        """Add articles, in this order.
 
         Parameters
         ----------
         articles : iterable of Article
             The articles.
-        failed : callable, optional
-            Is told of an article that cannot be prepared, and why. The article is tried again if it answers
-            True and left out otherwise; either way nothing of the stream has changed. Without it, the
+        on_error : callable, optional
+            Called with an article that cannot be analysed and the exception. The article is tried again if
+            it returns True and skipped otherwise; the stream has not changed either way. Without it, the
             exception is raised.
         """
         outcomes = []
@@ -205,7 +204,7 @@ class EventStream:
         return outcomes
 
     def close(self) -> None:
-        """End the processes that were started; they start again when they are needed."""
+        """Stop the worker processes; they start again when they are needed."""
         self.analyser.close()
 
     def __enter__(self) -> Self:
@@ -215,10 +214,10 @@ class EventStream:
         self.close()
 
     def update(self) -> StreamChanges:
-        """Bring events up to date with the articles that came, and tell what changed since the last time.
+        """Update the events, and return what changed since the last update.
 
-        It happens by itself after every ``update_every`` articles. To do it at other times is part of the
-        order of things: a stream that was updated elsewhere may have come to other events.
+        The stream does so by itself after every ``update_every`` articles. The times of updates are part of
+        the input: a stream that is updated at other times may come to other events.
         """
         self.pending = 0
         self._forget_expired()
@@ -237,23 +236,23 @@ class EventStream:
         return changes
 
     def events(self) -> Iterator[Event]:
-        """All events of the window, the oldest id first."""
+        """Return all events of the window, ascending by id."""
         return self.tracker.events()
 
     def event(self, number: int) -> Event:
-        """An event by its id, or by one that it had before."""
+        """Return an event by its id or an alias."""
         return self.tracker.event(number)
 
     def reprints(self, article: str) -> list[str]:
-        """Ids of articles that repeat an article, in the order in which they came."""
+        """Return the ids of the reprints of an article, in the order of arrival."""
         return list(self.reprints_of.get(article, ()))
 
     def explain(self, one: int, other: int) -> LinkExplanation:
-        """Why two clusters were linked, or were not."""
+        """Explain the probability of the link between two clusters."""
         return explain_link(self.links.link(one, other), self.links.linker, self.links.articles)
 
     def assignment(self) -> dict[str, int]:
-        """The event of every article of the window, reprints included."""
+        """Return the event of every article of the window, including reprints."""
         found = {
             article: event
             for cluster, event in self.tracker.ids.event_of.items()
@@ -265,7 +264,7 @@ class EventStream:
     def _can_analyse(
         self, article: Article, analysed: AnalysedArticle, on_error: ErrorHandler | None
     ) -> bool:
-        """Find all that is needed of an article before anything changes; whether that could be done."""
+        """Complete the analysis of an article before anything changes; return whether that succeeded."""
         while True:
             try:
                 if self._known(article.id) is None and not self._repeats(article, analysed):
@@ -278,7 +277,7 @@ class EventStream:
                     return False
 
     def _repeats(self, article: Article, analysed: AnalysedArticle) -> bool:
-        """Whether an article repeats one of the window; nothing is remembered."""
+        """Return whether an article is a reprint, without recording it."""
         first = self.duplicates.find(article, analysed.fingerprint, remember=False)
         return first is not None and first in self.links.cluster_of
 
@@ -308,7 +307,7 @@ class EventStream:
         return None if cluster is None else ArticleOutcome(article, cluster, first, repeated=True)
 
     def _original(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome | None:
-        """The step of an article that repeats one of the window."""
+        """Record a reprint; None if the article is not one."""
         first = self.duplicates.find(article, analysed.fingerprint)
         cluster = self.links.cluster_of.get(first) if first is not None else None
         if first is None or cluster is None:
@@ -319,7 +318,7 @@ class EventStream:
         return ArticleOutcome(article.id, cluster, first)
 
     def _record_moves(self, decision: Decision) -> None:
-        """Keep the books: what went where, and what is over."""
+        """Record merged, emptied and expired clusters."""
         self.expired_since.update(dict.fromkeys(decision.expired, self.clusters.now))
         self.newly_expired += decision.expired
         homes = {move.source: move.target for move in decision.moved}
@@ -328,7 +327,7 @@ class EventStream:
             self._record_departure(source, target)
 
     def _forget_expired(self) -> None:
-        """Forget clusters that expired, when all of their event have, long after, or when there are many."""
+        """Delete expired clusters whose event has expired, and those that are overdue."""
         ids, over = self.tracker.ids, self._overdue_clusters()
         for event in self._possibly_ended():
             if ids.members[event] <= self.expired_since.keys():
@@ -343,7 +342,7 @@ class EventStream:
             del self.expired_since[cluster]
 
     def _overdue_clusters(self) -> set[int]:
-        """Clusters that expired long ago and, where too many articles are kept, those that expired first."""
+        """Return clusters that expired long ago and, above the limit, those that expired first."""
         limits = self.settings.clusters
         oldest = self.clusters.now - limits.max_age * _DAY_S
         excess = len(self.links.articles) - (1 + _EXPIRED_SHARE) * limits.max_articles
@@ -356,20 +355,20 @@ class EventStream:
         return over
 
     def _possibly_ended(self) -> set[int]:
-        """Events that may be over: a cluster of theirs expired since, or they changed."""
+        """Return events that may have ended: those that changed or lost a cluster."""
         ids, changed = self.tracker.ids, self.tracker.changed_events
         expired = self.expired_since if changed is None else self.newly_expired
         events = {ids.event_of[cluster] for cluster in expired if cluster in ids.event_of}
         return events | ((changed or set()) & ids.members.keys())
 
     def _record_departure(self, cluster: int, target: int | None) -> None:
-        """A cluster is no more: its event goes on with another cluster, or may be over."""
+        """Record that an event lost a cluster, and the cluster that its articles moved to."""
         event = self.tracker.ids.event_of.get(cluster)
         if event is not None:
             self.successor_of[event] = target if target is not None else self.successor_of.get(event)
 
     def _record_ended(self) -> None:
-        """Events that lost their last cluster: to another event, or because their time was over."""
+        """Record events that lost their last cluster: as aliases of another event, or as ended."""
         ids = self.tracker.ids
         for event, target in self.successor_of.items():
             if event in ids.members or event in ids.aliases:

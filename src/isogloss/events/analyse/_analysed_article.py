@@ -24,9 +24,9 @@ from isogloss.events.link import UnweightedProfile, extract_profile
 
 __all__ = [
     "PROFILE_FIELDS",
-    "DeferredAnalysis",
-    "AnalysisBatch",
     "AnalysedArticle",
+    "AnalysisBatch",
+    "DeferredAnalysis",
     "pack_analyses",
     "unpack_analyses",
 ]
@@ -156,7 +156,8 @@ def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
     --------
     >>> from isogloss.events.ingest import sample_news
     >>> some = [AnalysedArticle(article, Annotator(), None) for article in sample_news().articles[:3]]
-    >>> [one.profile.annotated == other.profile.annotated for one, other in zip(unpack_analyses(pack_analyses(some)), some)]
+    >>> again = unpack_analyses(pack_analyses(some))
+    >>> [one.profile.annotated == other.profile.annotated for one, other in zip(again, some)]
     [True, True, True]
     """
     terms = list(chain.from_iterable((*one.terms, *one.profile.terms) for one in analyses))

@@ -36,7 +36,7 @@ from isogloss.events.article import Article
 from isogloss.similarity import DocumentModel
 from isogloss.threads import count_threads
 
-__all__ = ["AnalysedArticle", "ArticleAnalyser", "AnalyserDiedError"]
+__all__ = ["AnalysedArticle", "AnalyserDiedError", "ArticleAnalyser"]
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,8 @@ class ArticleAnalyser:
     --------
     >>> from isogloss.events.ingest import sample_news
     >>> articles = sample_news().articles[:2]
-    >>> [(article.id == analysed.profile.id) for article, analysed in ArticleAnalyser(Annotator()).run(articles)]
+    >>> analyser = ArticleAnalyser(Annotator())
+    >>> [(article.id == analysed.profile.id) for article, analysed in analyser.run(articles)]
     [True, True]
     """
 
@@ -254,9 +255,7 @@ class ArticleAnalyser:
             self._deaths = 0
             return zip(task.batch, found, strict=True)
         except BrokenExecutor:
-            logger.warning(
-                "a worker process died; analysing its %d articles one by one", len(task.batch)
-            )
+            logger.warning("a worker process died; analysing its %d articles one by one", len(task.batch))
             if task.workers is self._workers:
                 self._replace_workers()
             return (
@@ -264,7 +263,9 @@ class ArticleAnalyser:
                 for article in task.batch
             )
         except Exception:
-            logger.warning("a worker process failed on %d articles; analysing them in this process", len(task.batch))
+            logger.warning(
+                "a worker process failed on %d articles; analysing them in this process", len(task.batch)
+            )
         return self._analyse_here(task.batch)
 
     def _analyse_isolated(self, article: Article) -> AnalysedArticle:
@@ -284,8 +285,8 @@ class ArticleAnalyser:
         self._deaths += 1
         if self._deaths == _MAX_DEATHS:
             logger.warning(
-                "worker processes died %d times in a row; analysing in this process from now on (a script that "
-                "sets n_jobs must do its work under if __name__ == '__main__':)",
+                "worker processes died %d times in a row; analysing in this process from now on (a script "
+                "that sets n_jobs must do its work under if __name__ == '__main__':)",
                 _MAX_DEATHS,
             )
             self.jobs = 1

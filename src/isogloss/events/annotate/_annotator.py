@@ -12,11 +12,11 @@ from math import log
 from typing import Literal, NamedTuple, Protocol
 
 from isogloss.events.annotate._dates import calendar_words, find_dates
+from isogloss.events.annotate._entity_names import abbreviations, entity_names
 from isogloss.events.annotate._keywords import find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
 from isogloss.events.annotate._word_tables import count_demonyms
 from isogloss.events.annotate._words import TokenisedText
-from isogloss.events.annotate._entity_names import abbreviations, entity_names
 from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
@@ -76,7 +76,8 @@ class Annotator:
     concepts : ConceptDictionary, optional
         Dictionary of concepts.
     gazetteer : Gazetteer, None or 'auto'
-        Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra ``isogloss[places]`` is installed.
+        Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra
+        ``isogloss[places]`` is installed.
     n_keywords : int
         Keywords to keep.
     n_names : int
@@ -129,7 +130,7 @@ class Annotator:
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
     def _find_places(self, text: str, words: TokenisedText, lang: str) -> _PlaceMentions:
-        """Find the places that a text names, including countries by their demonyms, and the words that name them."""
+        """Find the places that a text names, countries also by demonyms, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
             return _PlaceMentions((), {}, frozenset())

@@ -1,9 +1,9 @@
 r"""Builds a concept dictionary from Wikipedia dumps.
 
-The meanings of phrases are learned from Wikipedia's links: a link ``[[Danube|the river]]`` says that *the river*
-may mean *Danube*. Phrases are titles, redirects and the words of links. Of all links with a phrase the share
-that leads to an article is how likely the phrase means it. A single word that many pages have and few link is
-no phrase (languages without blanks between words aside):
+The meanings of phrases are learned from Wikipedia's links: a link ``[[Danube|the river]]`` says that *the
+river* may mean *Danube*. Phrases are titles, redirects and the words of links. Of all links with a phrase the
+share that leads to an article is how likely the phrase means it. A single word that many pages have and few
+link is no phrase (languages without blanks between words aside):
 
 .. math:: \frac{\text{pages that link it}}{\text{pages that have it}} \ge \text{min\_linked}.
 
@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w{2,40}")
 _BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
 
 Align = Callable[[str, str], str | None]
-TokenisedText = tuple[str, ...]
+PhraseWords = tuple[str, ...]
 
 
 @dataclass
@@ -62,7 +62,7 @@ class LinkCounts:
     """
 
     lang: str
-    links: dict[TokenisedText, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    links: dict[PhraseWords, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     capitals: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
     titles: dict[int, str] = field(default_factory=dict)
@@ -190,8 +190,8 @@ def _phrases(
 
 def _with_titles(
     counts: LinkCounts,
-) -> tuple[dict[TokenisedText, Counter[str]], set[tuple[TokenisedText, str]]]:
-    """Return the links, with one added from every title to its article, and the pairs of title and article."""
+) -> tuple[dict[PhraseWords, Counter[str]], set[tuple[PhraseWords, str]]]:
+    """Return the links, with one added from every title to its article, and all titles with articles."""
     links, own = counts.links, set()
     index = PageIndex(counts.titles, counts.redirects)
     for title in counts.titles.values():

@@ -114,7 +114,7 @@ class ConceptDictionary:
         return len(self._names)
 
     def find(self, words: Sequence[str], lang: str) -> Iterator[tuple[str, bool, float]]:
-        """Yield the concepts of a text in the order of first mention, whether each is an entity, and its weight.
+        """Yield the concepts of a text in order of mention, whether each is an entity, and its weight.
 
         Parameters
         ----------

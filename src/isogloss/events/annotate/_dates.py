@@ -239,7 +239,7 @@ def _may_be_date(text: str) -> bool:
 
 
 def _numeric(text: str, order: str) -> Iterator[date]:
-    """Yield numeric dates with a four-digit year; ambiguous ones are skipped where the month may come first."""
+    """Yield numeric dates with a four-digit year, except where day and month are ambiguous."""
     for found in _NUMERIC.finditer(_DIRECTIONS.sub("", text)):
         first, second, third = found[1], found[3], found[4]
         if len(first) == 4 and len(third) <= 2:

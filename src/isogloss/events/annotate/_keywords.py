@@ -33,7 +33,8 @@ def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: in
 
     Examples
     --------
-    >>> title, body = TokenisedText.of("A referendum", "en"), TokenisedText.of("The vote in the referendum was a vote.", "en")
+    >>> title = TokenisedText.of("A referendum", "en")
+    >>> body = TokenisedText.of("The vote in the referendum was a vote.", "en")
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """

@@ -1,8 +1,8 @@
 r"""Named entities found by their capital letters, with keys that are comparable across scripts.
 
-A name is transliterated to Latin letters (``anyascii``) and reduced to what its spellings have in common: letters
-that stand for one sound become one, every run of vowels becomes an *a*, and six letters of it are kept,
-without vowels at the end. So *Müller*, *Muller* and *Мюллер* are ``malar``, and *Путиным* is *Putin*.
+A name is transliterated to Latin letters (``anyascii``) and reduced to what its spellings have in common:
+letters that stand for one sound become one, every run of vowels becomes an *a*, and six letters of it are
+kept, without vowels at the end. So *Müller*, *Muller* and *Мюллер* are ``malar``, and *Путиным* is *Putin*.
 
 German writes all nouns with a capital letter. There a word that follows an article, an adjective or the like
 anywhere in the text is no name, nor is one with an ending such as *-ung*. That halves the false names and

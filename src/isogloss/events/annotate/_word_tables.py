@@ -20,7 +20,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
 
-__all__ = ["NEWS_WORDS", "DEMONYMS", "WordTable", "count_demonyms", "news_concepts"]
+__all__ = ["DEMONYMS", "NEWS_WORDS", "WordTable", "count_demonyms", "news_concepts"]
 
 _ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
 _ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")

@@ -1,4 +1,4 @@
-"""The state of clusters as JSON and arrays, and back: going on from it is going on from the clusters."""
+"""Serialisation of the state of online clustering."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["from_state", "state_dict"]
 
 
 def state_dict(state: ClusterState) -> dict[str, Any]:
-    """The whole state: what JSON can hold under ``header``, the rest as named arrays under ``arrays``.
+    """Return the state as JSON under ``header`` and named arrays under ``arrays``.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def state_dict(state: ClusterState) -> dict[str, Any]:
 
 
 def from_state(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ClusterState:
-    """The state that :func:`state_dict` was given."""
+    """Restore the state from the result of :func:`state_dict`."""
     state = ClusterState(ClusterSettings(**header["settings"]))
     state.now = -np.inf if header["now"] is None else header["now"]
     state.last_id = header["last_id"]

@@ -1,4 +1,4 @@
-"""What is known about links as JSON and arrays, and back: signatures, neighbours, profiles."""
+"""Serialisation of the link state: article profiles, candidate index, cluster profiles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LISTS = ".lists"
 
 
 def save_links(links: LinkState) -> tuple[dict[str, Any], Arrays]:
-    """The state: what JSON can hold, and arrays."""
+    """Return the state as JSON and arrays."""
     articles, profiles = list(links.articles.values()), list(links.profiles.values())
     places = {one.id: place for place, one in enumerate(articles)}
     members = [places[one] for profile in profiles for one in profile.articles]
@@ -53,7 +53,7 @@ def save_links(links: LinkState) -> tuple[dict[str, Any], Arrays]:
 
 
 def load_links(links: LinkState, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Bring a state without articles to where :func:`save_links` was called."""
+    """Restore an empty link state from the result of :func:`save_links`."""
     articles = list(_articles(unprefixed(arrays, "signatures")))
     links.articles = {one.id: one for one in articles}
     members = split_rows(arrays["profiles.members"].tolist(), arrays["profiles.sizes"])
@@ -101,7 +101,7 @@ def _articles(arrays: Arrays) -> Iterator[ArticleProfile]:
 
 
 def _near_arrays(links: LinkState) -> Arrays:
-    """Pairs of near articles by their numbers, in the order in which they were found."""
+    """Return the candidate pairs by serial number, in the order in which they were found."""
     later, earlier, similarities = links.near.of(links.numbers(links.articles))
     return {"later": later, "earlier": earlier, "similarities": similarities}
 

@@ -1,7 +1,7 @@
-"""The whole state of a stream as bytes, and back: going on from them is going on from the stream, to the bit.
+"""Checkpoints: the whole state of a stream as bytes, restored to the bit.
 
-The bytes are arrays, and JSON for the little that is none; reading them runs no code. Text is compressed, and
-a sum over all arrays tells when bytes are damaged.
+A checkpoint is a safetensors file with a JSON header; reading it runs no code. Text is compressed, and a
+checksum over all arrays detects damage.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ __all__ = ["restore_stream", "save_stream"]
 _FORMAT_VERSION = 2
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)
-"""Ends of the names of arrays that are worth compressing."""
+"""Suffixes of the names of arrays that are compressed."""
 
 
 def save_stream(stream: EventStream) -> bytes:
-    """The state of a stream; annotator, linker and model are not part of it."""
+    """Save the state of a stream; annotator, linker and model are not part of it."""
     clusters = state_dict(stream.clusters)
     duplicates, seen = _save_duplicates(stream.duplicates)
     windows, counted = _save_windows(stream.profile_builder)
@@ -85,14 +85,14 @@ def restore_stream(
     model: DocumentModel | None = None,
     n_jobs: int | None = None,
 ) -> EventStream:
-    """The stream whose state was saved, with the annotator, the linker and the model that it had.
+    """Restore a stream; annotator, linker and model must be those that it had.
 
     Parameters are those of :class:`~isogloss.events.EventStream`.
 
     Raises
     ------
     ModelFileError
-        The bytes are damaged, or of another version.
+        The checkpoint is damaged or has another version.
     """
     header, arrays = _unpack(saved)
     try:
@@ -102,12 +102,12 @@ def restore_stream(
         _load(stream, header, arrays)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         said = f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"the saved state of the stream cannot be restored ({said})") from error
+        raise ModelFileError(f"the checkpoint cannot be restored ({said})") from error
     return stream
 
 
 def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Bring an empty stream to a saved state."""
+    """Load a saved state into an empty stream."""
     stream.clusters = from_state(header["clusters"], unprefixed(arrays, "clusters"))
     stream.duplicates = _load_duplicates(header["duplicates"], unprefixed(arrays, "duplicates"))
     _load_windows(stream.profile_builder, header["windows"], unprefixed(arrays, "windows"))
@@ -126,7 +126,7 @@ def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> Non
 
 
 def _pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """Everything in one row of bytes."""
+    """Encode header and arrays."""
     text = json.dumps(
         {**header, "sum": _checksum(arrays)}, ensure_ascii=False, separators=(",", ":")
     ).encode()
@@ -141,7 +141,7 @@ def _pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def _unpack(saved: bytes) -> tuple[dict[str, Any], Arrays]:
-    """What :func:`_pack` was given."""
+    """Decode the result of :func:`_pack`."""
     try:
         arrays = {
             name: _decompressed(array) if name.endswith(_COMPRESSED) else array
@@ -149,20 +149,18 @@ def _unpack(saved: bytes) -> tuple[dict[str, Any], Arrays]:
         }
         header = json.loads(arrays.pop(_HEADER).tobytes())
     except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise ModelFileError(f"the saved state of the stream cannot be read ({error})") from error
+        raise ModelFileError(f"the checkpoint cannot be read ({error})") from error
     if header.get("format") != _FORMAT_VERSION:
         raise ModelFileError(
-            f"the saved state has format {header.get('format')!r}, expected {_FORMAT_VERSION}"
+            f"the checkpoint has format {header.get('format')!r}, expected {_FORMAT_VERSION}"
         )
     if header.pop("sum") != _checksum(arrays):
-        raise ModelFileError(
-            "the saved state of the stream is damaged: its arrays are not those that were saved"
-        )
+        raise ModelFileError("the checkpoint is damaged: the checksum of its arrays does not match")
     return header, arrays
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]]) -> int:
-    """A sum over the bytes of arrays."""
+    """Return a checksum of arrays."""
     found = 0
     for name in sorted(arrays):
         found = zlib.crc32(np.ascontiguousarray(arrays[name]).view(np.uint8).data, found)

@@ -21,10 +21,10 @@ from isogloss.events.cluster._terms import N_TERMS, Ids, Terms, Weights
 from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
 __all__ = [
+    "EMPTY_VECTOR",
     "MAX_DENSE_LANGUAGES",
     "MAX_DICT_TERMS",
     "MAX_DICT_TERMS_LOW_MEMORY",
-    "EMPTY_VECTOR",
     "DocumentFrequencies",
     "TermWindow",
     "Vector",
@@ -40,7 +40,7 @@ MAX_DICT_TERMS_LOW_MEMORY = 1 << 14
 """The same where memory matters: at this size a dictionary takes as much as a table."""
 
 MAX_DENSE_LANGUAGES = 16
-"""The first languages of a stream change to dense tables early; others later, which bounds the total memory."""
+"""The first languages of a stream change to dense tables early; others later, to bound the total memory."""
 
 _MAX_OPEN_ARTICLES = 4096
 """Articles after which the counts of the current day are merged."""

@@ -1,6 +1,7 @@
-"""Articles from files, folders and standard input; one bad record never stops a stream.
+"""Article reader for files, folders and standard input, and the quarantine for bad records.
 
-Where records go that are no articles: counted by reason, the first few kept, all written to a file.
+One bad record never stops a stream: it is counted by reason, the first few are kept, and all are written to a
+file if one is given.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["ArticleReader", "ArticleReport", "Quarantine", "QuarantinedRecord"]
 STANDARD_INPUT = "-"
 
 MAX_UNDATED_ARTICLES = 1_000
-"""Articles from the far future that wait for one with a believable time."""
+"""Articles from the far future that are held back until one with a plausible time comes."""
 
 _EXTENSIONS = (".jsonl", ".ndjson", ".warc")
 _COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz")
@@ -36,7 +37,7 @@ Raw = TypeVar("Raw")
 
 @dataclass
 class ArticleReport:
-    """What a pass gave: how many articles, and the repairs that were made."""
+    """Counts of articles and repairs of one pass."""
 
     articles: int = 0
     notes: Counter[str] = field(default_factory=Counter)
@@ -47,37 +48,37 @@ class ArticleReport:
 
 
 class ArticleReader:
-    r"""Articles from JSON lines and WARC files: iterate over it as often as the sources allow.
+    r"""Iterable over the articles of JSON lines and WARC files.
 
-    A record that is no article goes to the quarantine with its reason, and the next one is read. So does
-    the rest of a file that turns out to be damaged.
+    A record that is not an article goes to the quarantine with a reason, and so does the rest of a damaged
+    file.
 
     Parameters
     ----------
     *sources : path
-        Files; folders, whose files that end in ``.jsonl``, ``.ndjson`` or ``.warc`` are read in order of
-        their names; ``-`` for JSON lines from standard input. Files may be packed (gzip, bzip2, xz).
+        Files; folders, whose ``.jsonl``, ``.ndjson`` and ``.warc`` files are read in alphabetical order;
+        ``-`` for JSON lines from standard input. Files may be compressed (gzip, bzip2, xz).
     quarantine : Quarantine, optional
-        Where bad records go; by default a new one that keeps the first few in memory.
+        Receives bad records; by default a new one that keeps the first few in memory.
     now : datetime, optional
-        Times after it become this one; by default the time of the machine.
+        Later times become this one; by default the current time.
     newest : callable, optional
         Returns the time of the newest article that is known from elsewhere, see
-        :func:`~isogloss.events.parse_article`. Articles that were read count too.
+        :func:`~isogloss.events.parse_article`. Articles of this pass count too.
     max_bytes : int
-        The longest line to read into memory.
+        Maximum length of a line.
     max_text, max_title : int
-        Characters of a body and of a title that are used; see
+        Maximum lengths of a body and of a title in characters; see
         :func:`~isogloss.events.parse_article`.
     check_language : bool
-        Whether tags of languages are held against the texts.
+        Whether language tags are checked against the texts.
 
     Attributes
     ----------
     report : ArticleReport
-        An account of the last pass; complete when the pass is.
+        Counts of the last pass; complete when the pass is.
     quarantine : Quarantine
-        What was left out, in all passes.
+        Bad records of all passes.
 
     Examples
     --------
@@ -117,12 +118,12 @@ class ArticleReader:
         self._undated: list[Article] = []
 
     def check(self) -> None:
-        """Check the sources; every pass begins with it, before anything is read.
+        """Check that the sources can be read; every pass does so first.
 
         Raises
         ------
         CorpusError
-            A source is not there.
+            A source does not exist.
         ModuleNotFoundError
             There are web archives, and the extra ``isogloss[warc]`` is not installed.
         """
@@ -140,7 +141,7 @@ class ArticleReader:
         return total_size(files)
 
     def _files(self) -> list[Path]:
-        """Every file of the sources, those in folders too."""
+        """Return every file of the sources, including those in folders."""
         return [path for source in self.sources if not _is_stdin(source) for path in _files(Path(source))]
 
     def __iter__(self) -> Iterator[Article]:
@@ -175,7 +176,7 @@ class ArticleReader:
     def _articles(
         self, name: str, items: Iterable[tuple[int, Raw]], record_of: Callable[[Raw], Mapping[str, Any]]
     ) -> Iterator[Article]:
-        """The articles among numbered items; the others go to the quarantine."""
+        """Yield the articles among numbered items; the others go to the quarantine."""
         for number, raw in items:
             known = _NewestTime(self.newest, self._latest)
             try:
@@ -198,7 +199,7 @@ class ArticleReader:
                 yield from self._with_undated(article, believed=not known.unknown)
 
     def _with_undated(self, article: Article, *, believed: bool) -> Iterator[Article]:
-        """An article, and those from the far future that came before anything told what time it is."""
+        """Yield an article and the articles from the far future that were held back for it."""
         time, undated = article.time, self._undated
         self._latest, self._undated = max(self._latest or time, time), []
         if believed:
@@ -218,7 +219,7 @@ class ArticleReader:
 
 
 class _NewestTime:
-    """The newest time that is known, for one record; ``unknown`` if it was asked for and there is none."""
+    """Returns the newest known time for one record; sets ``unknown`` if there is none."""
 
     def __init__(self, elsewhere: Callable[[], datetime | None], here: datetime | None) -> None:
         self.elsewhere, self.here, self.unknown = elsewhere, here, False
@@ -234,7 +235,7 @@ def _is_stdin(source: PathLike) -> bool:
 
 
 def _stdin() -> IO[bytes]:
-    """Standard input, so that what is read from it is counted, where it is a file."""
+    """Return standard input, counted for progress where it is a file."""
     try:
         return open_binary(sys.stdin.fileno())
     except (OSError, ValueError):
@@ -242,7 +243,7 @@ def _stdin() -> IO[bytes]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the files of a folder that may have articles."""
+    """Return the file itself, or the files of a folder that may have articles."""
     if path.is_dir():
         return sorted(file for file in path.iterdir() if file.is_file() and _may_have_articles(file))
     if not path.exists():
@@ -258,20 +259,20 @@ def _may_have_articles(path: Path) -> bool:
 
 
 def _shown(raw: object) -> bytes | str | None:
-    """What the quarantine keeps of an item."""
+    """Return what the quarantine keeps of an item."""
     return raw if isinstance(raw, bytes) or raw is None else str(raw)
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedRecord:
-    """A record that is no article.
+    """A record that is not an article.
 
     Attributes
     ----------
     reason : str
-        What kind of problem it has, in a word or two.
+        Kind of problem, in a word or two.
     what : str
-        The problem in a sentence.
+        Description of the problem.
     file, line : str, int
         Where it was read.
     record : str
@@ -286,25 +287,25 @@ class QuarantinedRecord:
 
 
 class Quarantine:
-    """Records that were left out of a stream, with their reasons.
+    """Collects bad records with their reasons.
 
-    Memory is bounded: there is a count for each reason, and the first ``keep`` records.
+    Memory is bounded: a count for each reason, and the first ``keep`` records.
 
     Parameters
     ----------
     path : path, optional
-        A file to which records are appended as JSON lines, as they come.
+        A file to which records are appended as JSON lines.
     keep : int
         Records that stay in memory.
     max_record : int
         Characters of a record that are kept and written.
     max_bytes : int
-        When the file is longer, records are counted and no longer written.
+        Maximum size of the file; further records are counted but not written.
 
     Attributes
     ----------
     reasons : Counter
-        How many records there are of each kind.
+        Number of records by reason.
     kept : list of QuarantinedRecord
         The first ones.
 
@@ -333,7 +334,7 @@ class Quarantine:
         self.kept: list[QuarantinedRecord] = []
 
     def add(self, reason: str, what: str, file: str, line: int, record: bytes | str | None = None) -> None:
-        """Count a record, and keep it or write it down."""
+        """Add a record."""
         self.reasons[reason] += 1
         start = (record or b"")[: self.max_record]
         text = start.decode("utf-8", "replace") if isinstance(start, bytes) else start

@@ -1,6 +1,6 @@
-"""News that never happened, and a small corpus to learn from: everything works offline, on text of our own.
+"""Sample news with known events and a small comparable corpus, written for isogloss.
 
-What is in the files of the folder ``sample``, and how they were written, is told in its ``README.md``.
+The ``README.md`` of the folder ``sample`` describes the files.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class SampleNews:
-    """A stream of articles, and what is known about them.
+    """Sample articles with their true events and reprints.
 
     Attributes
     ----------
     articles : tuple of Article
-        In the order of time.
+        In chronological order.
     events : dict of str to str
         The event of each article by its id.
     reprints : dict of str to str
-        Articles that repeat others, and those.
+        The original of every reprint.
     """
 
     articles: tuple[Article, ...]
@@ -41,7 +41,7 @@ class SampleNews:
 
 
 def sample_news() -> SampleNews:
-    """The sample stream: 364 articles on 46 events in five languages.
+    """Load the sample stream: 364 articles on 46 events in five languages.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def sample_news() -> SampleNews:
 
 
 def sample_corpus() -> InMemoryCorpus:
-    """The sample corpus: 220 topics of the news, each told in English and most of four other languages.
+    """Load the sample corpus: 220 topics in English and most of four other languages.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def sample_corpus() -> InMemoryCorpus:
 
 
 def sample_pairs(source: str, target: str) -> list[tuple[list[str], list[str]]]:
-    """Words of titles and texts of the sample corpus on the same topic in two languages.
+    """Load tokenised titles and texts of the sample corpus on the same topics in two languages.
 
-    They tell of the same and are not translations, which is enough for an aligner to learn frequent words.
+    They are comparable, not translations, which is enough for an aligner to learn frequent words.
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""Articles from WARC files, the archives that web crawlers write.
+"""Articles from WARC files, the archives of web crawlers.
 
-Records are read by ``fastwarc`` and pages by ``resiliparse``, both in compiled code, from one project, and
-without a network. A page is parsed as browsers do it, never as XML. What is kept of a page is its main
-text, which leaves out menus, footers and comments. The time of parsing grows with the square of the depth of
-nesting or of the number of attributes, so pages that are nested deeper than any that people read are refused
-before they are parsed, and the others are parsed in a child process with a deadline.
+Records are read by ``fastwarc`` and pages are parsed by ``resiliparse``, as browsers do and never as XML.
+Only the main text of a page is kept, without menus, footers and comments. Parsing time grows with the square
+of the nesting depth and of the number of attributes, so pages that are nested too deeply are refused before
+they are parsed, and the others are parsed in a child process with a timeout.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ _TIME_SELECTORS = (
     ("meta[name='date']", "content"),
     ("time[datetime]", "datetime"),
 )
-"""Where pages say when they were published, the surest place first."""
+"""Elements that hold the publication time, the most reliable first."""
 
 MAX_ELEMENT_DEPTH = 500
-"""Elements inside each other."""
+"""Maximum nesting depth of elements."""
 
 PAGE_TIMEOUT_S = 10.0
-"""CPU time for one page."""
+"""CPU time allowed for one page."""
 
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _UNCLOSED_ELEMENTS = frozenset(
@@ -60,7 +59,7 @@ _UNCLOSED_ELEMENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A page as it was fetched."""
+    """A fetched page."""
 
     id: str
     url: str
@@ -73,7 +72,7 @@ class WebPage:
 
 
 def is_warc(name: str) -> bool:
-    """Whether a file is a WARC file, by its name.
+    """Return whether a file is a WARC file, by its name.
 
     Examples
     --------
@@ -84,12 +83,12 @@ def is_warc(name: str) -> bool:
 
 
 def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
-    """Numbered HTML pages of an archive that were answered with 200; longer ones have no content.
+    """Yield the numbered HTML pages of an archive with status 200; too long ones have no content.
 
     Raises
     ------
     CorpusError
-        The archive is cut short or damaged; pages before that place have been given.
+        The archive is truncated or damaged; the pages before that have been yielded.
     """
     warc = _import("fastwarc.warc")
     only = {"record_types": warc.WarcRecordType.response, "auto_decode": "all", "fsspec_args": False}
@@ -99,7 +98,7 @@ def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
                 if _is_page(record):
                     yield number, _page(record, max_bytes)
     except (OSError, EOFError, ValueError, RuntimeError) as reason:
-        raise CorpusError(f"{path}: is cut short or damaged ({reason}); get the file again") from reason
+        raise CorpusError(f"{path}: is truncated or damaged ({reason}); download the file again") from reason
 
 
 class PageParser:
@@ -127,26 +126,26 @@ class PageParser:
 
 
 def _parse(key: str, url: str, fetched: str, encoding: str, letters: str) -> dict[str, Any]:
-    """Parse a page whose content is given as text with a letter for each byte."""
+    """Parse a page whose content is Latin-1 text, one character per byte."""
     return parse_page(WebPage(key, url, fetched, encoding, letters.encode("latin-1")))
 
 
 def _check_size(page: WebPage) -> bytes:
-    """The content of a page, unless it is longer or nested deeper than any that people read."""
+    """Return the content of a page, unless it is too long or nested too deeply."""
     if page.content is None:
         raise ArticleError("too long", f"{page.url:.200}: the page is too long; raise max_bytes")
     if _depth(page.content) > MAX_ELEMENT_DEPTH:
         said = (
-            f"{page.url:.200}: has more than {MAX_ELEMENT_DEPTH} elements inside each other; expected a page"
+            f"{page.url:.200}: has elements nested more than {MAX_ELEMENT_DEPTH} deep; expected a news page"
         )
         raise ArticleError("nested too deep", said)
     return page.content
 
 
 def parse_page(page: WebPage) -> dict[str, Any]:
-    """The fields of an article: main text, title, language and time as the page says them.
+    """Return the fields of an article: main text, title, language and time of a page.
 
-    A page that does not say when it was published has the time of its fetching.
+    A page without a publication time has the time at which it was fetched.
     """
     content = _check_size(page)
     tree = _import("resiliparse.parse.html").HTMLTree.parse_from_bytes(content, page.encoding or "utf-8")
@@ -167,7 +166,7 @@ def parse_page(page: WebPage) -> dict[str, Any]:
 
 
 def _depth(content: bytes) -> int:
-    """How many elements are open at the same time, at most; without parsing.
+    """Return the maximum number of open elements, without parsing.
 
     An end tag closes an element of its own name only: browsers ignore others.
     """
@@ -205,7 +204,7 @@ def _page(record: Any, max_bytes: int) -> WebPage:
 
 
 def _title(tree: Any) -> str:
-    """The title for readers, which has no name of the site behind it, or else that of the window."""
+    """Return the social media title, which has no site name, or else that of the window."""
     found = (tree.document.query_selector(place) for place in _TITLE_SELECTORS)
     return next((str(one.getattr("content")) for one in found if one is not None), str(tree.title or ""))
 

@@ -21,7 +21,7 @@ from isogloss.events.link._profiles import ArticleProfile
 from isogloss.events.link._vector_tables import RecentPoints, VectorTable
 from isogloss.kernels import find_nearest, list_cluster
 
-__all__ = ["MIN_SIMILARITY", "Candidates", "CandidateIndex"]
+__all__ = ["MIN_SIMILARITY", "CandidateIndex", "Candidates"]
 
 MIN_SIMILARITY = 0.05
 """Minimum similarity of the texts of two candidates."""
@@ -33,8 +33,8 @@ _N_LISTS = 1 << 17
 """Posting lists of an index; terms are hashed to them."""
 
 _DENSE_FROM_LISTS, _DENSE_FROM_LISTS_LOW_MEMORY = 1 << 11, 1 << 15
-"""Lists in use at which an index changes from a dictionary of slots to a dense array, which is faster: for the
-first languages, and for all others, where memory matters more."""
+"""Lists in use at which an index changes from a dictionary of slots to a dense array, which is faster: for
+the first languages, and for all others, where memory matters more."""
 
 
 _LIST_ARRAYS = ("rows", "lists", "next")
@@ -124,7 +124,7 @@ class CandidateIndex:
 
         Parameters
         ----------
-        signature : ArticleProfile
+        article : ArticleProfile
             The article; its id must be new.
         group : int
             Its cluster, from 1 on; articles of one cluster are not candidates of each other. 0 for none.
@@ -171,7 +171,7 @@ class CandidateIndex:
         last: int,
         arrays: Mapping[str, NDArray[Any]],
     ) -> None:
-        """Restore a state: serial numbers, articles and clusters, ascending, and arrays of :meth:`state_dict`."""
+        """Restore a state: serial numbers with articles and clusters, and arrays of :meth:`state_dict`."""
         for number, article, group in articles:
             self._register(number, article, group)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):

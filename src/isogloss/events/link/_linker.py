@@ -1,7 +1,7 @@
 r"""Link classifier: a linear support vector machine with calibrated probabilities.
 
-Features are standardised, unbounded ones after taking logarithms; a missing feature is imputed by its mean, so
-it contributes nothing. With :math:`z` the standardised features and :math:`w, b` the fitted hyperplane,
+Features are standardised, unbounded ones after taking logarithms; a missing feature is imputed by its mean,
+so it contributes nothing. With :math:`z` the standardised features and :math:`w, b` the fitted hyperplane,
 
 .. math::
 
@@ -106,7 +106,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
 
     @classmethod
     def default(cls) -> Linker:
-        """Return the linker that comes with isogloss, trained on its sample news by ``isogloss link train``."""
+        """Return the linker of isogloss, trained on its sample news by ``isogloss link train``."""
         return _load_default()
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -121,16 +121,18 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         """
         raw, labels = self._check(X), np.asarray(y).astype(np.int64)
         if len(raw) != len(labels):
-            raise ValueError(f"got {len(raw)} pairs and {len(labels)} labels; expected one label for each pair")
+            raise ValueError(
+                f"got {len(raw)} pairs and {len(labels)} labels; expected one label for each pair"
+            )
         counts = np.bincount(labels, minlength=2)
         if len(counts) > 2 or counts.min() < 2:
             raise ValueError(
-                f"labels have {counts.tolist()} pairs each; expected labels 0 and 1 with at least two pairs each"
+                f"labels have {counts.tolist()} pairs each; expected labels 0 and 1, two pairs or more each"
             )
         self.classes_ = np.array([0, 1])
         self._standardise(raw)
         Z = self._scaled(raw)
-        self.C_ = self.C if self.C is not None else self._choose_C(Z, labels)
+        self.C_ = self.C if self.C is not None else self._choose_regularisation(Z, labels)
         machine = SVC(kernel="linear", C=self.C_).fit(Z, labels)
         self.weights_, self.offset_ = machine.coef_[0].copy(), float(machine.intercept_[0])
         self._calibrate(Z, labels)
@@ -227,7 +229,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         folds = min(_N_FOLDS, int(np.bincount(labels).min()))
         return StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
 
-    def _choose_C(self, Z: Array, labels: NDArray[np.int64]) -> float:
+    def _choose_regularisation(self, Z: Array, labels: NDArray[np.int64]) -> float:
         """Choose the C with the best accuracy in cross-validation; the smallest of equals."""
         folds = self._folds(labels)
         scores = [cross_val_score(SVC(kernel="linear", C=C), Z, labels, cv=folds).mean() for C in _C_GRID]

@@ -1,8 +1,9 @@
 """Links between the clusters of a stream, kept up to date as clusters change.
 
-:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It holds the profile of
-every article and cluster and the pairs of candidate articles that
-:class:`~isogloss.events.link.CandidateIndex` found, and computes the features and the probability of any link.
+:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It holds the profile
+of every article and cluster and the pairs of candidate articles that
+:class:`~isogloss.events.link.CandidateIndex` found, and computes the features and the probability of any
+link.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from isogloss.events.link._linker import Linker
 from isogloss.events.link._profiles import ArticleProfile, ClusterProfile
 from isogloss.kernels import Bonds, NearPairs
 
-__all__ = ["LinkExplanation", "Link", "LinkState", "FeatureContribution", "explain_link"]
+__all__ = ["FeatureContribution", "Link", "LinkExplanation", "LinkState", "explain_link"]
 
 _MAX_SHOWN_PAIRS = 5
 
@@ -148,7 +149,7 @@ class LinkState:
             self.move(move.article, move.target)
 
     def strongest_links(self, clusters: Iterable[int]) -> tuple[Ids, PairSupport]:
-        """Return the strongest links of clusters: ascending pairs, the smaller id first, and their support."""
+        """Return the strongest links of clusters: ascending pairs, smaller id first, and their support."""
         asked = np.array(sorted(clusters), dtype=np.int32)
         ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
         ones = np.repeat(asked, np.diff(ends, prepend=np.int32(0)))

@@ -42,10 +42,10 @@ __all__ = [
     "COMPARED_FIELDS",
     "PROFILE_STATISTICS",
     "AnnotationLike",
-    "UnweightedProfile",
-    "ClusterProfile",
     "ArticleProfile",
+    "ClusterProfile",
     "ProfileBuilder",
+    "UnweightedProfile",
     "extract_profile",
 ]
 

@@ -1,20 +1,16 @@
-r"""How well found groups agree with true ones: BCubed and pairs.
+r"""Evaluation: BCubed and pairwise scores of clusters and events, cross-validation of linkers.
 
-With :math:`g(i)` the true group of item i and :math:`f(i)` the found one, BCubed asks for every item how much
-of its found group belongs to it, and how much of its true group was found:
+With :math:`g(i)` the true group of item i and :math:`f(i)` the found one, the BCubed scores are
 
 .. math::
 
     P = \frac1n \sum_i \frac{|g(i) \cap f(i)|}{|f(i)|}, \qquad
     R = \frac1n \sum_i \frac{|g(i) \cap f(i)|}{|g(i)|}, \qquad F_1 = \frac{2 P R}{P + R}.
 
-The pairwise scores ask the same of the pairs of items in one group. Both are sums over the cells of the table
-of true against found groups, so they take time linear in the items.
-
-Both scores look at groups of any kind. Applied to all articles with their stories, they are the cross-lingual
-scores of a stream; :func:`monolingual` applies them to each language alone.
-
-How well a linker tells pairs of clusters apart: repeated cross-validation.
+The pairwise scores are precision and recall of the pairs of items in one group. Both are sums over the cells
+of the contingency table of true and found groups, so they take linear time. Applied to all articles with
+their stories, they are the cross-lingual scores of a stream; :func:`monolingual` applies them to each
+language alone.
 """
 
 from __future__ import annotations
@@ -30,9 +26,9 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from sklearn.model_selection import StratifiedKFold
 
 __all__ = [
+    "ClusteringScores",
     "LanguageScores",
     "LinkScores",
-    "ClusteringScores",
     "bcubed",
     "cross_validate_links",
     "monolingual",
@@ -56,18 +52,18 @@ class ClusteringScores(NamedTuple):
 
     @classmethod
     def of(cls, precision: float, recall: float) -> ClusteringScores:
-        """The scores with these two."""
+        """Return the scores with this precision and recall."""
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
 class LanguageScores(NamedTuple):
-    """Scores of each language alone, and their mean.
+    """Scores by language, and their mean.
 
     Attributes
     ----------
     macro : ClusteringScores
-        The mean over languages of precision, of recall and of F1, every language counting alike.
+        Mean precision, recall and F1 over languages.
     languages : dict of str to ClusteringScores
         By language, in alphabetical order.
     articles : dict of str to int
@@ -80,7 +76,7 @@ class LanguageScores(NamedTuple):
 
 
 def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
-    """BCubed precision, recall and F1.
+    """Return BCubed precision, recall and F1.
 
     Parameters
     ----------
@@ -99,9 +95,9 @@ def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringSco
 
 
 def pairwise(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
-    """Precision, recall and F1 of the pairs of items in one group.
+    """Return precision, recall and F1 of the pairs of items in one group.
 
-    Without any pair to find, or without any found, the share is 1: nothing was missed, nothing was wrong.
+    Precision is 1 if no pair was found, and recall is 1 if there was none to find.
 
     Parameters
     ----------
@@ -125,7 +121,7 @@ def monolingual(
     languages: Sequence[str],
     measure: Callable[[Sequence[Hashable], Sequence[Hashable]], ClusteringScores] = bcubed,
 ) -> LanguageScores:
-    """Scores of each language alone, as if there were no other, and their mean.
+    """Return the scores of each language alone, and their mean.
 
     Parameters
     ----------
@@ -158,9 +154,9 @@ def monolingual(
 def _table(
     gold: Sequence[Hashable], found: Sequence[Hashable]
 ) -> tuple[Counter[tuple[Hashable, Hashable]], Counter[Hashable], Counter[Hashable]]:
-    """Items by both labels, by the true one and by the found one."""
+    """Count items by both labels, by the true one and by the found one."""
     if len(gold) != len(found):
-        raise ValueError(f"{len(gold)} true and {len(found)} found labels; expected one of each per item")
+        raise ValueError(f"got {len(gold)} true and {len(found)} found labels; expected one of each per item")
     if not len(gold):
         raise ValueError("no labels given; expected those of at least one item")
     return Counter(zip(gold, found, strict=True)), Counter(gold), Counter(found)
@@ -198,14 +194,14 @@ class LinkScores(NamedTuple):
     pairs: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it."""
+        """Return a dictionary that JSON can hold."""
         return self._asdict()
 
 
 def cross_validate_links(
     linker: BaseEstimator, X: ArrayLike, y: ArrayLike, *, repeats: int = 10, folds: int = 10
 ) -> LinkScores:
-    """Scores in repeated cross-validation; whatever the linker chooses, it chooses within training folds.
+    """Score a linker by repeated cross-validation.
 
     Parameters
     ----------
@@ -241,7 +237,7 @@ def cross_validate_links(
 
 
 def score_links(labels: ArrayLike, found: ArrayLike) -> tuple[float, float, float, float]:
-    """Accuracy, precision, recall and F1 in per cent; what is not defined is 0.
+    """Return accuracy, precision, recall and F1 in per cent; undefined scores are 0.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Training a linker on articles whose events are known, and events of a whole collection at once.
+"""Training of a linker on news with known events, and events of a whole collection.
 
-News whose events are known: articles with a field ``event``.
+Labelled news are JSON lines of articles with a field ``event``.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = [
     "LabelledPairs",
     "find_clusters",
     "find_events",
-    "load_labelled_news",
     "labelled_pairs",
+    "load_labelled_news",
     "read_labelled_news",
     "train_linker",
 ]
 
 _SNAPSHOT_ARTICLES = 50
-"""Articles after which the links of clusters that changed are written down."""
+"""Articles between snapshots of the links of changed clusters."""
 
 _LOOSE_CLUSTERS = ClusterSettings(threshold=0.2, body_threshold=0.14)
-"""Clusters that a linker learns from: larger than those of a stream, so their pairs have more to tell."""
+"""A linker learns from looser clusters than those of a stream, because their pairs are more informative."""
 
 
 class LabelledPairs(NamedTuple):
@@ -71,23 +71,23 @@ def labelled_pairs(
     model: DocumentModel | None = None,
     settings: ClusterSettings | None = None,
 ) -> LabelledPairs:
-    """Cluster articles as a stream does, and label the pairs of clusters that are candidates for a link.
+    """Cluster articles as a stream does, and label the candidate pairs of clusters.
 
-    The event of a cluster is that of most of its articles. Links are written down as they are after every 50
-    articles, so small clusters of young events are among them.
+    The event of a cluster is that of most of its articles. Links are recorded after every 50 articles, so
+    that small clusters of young events are among them.
 
     Parameters
     ----------
     articles : sequence of Article
-        The stream, in the order of time.
+        The stream, in chronological order.
     events : mapping of str to str
         The event of each article by its id.
     annotator : Annotator, optional
-        What finds entities, places and dates; a new one by default.
+        Finds entities, places and dates; a new one by default.
     model : DocumentModel, optional
-        A common space of documents, as a stream may have one.
+        Maps articles to a latent space.
     settings : ClusterSettings, optional
-        Of the clusters.
+        Settings of online clustering.
     """
     builder, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
     analyser = ArticleAnalyser(annotator or Annotator(), model)
@@ -113,19 +113,19 @@ def train_linker(
 ) -> Linker:
     """Train a linker on articles whose events are known, once with their bodies and once on titles alone.
 
-    It learns from looser clusters than a stream makes by default. With a model, articles are points of its
-    space as well: the linker then has a weight for nearness there, and is of use with the model and without.
+    It learns from looser clusters than a stream makes by default. With a model, the linker also gets a weight
+    for similarity in the latent space, and can be used with and without the model.
 
     Parameters
     ----------
     articles : sequence of Article
-        In the order of time.
+        In chronological order.
     events : mapping of str to str
         The event of each article by its id.
     linker : Linker, optional
         The linker to fit; a new one by default.
     model : DocumentModel, optional
-        A common space of documents.
+        Maps articles to a latent space.
     """
     titles = [replace(article, body="") for article in articles if article.title]
     parts = [
@@ -139,14 +139,14 @@ def train_linker(
 
 
 def find_clusters(articles: Iterable[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
-    """The cluster of each article, as it was in the end or before it expired, by the id of the article.
+    """Return the last cluster of each article, by article id.
 
     Parameters
     ----------
     articles : iterable of Article
-        In the order of time.
+        In chronological order.
     settings : ClusterSettings, optional
-        Of the clusters.
+        Settings of online clustering.
     """
     state, found = ClusterState(settings), {}
     for article in articles:
@@ -166,20 +166,20 @@ def find_events(
     rules: AgglomerationRules | None = None,
     every: int = 100,
 ) -> dict[str, int]:
-    """The event of each article of a collection that is read as a stream, by the id of the article.
+    """Return the event of each article of a collection that is read as a stream, by article id.
 
     Parameters
     ----------
     articles : sequence of Article
-        In the order of time.
+        In chronological order.
     linker : Linker, optional
-        The one that comes with isogloss by default.
+        By default the one that comes with isogloss.
     settings : ClusterSettings, optional
-        Of the clusters.
+        Settings of online clustering.
     rules : AgglomerationRules, optional
-        When clusters become one event.
+        Rules for merging clusters into events.
     every : int
-        Articles after which events are brought up to date; earlier when a cluster expires that has changed.
+        Articles between updates of the events; a changed cluster that expires causes an earlier update.
     """
     annotator, builder, state = Annotator(), ProfileBuilder(), ClusterState(settings)
     links = LinkState(linker)
@@ -203,7 +203,7 @@ def find_events(
 def _labelled_rows(
     links: LinkState, events: Mapping[str, str]
 ) -> list[tuple[list[float], int, tuple[str, str]]]:
-    """Features, label and languages of the links of clusters that changed."""
+    """Return features, label and languages of the links of changed clusters."""
     pairs, support = links.strongest_links(links.changed)
     links.changed.clear()
     wanted = [FEATURES.index(name) for name in links.linker.features]
@@ -223,16 +223,16 @@ def _event(articles: Sequence[str], events: Mapping[str, str]) -> str:
 
 
 _NO_CLAMP = datetime(9999, 1, 1, tzinfo=UTC)
-"""Labelled news may be dated in the future."""
+"""Labelled news may be dated in the future, so times are not clamped."""
 
 
 class LabelledNews(NamedTuple):
-    """Articles whose events are known.
+    """Articles with known events.
 
     Attributes
     ----------
     articles : list of Article
-        In the order of time.
+        In chronological order.
     events : dict of str to str
         The event of each by its id.
     """
@@ -242,7 +242,7 @@ class LabelledNews(NamedTuple):
 
 
 def read_labelled_news(path: Path) -> LabelledNews:
-    """Read JSON lines of articles, each with a field ``event``; the first bad line is an error.
+    """Read articles with a field ``event`` from JSON lines; the first bad line is an error.
 
     Examples
     --------
@@ -260,8 +260,8 @@ def read_labelled_news(path: Path) -> LabelledNews:
                 article = parse_article(record, now=_NO_CLAMP, check_language=False)
             except (ValueError, TypeError, KeyError, ArticleError) as error:
                 raise CorpusError(
-                    f'{path}:{number}: is no article with a field "event" ({error!r}); expected an object '
-                    'with "id", "lang", "title", "time" and "event" on each line'
+                    f'{path}:{number}: is not an article with a field "event" ({error!r}); expected an '
+                    'object with "id", "lang", "title", "time" and "event" on each line'
                 ) from error
             articles.append(article)
             events[article.id] = str(event)
@@ -271,7 +271,7 @@ def read_labelled_news(path: Path) -> LabelledNews:
 
 
 def load_labelled_news(path: Path | None = None) -> LabelledNews:
-    """News of a file, or the sample news where none is given.
+    """Read labelled news from a file, or load the sample news.
 
     Examples
     --------
