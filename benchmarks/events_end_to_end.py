@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from benchmarks.event_stream import LANGUAGES, NewsMaker
 from benchmarks.harness import Result, compare
-from isogloss.events import Article, EventStream, collected_seldom
+from isogloss.events import Article, EventStream, infrequent_gc
 from isogloss.events import stream as stream_module
 from isogloss.events.ingest import sample_corpus
 from isogloss.events.training import bcubed
@@ -103,7 +103,7 @@ class Stages:
         for owner, name in (
             (stream.duplicates, "find"),
             (stream.annotator, "annotate"),
-            (stream.signatures, "finish"),
+            (stream.profile_builder, "weigh"),
             (stream.links, "apply"),
             (stream.tracker, "update"),
         ):
@@ -223,9 +223,9 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
     for window in map(int, ("12500,50000,200000" if options.full else options.windows).split(",")):
         with ExitStack() as stack:
             scheduler = stack.enter_context(dask_scheduler(options.dask)) if options.dask else ""
-            stack.enter_context(collected_seldom())
+            stack.enter_context(infrequent_gc())
             stream = stack.enter_context(EventStream(model=model, n_jobs=options.jobs, scheduler=scheduler))
-            stream.preparer.start()
+            stream.analyser.start()
             told = measure(window, options.articles or window + window // 5, stream, options.progress)
         print(json.dumps({"jobs": options.jobs, "dask": options.dask, **told}), flush=True)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from load_news import News
 
 from isogloss import io
-from isogloss.events import article_from
+from isogloss.events import parse_article
 from isogloss.events.ingest import sample_corpus
 from isogloss.service.settings import (
     LimitSettings,
@@ -61,7 +61,7 @@ def fill(store, articles):
         moments = [
             begin + timedelta(days=DAYS) * n / articles for n in range(start, min(start + PART, articles))
         ]
-        store.add([article_from(news.article(moment), check_language=False) for moment in moments])
+        store.add([parse_article(news.article(moment), check_language=False) for moment in moments])
 
 
 @contextmanager

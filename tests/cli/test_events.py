@@ -21,7 +21,9 @@ from isogloss.events.ingest import sample_news
 from tests.waiting import LIMIT_S
 
 runner = CliRunner()
-SAMPLE = files("isogloss.events").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+SAMPLE = (
+    files("isogloss.events.ingest").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +82,8 @@ def test_a_journal_tells_the_same_again(found, news):
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_processes_find_the_same(found, news, monkeypatch):
-    monkeypatch.setattr(preparing, "_BATCH", 8)
-    monkeypatch.setattr(preparing, "_WORTH", 16)
+    monkeypatch.setattr(preparing, "_BATCH_ARTICLES", 8)
+    monkeypatch.setattr(preparing, "_MIN_POOL_ARTICLES", 16)
     monkeypatch.setattr(ProcessExecutor, "ready", property(lambda workers: workers.wait() is None))
     for arguments in (["events", str(news)], ["events", "replay", str(news.parent / "journal")]):
         again = runner.invoke(app, [*arguments, "--json", "--jobs", "2"])
@@ -102,7 +104,7 @@ def ready(workers):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
-    preparing._BATCH, preparing._WORTH, ProcessExecutor.ready = 8, 8, property(ready)
+    preparing._BATCH_ARTICLES, preparing._MIN_POOL_ARTICLES, ProcessExecutor.ready = 8, 8, property(ready)
     main()
 """
 

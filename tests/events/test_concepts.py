@@ -142,7 +142,7 @@ def test_the_longest_of_phrases_that_begin_alike_counts(tmp_path):
 
 def test_damaged_folders_are_refused(concepts, tmp_path):
     folder = tmp_path / "dictionary"
-    with pytest.raises(CorpusError, match="is no dictionary"):
+    with pytest.raises(CorpusError, match="is not a concept dictionary"):
         ConceptDictionary(tmp_path / "none")
     keys = folder / "en" / "keys.npy"
     keys.write_bytes(keys.read_bytes()[:-8])

@@ -38,8 +38,8 @@ def test_saving_what_was_restored_gives_the_same_bytes(saved):
 
 def test_everything_is_there_in_the_same_order(stream, saved):
     again = restore_stream(saved)
-    assert again.links.signatures.keys() == stream.links.signatures.keys()
-    for one, other in zip(again.links.signatures.values(), stream.links.signatures.values(), strict=True):
+    assert again.links.articles.keys() == stream.links.articles.keys()
+    for one, other in zip(again.links.articles.values(), stream.links.articles.values(), strict=True):
         assert all(map(same, fields_of(one), fields_of(other)))
     assert all(map(np.array_equal, near(again.links), near(stream.links)))
     assert in_order(again.tracker.probabilities) == in_order(stream.tracker.probabilities)
@@ -63,7 +63,7 @@ def same(one, other):
 
 
 def near(links):
-    return links.near.of(links.numbers(links.signatures))
+    return links.near.of(links.numbers(links.articles))
 
 
 def in_order(rows):
@@ -74,12 +74,12 @@ def in_order(rows):
 def test_a_changed_byte_is_found(saved, place):
     damaged = bytearray(saved)
     damaged[int(place * len(saved))] ^= 4
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(bytes(damaged))
 
 
 def test_another_format_is_refused(monkeypatch):
-    monkeypatch.setattr(saving, "_FORMAT", saving._FORMAT + 1)
+    monkeypatch.setattr(saving, "_FORMAT_VERSION", saving._FORMAT_VERSION + 1)
     later = save_stream(EventStream())
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=r"has format 3, expected 2"):
@@ -89,7 +89,7 @@ def test_another_format_is_refused(monkeypatch):
 def test_the_first_format_is_refused():
     header = np.frombuffer(json.dumps({"format": 1}).encode(), dtype=np.uint8)
     first = zlib.compress(safetensors.numpy.save({"header": header}), 1)
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(first)
 
 

@@ -55,7 +55,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         values[7] = "?" if row % 5 == 0 else values[7]
         lines.append("\t".join([*values, ("no", "yes")[label], pair]))
     (folder / "story-linking-features.tab").write_text("\n".join(lines), encoding="utf-8")
-    text = files("isogloss.events").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
     records = [json.loads(line) for line in text.splitlines()[:80]]
     titles = [
         {key: one[key] for key in ("id", "lang", "title", "time")} | {"cluster": one["event"]}

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from isogloss.events import EventStream, article_from
-from isogloss.events.article import MAX_TITLE
+from isogloss.events import EventStream, parse_article
+from isogloss.events.article import MAX_TITLE_CHARS
 from isogloss.exceptions import ArticleError
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.store import Store
@@ -37,7 +37,7 @@ def record(**fields):
 def cost(fields):
     began = time.process_time()
     try:
-        article = article_from(record(**fields), now=datetime(2031, 3, 6, tzinfo=UTC))
+        article = parse_article(record(**fields), now=datetime(2031, 3, 6, tzinfo=UTC))
     except ArticleError:
         return time.process_time() - began
     stream = EventStream()
@@ -63,7 +63,7 @@ def test_they_hold_nobody_up_in_the_worker(tmp_path):
     articles = []
     for number, fields in enumerate(ATTACKS.values()):
         for one in (fields, {"title": f"Storm {number} over the coast", "body": f"Roof {number} flew."}):
-            articles.append(article_from(record(**one) | {"id": str(len(articles))}, now=now))
+            articles.append(parse_article(record(**one) | {"id": str(len(articles))}, now=now))
     with Store(tmp_path / "news.db") as store:
         store.add(articles)
         follower = Follower(store, StreamMaker())
@@ -75,15 +75,15 @@ def test_they_hold_nobody_up_in_the_worker(tmp_path):
         assert members == len(articles)
 
 
-@pytest.mark.parametrize("title", ["a" * (MAX_TITLE + 1), "Storm " + "very " * 300_000, "x" * 900_000])
+@pytest.mark.parametrize("title", ["a" * (MAX_TITLE_CHARS + 1), "Storm " + "very " * 300_000, "x" * 900_000])
 def test_a_long_title_is_cut_with_a_mark(title):
     from collections import Counter
 
     notes = Counter()
-    article = article_from(record(title=title), now=datetime(2031, 3, 6, tzinfo=UTC), notes=notes)
-    assert len(article.title) <= MAX_TITLE
+    article = parse_article(record(title=title), now=datetime(2031, 3, 6, tzinfo=UTC), notes=notes)
+    assert len(article.title) <= MAX_TITLE_CHARS
     assert article.title.endswith("\N{HORIZONTAL ELLIPSIS}")
     assert title.startswith(article.title[:-1])
     assert notes["title cut"] == 1
-    whole = article_from(record(title="a" * MAX_TITLE), now=datetime(2031, 3, 6, tzinfo=UTC))
-    assert whole.title == "a" * MAX_TITLE
+    whole = parse_article(record(title="a" * MAX_TITLE_CHARS), now=datetime(2031, 3, 6, tzinfo=UTC))
+    assert whole.title == "a" * MAX_TITLE_CHARS

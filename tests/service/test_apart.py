@@ -88,16 +88,16 @@ class Breaking(StreamMaker):
     """A stream that fails between two lines as soon as it has processes of its own."""
 
     def __call__(self, saved):
-        preparing._WORTH = preparing._BATCH = 8  # in that process alone
+        preparing._MIN_POOL_ARTICLES = preparing._BATCH_ARTICLES = 8  # in that process alone
         stream = super().__call__(saved)
-        begin = stream.preparer.begin
+        begin = stream.analyser.begin
 
         def failing(*articles):
             if multiprocessing.active_children():
                 raise RuntimeError("what nobody thought of")
             return begin(*articles)
 
-        stream.preparer.begin = failing
+        stream.analyser.begin = failing
         return stream
 
 

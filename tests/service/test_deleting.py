@@ -46,7 +46,7 @@ def all_bytes(store):
     texts = [
         f"{one.title} {one.sentence} {one.entities} {one.keywords}"
         for each in states
-        for one in each.links.signatures.values()
+        for one in each.links.articles.values()
     ]
     return b"".join([*files, *(text.encode() for text in texts)])
 
@@ -97,7 +97,7 @@ def test_a_worker_that_runs_notices_and_makes_events_anew(store):
     assert not store.rebuild_wanted()
     assert 71 not in assignment(store)
     follower = Follower(store, StreamMaker())
-    assert "71" not in follower.stream.links.signatures
+    assert "71" not in follower.stream.links.articles
     follower.stream.close()
 
 

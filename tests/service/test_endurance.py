@@ -14,7 +14,7 @@ def endurance(request, monkeypatch):
     script = import_module("endurance")
     monkeypatch.setattr(script, "PART", 40)
     monkeypatch.setattr(script, "bound_process", lambda: None)
-    monkeypatch.setattr(script, "leave_alone_what_stays", lambda: None)
+    monkeypatch.setattr(script, "freeze_gc", lambda: None)
     return script
 
 

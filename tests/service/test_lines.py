@@ -1,6 +1,6 @@
 """The journal reader: lines in order, and articles analysed ahead with the same events to the byte."""
 
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_corpus, sample_news
@@ -18,7 +18,7 @@ def test_lines_end_where_they_are_told_to(store):  # noqa: F811
     store.add(ARTICLES[:20])
     with store.database.write() as session:
         session.run("DELETE FROM journal WHERE seq = 5")
-    lines = Lines(store, Preparer(Annotator()), 3)
+    lines = Lines(store, ArticleAnalyser(Annotator()), 3)
     assert [entry.seq for entry in lines.take(10, until=6)] == [4, 6]
     assert [entry.seq for entry in lines.take(3)] == [7, 8, 9]
     assert [entry.seq for entry in lines.take(100)] == list(range(10, 21))
@@ -26,7 +26,7 @@ def test_lines_end_where_they_are_told_to(store):  # noqa: F811
 
 
 def test_processes_of_the_worker_are_kept_busy_and_change_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     monkeypatch.setattr("isogloss.events.analyse._analyser._LEAST", 2)
     model = LSISimilarity(20).fit(sample_corpus())
     with Store(tmp_path / "alone.db") as alone:
@@ -38,11 +38,11 @@ def test_processes_of_the_worker_are_kept_busy_and_change_nothing(tmp_path, monk
         store.add(ARTICLES)
         follower = Follower(store, StreamMaker(model=model, n_jobs=2))
         with follower.stream as stream:
-            stream.preparer.start()
+            stream.analyser.start()
             assert follower.follow(10) == 10
-            assert follower.lines.last == 10 + stream.preparer.ahead
+            assert follower.lines.last == 10 + stream.analyser.ahead
             while follower.follow(10):
                 pass
             follower.settle()
-            assert stream.preparer.count < 16
+            assert stream.analyser.count < 16
             assert (without_lines(tables(store)), save_stream(stream)) == wanted

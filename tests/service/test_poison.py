@@ -137,8 +137,8 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
 
 @pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=pytest.mark.dask)])
 def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, request, where):
-    monkeypatch.setattr("isogloss.events.analyse._analyser._WORTH", 1)
-    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_POOL_ARTICLES", 1)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
     if where == "dask":
         maker = PoisonedMaker(harm="die", scheduler=request.getfixturevalue("dask_client").scheduler.address)
@@ -147,7 +147,7 @@ def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, 
 
     def started(saved):
         stream = maker(saved)
-        stream.preparer.start()
+        stream.analyser.start()
         return stream
 
     follower = Follower(store, started)

@@ -42,7 +42,7 @@ def made(store, settings, **how):
 def points(store, model):
     """Points of articles in the common space, as the saved state has them."""
     stream = StreamMaker(model=model)(store.snapshot()[1])
-    return [one.latent for one in stream.links.signatures.values()]
+    return [one.latent for one in stream.links.articles.values()]
 
 
 def test_events_are_made_with_the_model_of_the_settings(store, settings):

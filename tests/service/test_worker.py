@@ -99,7 +99,7 @@ def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
 
 def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
     given = []
-    monkeypatch.setattr(worker, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(worker, "trim_heap", lambda: given.append(1))
     monkeypatch.setattr(worker, "TIDY", 32)
     store.add(ARTICLES[:80])
     follower = Follower(store, StreamMaker())

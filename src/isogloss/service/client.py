@@ -87,7 +87,7 @@ class Client:
         Parameters
         ----------
         articles : mapping or sequence of mappings
-            Fields as :func:`~isogloss.events.article_from` takes them.
+            Fields as :func:`~isogloss.events.parse_article` takes them.
         key : str
             The name of this request, so that it counts once however often it is sent; a random one by
             default.

@@ -17,7 +17,7 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from isogloss.events import leave_alone_what_stays
+from isogloss.events import freeze_gc
 from isogloss.exceptions import SettingsError
 from isogloss.service._background import SIGNALS
 from isogloss.service.http import (
@@ -134,7 +134,7 @@ def serve(
         tell()
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
         sys.setswitchinterval(SWITCH)
-        leave_alone_what_stays()
+        freeze_gc()
         server.run(sockets=[bound])
 
 

@@ -205,7 +205,7 @@ class WorkerSettings(_Section):
     )
     dask_scheduler: str = Field(
         "",
-        description="address of a Dask scheduler, such as tcp://host:8786, whose workers do that instead of jobs",
+        description="address of a Dask scheduler, such as tcp://host:8786, whose workers do that instead",
     )
     record_seconds: PositiveFloat = Field(
         30.0,

@@ -15,7 +15,7 @@ from isogloss.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from isogloss.events.cluster import ClusterSettings
-    from isogloss.events.training import Labelled, LabelledPairs
+    from isogloss.events.training import LabelledNews, LabelledPairs
 
 __all__ = ["clusters", "links"]
 
@@ -40,10 +40,10 @@ def clusters(
 ) -> None:
     """Score the clusters of each language against known events, before linking."""
     from isogloss.events.cluster import ClusterSettings
-    from isogloss.events.training import labelled_news
+    from isogloss.events.training import load_labelled_news
 
     settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
-    found = _cluster_scores(labelled_news(news), settings)
+    found = _cluster_scores(load_labelled_news(news), settings)
     if as_json:
         echo(json.dumps(found))
         return
@@ -70,10 +70,10 @@ def links(
     Cross-validation puts pairs of the same cluster into several folds, so its scores are too optimistic.
     Scoring a trained linker on unseen news is fair.
     """
-    from isogloss.events.training import labelled_news, labelled_pairs
+    from isogloss.events.training import labelled_pairs, load_labelled_news
 
     with Console(stderr=True).status("clustering and linking"):
-        labelled = labelled_news(news)
+        labelled = load_labelled_news(news)
         pairs = labelled_pairs(labelled.articles, labelled.events)
         found = _validated(pairs, repeats, folds) if model is None else _scored(pairs, model)
     if as_json:
@@ -88,7 +88,7 @@ def links(
     Console().print(table)
 
 
-def _cluster_scores(labelled: Labelled, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
+def _cluster_scores(labelled: LabelledNews, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
     """Scores of each language and their mean, by each of two measures."""
     from isogloss.events.training import bcubed, find_clusters, monolingual, pairwise
 

@@ -169,10 +169,10 @@ def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
 
 def cut_lines(notes: Counter[str], *, max_title: int, max_text: int) -> Iterator[str]:
     """Sentences about titles and bodies that were too long."""
-    from isogloss.events.article import CUT
+    from isogloss.events.article import TRUNCATION_NOTES
 
     for name, limit in (("title", max_title), ("body", max_text)):
-        if n := notes[CUT[name]]:
+        if n := notes[TRUNCATION_NOTES[name]]:
             yield f"{counted(n, 'article')} had a {name} of more than {limit:,} characters (truncated)"
 
 
@@ -189,10 +189,10 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _run(history: History, articles: Iterable[Article], total_bytes: int | None) -> None:
-    from isogloss.events import collected_seldom
+    from isogloss.events import infrequent_gc
 
     with (
-        collected_seldom(),
+        infrequent_gc(),
         progress_bar() as progress,
         reading(progress, "reading articles", total_bytes) as describe,
         history.stream,

@@ -15,7 +15,7 @@ from isogloss.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from isogloss.events.link import Linker
-    from isogloss.events.training import Labelled
+    from isogloss.events.training import LabelledNews
 
 __all__ = ["link_group"]
 
@@ -48,12 +48,12 @@ def train(
 ) -> None:
     """Train a linker on news with known events, once with bodies and once on titles alone."""
     from isogloss import io
-    from isogloss.events.training import labelled_news, train_linker
+    from isogloss.events.training import load_labelled_news, train_linker
     from isogloss.similarity import DocumentModel
 
     check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
-        labelled = labelled_news(news)
+        labelled = load_labelled_news(news)
         model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
         linker = train_linker(labelled.articles, labelled.events, model=model)
         io.save(linker, output)
@@ -82,11 +82,11 @@ def score(
     """Score links and events on news with known events."""
     from isogloss import io
     from isogloss.events.link import Linker
-    from isogloss.events.training import labelled_news
+    from isogloss.events.training import load_labelled_news
 
     with Console(stderr=True).status("clustering and linking"):
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
-        found = _scores(labelled_news(news), linker)
+        found = _scores(load_labelled_news(news), linker)
     if as_json:
         echo(json.dumps(found))
         return
@@ -97,7 +97,7 @@ def score(
         Console().print(table)
 
 
-def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
+def _scores(labelled: LabelledNews, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
     """Scores of links in shares of one, and of events."""
     from isogloss.events.training import (
         bcubed,

@@ -146,7 +146,7 @@ def ingest(
 
 
 class _TextLimits(TypedDict):
-    """The longest title and body, as arguments of ``article_from``."""
+    """The longest title and body, as arguments of ``parse_article``."""
 
     max_title: int
     max_text: int
@@ -159,9 +159,9 @@ def _text_limits(settings: Settings) -> _TextLimits:
 
 def _cut(notes: Counter[str]) -> dict[str, int]:
     """How many titles and bodies were cut."""
-    from isogloss.events.article import CUT
+    from isogloss.events.article import TRUNCATION_NOTES
 
-    return {name: notes[note] for name, note in CUT.items() if notes[note]}
+    return {name: notes[note] for name, note in TRUNCATION_NOTES.items() if notes[note]}
 
 
 def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[Counter[str], array[float]]:
@@ -307,7 +307,7 @@ def _keep_visit(
 def _articles(
     visit: Visit, store: Store, limits: _TextLimits, notes: Counter[str]
 ) -> tuple[list[Article], list[tuple[str, str, Any]]]:
-    from isogloss.events import article_from
+    from isogloss.events import parse_article
     from isogloss.store import newest_article
 
     newest = partial(newest_article, store, in_event=False)
@@ -315,7 +315,7 @@ def _articles(
     refused: list[tuple[str, str, Any]] = []
     for record in visit.records:
         try:
-            articles.append(article_from(record, newest=newest, notes=notes, **limits))
+            articles.append(parse_article(record, newest=newest, notes=notes, **limits))
         except ArticleError as error:
             refused.append((error.reason, str(error), record))
     return articles, refused

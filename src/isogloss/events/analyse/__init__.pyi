@@ -1,3 +1,3 @@
-from ._analyser import Prepared as Prepared
-from ._analyser import Preparer as Preparer
-from ._analyser import PreparerDiedError as PreparerDiedError
+from ._analyser import AnalysedArticle as AnalysedArticle
+from ._analyser import AnalyserDiedError as AnalyserDiedError
+from ._analyser import ArticleAnalyser as ArticleAnalyser

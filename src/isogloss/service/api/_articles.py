@@ -17,8 +17,8 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from isogloss.events import Article, article_from
-from isogloss.events.article import CUT
+from isogloss.events import Article, parse_article
+from isogloss.events.article import TRUNCATION_NOTES
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
 from isogloss.service._lookups import article_numbers, place_of_article
 from isogloss.service._state import Here, Parts
@@ -276,14 +276,14 @@ def _check(
     for at, record in enumerate(records):
         notes: Counter[str] = Counter()
         try:
-            article = article_from(
+            article = parse_article(
                 record,
                 newest=newest,
                 max_text=limits.article_characters,
                 max_title=limits.title_characters,
                 notes=notes,
             )
-            taken.append((at, article, [name for name, note in CUT.items() if notes[note]]))
+            taken.append((at, article, [name for name, note in TRUNCATION_NOTES.items() if notes[note]]))
         except ArticleError as error:
             refused.append((Refusal(at=at, reason=error.reason, message=str(error)), record))
     return taken, refused

@@ -21,8 +21,8 @@ from itertools import groupby
 from multiprocessing.sharedctypes import RawArray
 from typing import Any
 
-from isogloss.events import Article, EventStream, give_back
-from isogloss.events.analyse import PreparerDiedError
+from isogloss.events import Article, EventStream, trim_heap
+from isogloss.events.analyse import AnalyserDiedError
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
 from isogloss.service.worker._changed_rows import Rows
 from isogloss.service.worker._checkpoints import Keeping
@@ -180,7 +180,7 @@ class Follower:
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.ids = store.public_ids()
         self.stream = self._restored()
-        self.stream.beat = self.heartbeat.beat
+        self.stream.heartbeat = self.heartbeat.beat
         self.keeping = Keeping(store, self.saved, generation=self.generation)
         try:
             self.lines = self._replayed()
@@ -200,7 +200,7 @@ class Follower:
         """Go through the lines of the journal that are new."""
         done = 0
         while most is None or done < most:
-            careful = self.stream.preparer.paused = self.position < self._careful_until
+            careful = self.stream.analyser.paused = self.position < self._careful_until
             entries = self.lines.take(1 if careful else BATCH if most is None else min(BATCH, most - done))
             if not entries:
                 break
@@ -243,7 +243,7 @@ class Follower:
                     self._line = 0
                 elif kind == "article":
                     articles = (article for article in map(article_of, lines) if article is not None)
-                    self.stream.add(articles, failed=self._try_again)
+                    self.stream.add(articles, on_error=self._try_again)
         finally:
             self.heartbeat.busy = False
 
@@ -334,7 +334,7 @@ class Follower:
 
     def _replayed(self) -> Lines:
         """Bring the stream to the line where the tables stand; return the reader of the lines after it."""
-        lines = Lines(self.store, self.stream.preparer, self.saved)
+        lines = Lines(self.store, self.stream.analyser, self.saved)
         self.store.apply(arrival(self.position))
         try:
             while entries := lines.take(BATCH, until=self.position):
@@ -379,7 +379,7 @@ class Follower:
         self._failed.difference_update(recovered)
         self.keeping.done(step)
         if after // TIDY > self.position // TIDY:
-            give_back()
+            trim_heap()
         self.position = after
         self.saved = max(self.saved, self.keeping.saved)
         if self._is_due(after):
@@ -402,7 +402,7 @@ class _Rebuild(Follower):
         self.ids = store.begin_rebuild()
         self.keeping = Keeping(store, generation=self.generation)
         self.stream = make(None)
-        self.lines = Lines(store, self.stream.preparer)
+        self.lines = Lines(store, self.stream.analyser)
         self._rows = Rows(self.stream, self.ids)
         self.stream.observer = self._rows.note
 
@@ -445,7 +445,7 @@ def rebuild(
 ) -> bool:
     """Make clusters, links and events anew from the journal, and save the state.
 
-    What is there stays as it is until all of it is replaced at once; see :mod:`isogloss.store.queries._rebuild`.
+    What is there stays as it is until all of it is replaced at once.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ def _described(error: Exception) -> tuple[str, str]:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, MemoryError):
         return "out of memory", said
-    return ("process died" if isinstance(error, PreparerDiedError) else "raised an error"), said
+    return ("process died" if isinstance(error, AnalyserDiedError) else "raised an error"), said
 
 
 def keep_up(

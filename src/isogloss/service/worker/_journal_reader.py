@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import replace
 
 from isogloss.events import Article
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.store import Entry, Store
 
 __all__ = ["QUARANTINED", "Lines", "article_of"]
@@ -29,7 +29,7 @@ class Lines:
     ----------
     store : Store
         Whose journal.
-    preparer : Preparer
+    analyser : ArticleAnalyser
         Analyses the articles; it is told which come next.
     after : int
         The line before the first.
@@ -45,19 +45,19 @@ class Lines:
     >>> from isogloss.events.ingest import sample_news
     >>> store = Store("read.db")
     >>> _ = store.add(sample_news().articles[:3])
-    >>> lines = Lines(store, Preparer(Annotator()))
+    >>> lines = Lines(store, ArticleAnalyser(Annotator()))
     >>> [entry.seq for entry in lines.take(2)], [entry.seq for entry in lines.take(2)]
     ([1, 2], [3])
     >>> store.close()
     """
 
-    def __init__(self, store: Store, preparer: Preparer, after: int = 0) -> None:
-        self.store, self.preparer, self.last = store, preparer, after
+    def __init__(self, store: Store, analyser: ArticleAnalyser, after: int = 0) -> None:
+        self.store, self.analyser, self.last = store, analyser, after
         self._read: deque[Entry] = deque()
 
     def take(self, most: int, until: int | None = None) -> list[Entry]:
         """Return the next lines, at most ``most``; none after ``until``."""
-        self._read_ahead(most + self.preparer.ahead, until)
+        self._read_ahead(most + self.analyser.ahead, until)
         taken: list[Entry] = []
         while self._read and len(taken) < most and (until is None or self._read[0].seq <= until):
             taken.append(self._read.popleft())
@@ -72,7 +72,7 @@ class Lines:
             skipped = self.store.quarantined_lines(self.last, entries[-1].seq)
             entries = [_skipped(entry) if entry.seq in skipped else entry for entry in entries]
             articles = (article_of(entry) for entry in entries if entry.kind == "article")
-            self.preparer.begin([article for article in articles if article is not None])
+            self.analyser.begin([article for article in articles if article is not None])
             self._read.extend(entries)
             self.last = entries[-1].seq
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
-from isogloss.events import EventStream
-from isogloss.events import StreamSettings as Rules
+from isogloss.events import EventStream, EventStreamSettings
 from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint import restore_stream
 from isogloss.service.settings import StreamSettings
@@ -68,8 +67,8 @@ class StreamMaker:
             )
         return stream
 
-    def _rules(self) -> Rules:
-        rules, told = Rules(), self.settings
+    def _rules(self) -> EventStreamSettings:
+        rules, told = EventStreamSettings(), self.settings
         return replace(
             rules,
             clusters=replace(rules.clusters, window=float(told.window_days), max_articles=told.max_articles),

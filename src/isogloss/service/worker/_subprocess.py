@@ -25,7 +25,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NoReturn
 
-from isogloss.events import EventStream, leave_alone_what_stays
+from isogloss.events import EventStream, freeze_gc
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
 from isogloss.service._background import SIGNALS, Background
 from isogloss.service._logs import log_to_stderr, logs_json
@@ -239,7 +239,7 @@ def _work(
     lower_priority(NICE)
     limit_memory(max_bytes)
     bound_process()
-    leave_alone_what_stays()
+    freeze_gc()
     code = 1
     try:
         store = _Elsewhere(place, wire)

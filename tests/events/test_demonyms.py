@@ -8,7 +8,7 @@ import pytest
 
 from isogloss.events import Article
 from isogloss.events.annotate import Annotator
-from isogloss.events.annotate._demonyms import PEOPLES, named_peoples
+from isogloss.events.annotate._word_tables import DEMONYMS, count_demonyms
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from isogloss.events.annotate._demonyms import PEOPLES, named_peoples
     ],
 )
 def test_a_people_names_its_country_in_every_language(lang: str, text: str) -> None:
-    assert "AR" in named_peoples(text.lower().split(), lang)
+    assert "AR" in count_demonyms(text.lower().split(), lang)
 
 
 def test_a_country_and_its_people_are_one_entity() -> None:
@@ -43,10 +43,10 @@ def test_words_that_only_begin_alike_name_nobody() -> None:
         "it": "francamente",
     }
     for lang, text in said.items():
-        assert not named_peoples(text.split(), lang), lang
+        assert not count_demonyms(text.split(), lang), lang
 
 
 def test_no_cell_of_the_table_begins_with_an_asterisk_or_repeats_a_form() -> None:
-    for row in PEOPLES.rows[1:]:
-        assert len(row) == len(PEOPLES.rows[0])
+    for row in DEMONYMS.rows[1:]:
+        assert len(row) == len(DEMONYMS.rows[0])
         assert all(len(form.rstrip("*")) > 1 for cell in row[1:] for form in cell.split())

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from isogloss.events import give_back
-from isogloss.events._gc import _trim
+from isogloss.events import trim_heap
+from isogloss.events._gc import _malloc_trim
 from isogloss.events.ingest import sample_news
-from isogloss.events.link import Draft, Signatures, draft_signature
+from isogloss.events.link import ProfileBuilder, UnweightedProfile, extract_profile
 
 
 def resident():
@@ -18,32 +18,33 @@ def resident():
 
 
 @pytest.mark.skipif(
-    _trim() is None or not Path("/proc/self/statm").exists(), reason="needs Linux with glibc: no malloc_trim"
+    _malloc_trim() is None or not Path("/proc/self/statm").exists(),
+    reason="needs Linux with glibc: no malloc_trim",
 )
 def test_what_is_free_between_what_is_not_is_given_back():
     gc.collect()
-    give_back()
+    trim_heap()
     held = [bytearray(900) for _ in range(200_000)]
     full = resident()
     held[:] = held[::100]
     kept = resident()
-    give_back()
+    trim_heap()
     assert resident() < full - 120
     assert kept > full - 60
 
 
 def test_where_the_system_has_no_way_nothing_happens(monkeypatch):
-    monkeypatch.setattr("isogloss.events._gc._trim", lambda: None)
-    give_back()
+    monkeypatch.setattr("isogloss.events._gc._malloc_trim", lambda: None)
+    trim_heap()
 
 
 def test_names_of_two_articles_are_one_text():
-    make, (article, *_) = Signatures(), sample_news().articles
-    plain = draft_signature(article)
+    make, (article, *_) = ProfileBuilder(), sample_news().articles
+    plain = extract_profile(article)
     names = ["org:" + "".join(letters) for letters in (["U", "N"], ["U", "N"])]
     assert names[0] is not names[1]
     drafts = [
-        Draft(
+        UnweightedProfile(
             str(n),
             plain.lang,
             "",
@@ -55,5 +56,5 @@ def test_names_of_two_articles_are_one_text():
         )
         for n, name in enumerate(names)
     ]
-    one, other = (next(iter(make.finish(draft).entities)) for draft in drafts)
+    one, other = (next(iter(make.weigh(draft).entities)) for draft in drafts)
     assert one is other
