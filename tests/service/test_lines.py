@@ -9,7 +9,7 @@ from isogloss.service.worker._journal_reader import Lines
 from isogloss.similarity import LSISimilarity
 from isogloss.store import Store
 from tests.service.test_worker import tables, without_lines
-from tests.store.conftest import database, postgres, server, store  # noqa: F401
+from tests.store.conftest import store  # noqa: F401
 
 ARTICLES = sample_news().articles[:72]
 
@@ -27,7 +27,7 @@ def test_lines_end_where_they_are_told_to(store):  # noqa: F811
 
 def test_processes_of_the_worker_are_kept_busy_and_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
-    monkeypatch.setattr("isogloss.events.analyse._analyser._LEAST", 2)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_TASK_ARTICLES", 2)
     model = LSISimilarity(20).fit(sample_corpus())
     with Store(tmp_path / "alone.db") as alone:
         alone.add(ARTICLES)
