@@ -90,7 +90,8 @@ class ArticleAnalyser:
 
     An executor is started when there is enough to do: after some hundred articles, and only for calls with
     more than one batch. A process that dies is replaced, and its articles are analysed one by one in a
-    separate process: an article that kills this process raises :class:`AnalyserDiedError` when its analysis is read.
+    separate process: an article that kills this one raises :class:`AnalyserDiedError` when its analysis is
+    read.
 
     Parameters
     ----------
