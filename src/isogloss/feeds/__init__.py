@@ -1,16 +1,11 @@
-"""Feeds: pages of the public internet, fetched within bounds and read without trust.
+"""Feeds: fetch RSS, Atom and sitemaps from untrusted servers and parse them safely.
 
-===============  ==============================================================
-``addresses``    which addresses may be connected to
-``targets``      which URLs may be asked for
-``unpacking``    packed bodies, up to a size
-``fetching``     one page, within limits of time, size and place
-``scan``         XML looked over before a parser sees it
-``syndication``  RSS and Atom
-``sitemaps``     sitemaps and news sitemaps
-``reader``       both in a child process, with a deadline
-``watching``     what is new since the last visit
-===============  ==============================================================
+:class:`Watcher` polls feeds and yields the new entries of each as plain records, which
+:func:`isogloss.events.article_from` turns into articles. :class:`Fetcher` is an HTTP client that connects to
+public addresses only (``_urls`` is the SSRF guard) and limits time and size. :class:`FeedReader` parses in a
+child process with limits on CPU time and memory. Nothing here stores anything; ``isogloss watch`` does.
+
+Errors are :class:`~isogloss.exceptions.FeedError`. Parsing needs the extra ``feeds``.
 """
 
 import lazy_loader
