@@ -227,7 +227,7 @@ def test_doctor_finds_trouble(news):
     run("ingest", news, "--store", "a.db", "--no-events")
     with Store("a.db") as store, store.database.write() as session:
         session.run("DELETE FROM journal WHERE article = 1")
-    assert "trouble: 1 articles without a line in the journal" in run("doctor", "--store", "a.db", code=1)
+    assert "trouble: 1 articles without a journal line" in run("doctor", "--store", "a.db", code=1)
 
 
 def test_doctor_forget_is_the_old_name_of_prune(tmp_path, news):

@@ -83,7 +83,7 @@ def test_damaged_bytes_are_done_again_and_counted(store, whole, caplog):  # noqa
         9: bytes([*data[9][:700], data[9][700] ^ 1, *data[9][701:]]),
     }
     with store.database.write() as session:
-        session.many("UPDATE prepared SET data = ? WHERE seq = ?", [(b, n) for n, b in changed.items()])
+        session.run_many("UPDATE prepared SET data = ? WHERE seq = ?", [(b, n) for n, b in changed.items()])
     assert followed(store) == whole
     assert counted(store) == {"elsewhere": N - 6, "here": 6, "damaged": 6}
     assert caplog.text.count("cannot be used") == 1

@@ -5,12 +5,11 @@ import pytest
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ReplayError
-from isogloss.service._lookups import add_verdict
 from isogloss.service.settings import StreamSettings
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.service.worker._follower import keep_up
-from isogloss.store import Store, look_over, prune_before
-from isogloss.store.queries import LAST_CLUSTER, LAST_EVENT
+from isogloss.store import Store, check_store, prune_before
+from isogloss.store.queries import LAST_CLUSTER_ID, LAST_EVENT_ID
 
 from .test_worker import tables, without_lines
 
@@ -64,11 +63,11 @@ def lose(store, first, last):
 def test_a_state_says_its_format_line_and_digest(store):
     store.add(ARTICLES[:60])
     follower = follow(store, save_at=[50])
-    state = store.state(50)
+    state = store.checkpoint(50)
     assert (state.line, state.lines) == (50, 50)
-    assert store.state_lines() == [50]
-    assert store.position(LAST_CLUSTER) == follower.stream.clusters.last_id
-    assert store.position(LAST_EVENT) == follower.stream.tracker.ids.last
+    assert store.checkpoint_lines() == [50]
+    assert store.position(LAST_CLUSTER_ID) == follower.stream.clusters.last_id
+    assert store.position(LAST_EVENT_ID) == follower.stream.tracker.ids.last
 
 
 @pytest.mark.parametrize("byte", [0, 9, 60, 700, 20_000, -1])
@@ -80,7 +79,7 @@ def test_an_older_state_is_tried_when_the_newest_is_damaged(store, whole, byte, 
     assert again.saved == 80
     again.stream.close()
     assert "the state of line 160 is damaged" in caplog.text
-    assert "the state of line 160 is damaged" in look_over(store)[0]
+    assert "the state of line 160 is damaged" in check_store(store)[0]
     follow(store)
     assert without_lines(tables(store)) == without_lines(whole)
 
@@ -107,10 +106,10 @@ def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(store, dam
         Follower(store, StreamMaker())
     assert "lines and has" in str(error.value)
     assert tables(store) == before
-    store.want_rebuild()
+    store.request_rebuild()
     follow(store)
-    (trouble,) = look_over(store)
-    assert trouble.endswith("articles without a line in the journal")
+    (trouble,) = check_store(store)
+    assert trouble.endswith("articles without a journal line")
 
 
 def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(store):
@@ -119,7 +118,7 @@ def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(store):
     assert prune_before(store, ARTICLES[60].time) > 10
     before = tables(store)
     follow(store)
-    for line in store.state_lines():
+    for line in store.checkpoint_lines():
         damage(store, line)
     said = []
     keep_up(
@@ -147,12 +146,12 @@ def test_a_rebuild_of_the_whole_journal_changes_nothing(store, whole):
     store.add(ARTICLES)
     follow(store, save_at=[100])
     for _ in range(2):
-        store.want_rebuild()
+        store.request_rebuild()
         follow(store)
         assert without_lines(tables(store)) == without_lines(whole)
-        assert look_over(store) == []
-    (line,) = store.state_lines()
-    assert store.state(line).lines == store.position("lines")
+        assert check_store(store) == []
+    (line,) = store.checkpoint_lines()
+    assert store.checkpoint(line).lines == store.position("lines")
 
 
 def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(store):
@@ -160,10 +159,10 @@ def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(store):
     follow(store, save_at=[200])
     assert prune_before(store, ARTICLES[60].time) > 10
     stories = assignment(store)
-    last = store.position(LAST_CLUSTER), store.position(LAST_EVENT)
-    store.want_rebuild()
+    last = store.position(LAST_CLUSTER_ID), store.position(LAST_EVENT_ID)
+    store.request_rebuild()
     follow(store)
-    assert look_over(store) == []
+    assert check_store(store) == []
     assert same_share(stories, assignment(store)) > 0.9
     store.add(ARTICLES[200:])
     follow(store)
@@ -174,7 +173,7 @@ def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(store):
     assert all(each in known[0] or each > last[0] for each in clusters)
     assert all(each in known[1] or each > last[1] for each in events)
     assert len(clusters - known[0]) > 5
-    assert look_over(store) == []
+    assert check_store(store) == []
 
 
 def test_verdicts_are_about_the_same_stories_after_a_rebuild(store):
@@ -184,10 +183,10 @@ def test_verdicts_are_about_the_same_stories_after_a_rebuild(store):
         pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 8")
     titles = {}
     for a, b in pairs:
-        _, *articles = add_verdict(store, a, b, same=True, note="")
+        _, *articles = store.add_verdict(a, b, same=True, note="")
         titles[a, b] = [store.articles([number])[number].title for number in articles]
     prune_before(store, ARTICLES[60].time)
-    store.want_rebuild()
+    store.request_rebuild()
     follow(store)
     now, left = assignment(store), 0
     with store.database.read() as session:
@@ -205,7 +204,7 @@ def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(store):
     store.add(ARTICLES[:200])
     follow(store, save_at=[200])
     prune_before(store, ARTICLES[60].time)
-    store.want_rebuild()
+    store.request_rebuild()
     follow(store)
     store.add(ARTICLES[200:])
     first = follow(store)
@@ -228,7 +227,7 @@ def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(store)
             [other],
         )
         session.run("INSERT INTO alias VALUES ('e8888', 'e9999')")
-    store.want_rebuild()
+    store.request_rebuild()
     follow(store)
     kept = store.event(other)["id"]
     assert {store.event(name)["id"] for name in ("e9999", "e8888")} == {kept}
@@ -241,11 +240,11 @@ def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(store, whole):
     store.add(ARTICLES)
     follow(store, save_at=[100])
     before = tables(store)
-    store.want_rebuild()
+    store.request_rebuild()
     asked = []
     assert not rebuild(store, StreamMaker(), go_on=lambda: asked.append(1))
     assert tables(store) == before
-    assert store.rebuild_wanted()
+    assert store.rebuild_requested()
     follow(store)
     assert without_lines(tables(store)) == without_lines(whole)
 
@@ -253,14 +252,14 @@ def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(store, whole):
 def test_doctor_finds_articles_in_clusters_of_other_languages_and_wrong_sizes(store):
     store.add(ARTICLES)
     follow(store)
-    assert look_over(store) == []
+    assert check_store(store) == []
     with store.database.write() as session:
         ((one, lang),) = session.run("SELECT id, lang FROM cluster ORDER BY id LIMIT 1")
         ((other,),) = session.run("SELECT id FROM cluster WHERE lang <> ? ORDER BY id LIMIT 1", [lang])
         session.run("UPDATE member SET cluster = ? WHERE cluster = ?", [other, one])
-    troubles = " ".join(look_over(store))
+    troubles = " ".join(check_store(store))
     assert "in a cluster of another language" in troubles
-    assert "clusters whose size is not the number of their articles" in troubles
+    assert "clusters whose size differs from the number of their articles" in troubles
 
 
 def assignment(store):

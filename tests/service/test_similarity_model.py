@@ -41,7 +41,7 @@ def made(store, settings, **how):
 
 def points(store, model):
     """Points of articles in the common space, as the saved state has them."""
-    stream = StreamMaker(model=model)(store.snapshot()[1])
+    stream = StreamMaker(model=model)(store.latest_checkpoint()[1])
     return [one.latent for one in stream.links.signatures.values()]
 
 

@@ -42,7 +42,7 @@ def postgres(server, tmp_path):
 def database(request, tmp_path):
     """An empty database."""
     if request.param == "sqlite":
-        database = SQLiteDatabase(tmp_path / "news.db", busy=LIMIT_S)
+        database = SQLiteDatabase(tmp_path / "news.db", busy_timeout=LIMIT_S)
         yield database
         database.close()
         return

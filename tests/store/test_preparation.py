@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from isogloss.store import PostgresDatabase, Update, look_over, prune_before
+from isogloss.store import PostgresDatabase, Update, check_store, prune_before
 from isogloss.store.queries import announcement, claim_lines
 
 from .test_articles import DAY, article
@@ -90,10 +90,10 @@ def test_the_worker_keeps_what_it_has_begun_with(store):
 
 
 def test_no_more_is_claimed_than_fits(store):
-    with store.database.write_beside() as session:
+    with store.database.write_concurrently() as session:
         assert lines(claim_lines(session, "a", WAY, most=100, seconds=60, ahead=3)) == [1, 2, 3]
     store.apply(Update(0, 2))
-    with store.database.write_beside() as session:
+    with store.database.write_concurrently() as session:
         assert lines(claim_lines(session, "a", WAY, most=100, seconds=60, ahead=3)) == [4, 5]
 
 
@@ -121,7 +121,7 @@ def test_what_is_pruned_leaves_nothing_prepared(store):
     prune_before(store, DAY)
     with store.database.read() as session:
         assert session.run("SELECT seq FROM prepared") == [(2,)]
-    assert look_over(store) == []
+    assert check_store(store) == []
 
 
 def test_many_at_once_have_disjoint_work(store):
@@ -147,7 +147,7 @@ def test_the_tables_do_not_wait_for_who_prepares(store):
     store.keep_prepared("a", [(1, b"one")])
     if not isinstance(store.database, PostgresDatabase):
         pytest.skip("SQLite has one writer")
-    with store.database.write_beside() as session:
+    with store.database.write_concurrently() as session:
         session.run("UPDATE prepared SET data = ? WHERE seq = 2", [b"two"])
         store.apply(Update(0, 3))
         assert list(rows(store)) == []
@@ -161,8 +161,8 @@ def test_who_saw_an_older_state_gets_nothing_that_was_claimed_since(store):
         pytest.skip("SQLite has one writer")
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     with ThreadPoolExecutor(1) as pool:
-        with store.database.write_beside() as session:
-            session.run(f"INSERT INTO prepared VALUES (1, {WAY}, 'b', {session.clock} + 60000000, NULL)")
+        with store.database.write_concurrently() as session:
+            session.run(f"INSERT INTO prepared VALUES (1, {WAY}, 'b', {session.now_sql} + 60000000, NULL)")
             late = pool.submit(claimed, store, 4)
             while not session.run(waiting)[0][0]:
                 time.sleep(0.01)

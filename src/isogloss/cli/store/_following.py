@@ -57,7 +57,6 @@ def make_events(
     bool
         Whether it was done; it was not if another worker follows the store.
     """
-    from isogloss.service import last_line
     from isogloss.service.models import Similarity
     from isogloss.service.worker import Follower, Lease, rebuild
 
@@ -65,16 +64,16 @@ def make_events(
         if not mine:
             return False
         if anew:
-            store.want_rebuild()
+            store.request_rebuild()
         maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
         task = progress.add_task("making events", total=None)
         rebuilt = 0
-        if store.rebuild_wanted():
-            rebuilt = last_line(store)
+        if store.rebuild_requested():
+            rebuilt = store.last_line()
             progress.update(task, total=rebuilt)
             rebuild(store, maker, progress=lambda done: progress.advance(task, done))
         follower = Follower(store, maker)
-        progress.update(task, total=rebuilt + max(0, last_line(store) - follower.position))
+        progress.update(task, total=rebuilt + max(0, store.last_line() - follower.position))
         try:
             while done := follower.follow(PART):
                 progress.advance(task, done)

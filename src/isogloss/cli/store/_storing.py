@@ -99,7 +99,7 @@ def ingest(
     """
     from isogloss.events.ingest import ArticleReader
     from isogloss.service.worker import Retention
-    from isogloss.store import newest_article
+    from isogloss.store import newest_article_time
 
     settings = load_settings(config, store)
     ArticleReader(*sources).check()
@@ -107,7 +107,7 @@ def ingest(
         _warn_of_clock(opened)
         refused = _Refused(opened)
         moment = now.astimezone() if now else None
-        newest = partial(newest_article, opened, moment, in_event=False)
+        newest = partial(newest_article_time, opened, moment, in_event=False)
         reader = ArticleReader(
             *sources, quarantine=refused, now=moment, newest=newest, **_text_limits(settings)
         )
@@ -229,7 +229,6 @@ def watch(
     """
     from isogloss.extras import require_extra
     from isogloss.feeds import FeedReader, Watcher
-    from isogloss.service import last_line
     from isogloss.service.worker import Retention
 
     settings = load_settings(config, store)
@@ -252,7 +251,7 @@ def watch(
                     told = _keep_visit(opened, watcher, visit, retention, _text_limits(settings))
                     echo(json.dumps(told) if as_json else _visit_line(told))
                     errors.append(told["error"])
-                if events and last_line(opened) > opened.position():
+                if events and opened.last_line() > opened.position():
                     with progress_bar() as progress:
                         make_events(opened, settings, progress)
                 if once:
@@ -297,7 +296,7 @@ def _keep_visit(
     articles, refused = _articles(visit, store, limits, notes)
     receipts = store.add(articles, refused=refused)
     feed = next(each for each in watcher.feeds if each.url == visit.url)
-    store.keep_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
+    store.save_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
     new = sum(receipt.status == "new" for receipt in receipts)
     told = {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
     old = retention.older(article.time.timestamp() for article in articles)
@@ -309,9 +308,9 @@ def _articles(
     visit: Visit, store: Store, limits: _TextLimits, notes: Counter[str]
 ) -> tuple[list[Article], list[tuple[str, str, Any]]]:
     from isogloss.events import article_from
-    from isogloss.store import newest_article
+    from isogloss.store import newest_article_time
 
-    newest = partial(newest_article, store, in_event=False)
+    newest = partial(newest_article_time, store, in_event=False)
     articles: list[Article] = []
     refused: list[tuple[str, str, Any]] = []
     for record in visit.records:
@@ -406,7 +405,7 @@ def doctor(
     delete next.
     """
     from isogloss.service.worker import Retention, clock_warning
-    from isogloss.store import look_over
+    from isogloss.store import check_store
 
     settings = load_settings(config, store)
     with open_store(settings) as opened:
@@ -422,11 +421,11 @@ def doctor(
             "database": opened.database.describe(),
             "counts": opened.counts(),
             "events_stand_at_line": opened.position(),
-            "rebuild_wanted": opened.rebuild_wanted(),
+            "rebuild_wanted": opened.rebuild_requested(),
             "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
             "quarantined": opened.quarantined_articles(),
             "retried": retried,
-            "troubles": look_over(opened),
+            "troubles": check_store(opened),
             "clock": clock_warning(opened),
             "retention": preview.as_json() if preview is not None else {"keep_days": 0},
             "pruned": pruned,

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from isogloss.events import Article
 from isogloss.events.analyse import Prepared, Preparer, from_bytes
-from isogloss.store import Entry, Store
+from isogloss.store import JournalLine, Store
 
 __all__ = ["QUARANTINED", "Lines", "article_of"]
 
@@ -62,13 +62,13 @@ class Lines:
         self.store, self.preparer, self.last = store, preparer, after
         self.way = preparer.way
         self.counts: Counter[str] = Counter()
-        self._read: deque[tuple[Entry, str]] = deque()
+        self._read: deque[tuple[JournalLine, str]] = deque()
         self._warned = False
 
-    def take(self, most: int, until: int | None = None) -> list[Entry]:
+    def take(self, most: int, until: int | None = None) -> list[JournalLine]:
         """The next lines, as many as there are; none after ``until``."""
         self._read_ahead(most + self.preparer.ahead, until)
-        taken: list[Entry] = []
+        taken: list[JournalLine] = []
         while self._read and len(taken) < most and (until is None or self._read[0][0].seq <= until):
             entry, who = self._read.popleft()
             taken.append(entry)
@@ -93,7 +93,7 @@ class Lines:
         most = min(PART, wanted - len(self._read))
         return most if until is None else min(most, until - self.last)
 
-    def _begin(self, entries: Sequence[Entry], last: int) -> Mapping[str, Prepared]:
+    def _begin(self, entries: Sequence[JournalLine], last: int) -> Mapping[str, Prepared]:
         """Have the preparer begin with articles; what others have found of them, by ids."""
         articles = {entry.seq: article for entry in entries if (article := article_of(entry)) is not None}
         known = self._known(articles, last) if articles and self.way is not None else {}
@@ -122,11 +122,11 @@ class Lines:
         self._warned = True
 
 
-def _skipped(entry: Entry) -> Entry:
+def _skipped(entry: JournalLine) -> JournalLine:
     """A line that is in quarantine: nothing is made of it."""
     return replace(entry, kind=QUARANTINED, article=None)
 
 
-def article_of(entry: Entry) -> Article | None:
+def article_of(entry: JournalLine) -> Article | None:
     """The article of a line as the stream knows it: by its number."""
     return None if entry.article is None else replace(entry.article, id=str(entry.number))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from isogloss.store.interface import Session
-from isogloss.store.queries._articles import Entry, journal_lines
-from isogloss.store.queries._projection import PUT_PROGRESS, Changeset
+from isogloss.store.queries._articles import JournalLine, journal_lines
+from isogloss.store.queries._read_model import UPSERT_PROGRESS, CompiledUpdate
 
 __all__ = [
     "AHEAD",
@@ -32,7 +32,7 @@ _WAY = "preparing"
 _SECOND = 1_000_000
 
 
-def announcement(line: int, way: int) -> Changeset:
+def announcement(line: int, way: int) -> CompiledUpdate:
     """Tell in which way the worker prepares articles; what was prepared in another will be done again.
 
     Parameters
@@ -42,7 +42,7 @@ def announcement(line: int, way: int) -> Changeset:
     way : int
         Alike for those who prepare alike.
     """
-    return Changeset(line, line, [(PUT_PROGRESS, [(_WAY, way)])])
+    return CompiledUpdate(line, line, [(UPSERT_PROGRESS, [(_WAY, way)])])
 
 
 def way_of_worker(session: Session) -> int | None:
@@ -53,7 +53,7 @@ def way_of_worker(session: Session) -> int | None:
 
 def claim_lines(
     session: Session, owner: str, way: int, *, most: int, seconds: float, ahead: int = AHEAD
-) -> list[Entry]:
+) -> list[JournalLine]:
     """Claim the oldest articles that nobody is at, and that the worker has not begun with.
 
     Parameters
@@ -73,7 +73,7 @@ def claim_lines(
     """
     free, values = _free_lines(session, way, ahead)
     rows = session.run(
-        f"INSERT INTO prepared (seq, way, owner, expires) SELECT j.seq, ?, ?, {session.clock} + ? {free} "
+        f"INSERT INTO prepared (seq, way, owner, expires) SELECT j.seq, ?, ?, {session.now_sql} + ? {free} "
         f"ORDER BY j.seq LIMIT ? {session.skip_locked('j')} ON CONFLICT (seq) DO UPDATE SET "
         "way = excluded.way, owner = excluded.owner, expires = excluded.expires, data = NULL "
         f"WHERE {_free('prepared', session)} RETURNING seq",
@@ -104,7 +104,7 @@ def _free_lines(session: Session, way: int, ahead: int) -> tuple[str, list[int |
 
 def _free(row: str, session: Session) -> str:
     """Whether nobody is at a row: its claim ran out, or it is of another way than the worker's."""
-    return f"(({row}.data IS NULL AND {row}.expires <= {session.clock}) OR {row}.way <> CAST(? AS BIGINT))"
+    return f"(({row}.data IS NULL AND {row}.expires <= {session.now_sql}) OR {row}.way <> CAST(? AS BIGINT))"
 
 
 def keep_prepared(session: Session, owner: str, rows: Sequence[tuple[int, bytes]]) -> int:
@@ -125,7 +125,7 @@ def keep_prepared(session: Session, owner: str, rows: Sequence[tuple[int, bytes]
 
 def forget_claims(session: Session, owner: str, lines: Sequence[int]) -> None:
     """Give claims back."""
-    session.many(
+    session.run_many(
         "DELETE FROM prepared WHERE seq = ? AND owner = ? AND data IS NULL",
         [(line, owner) for line in sorted(lines)],
     )
