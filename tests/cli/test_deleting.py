@@ -1,4 +1,4 @@
-"""``isogloss delete`` shows what would go, deletes it with --yes, and makes events anew."""
+"""``isogloss delete`` shows what would go, deletes it with --yes, and rebuilds the events."""
 
 import json
 

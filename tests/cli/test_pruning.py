@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typer.testing import CliRunner
 
-from isogloss.cli._serving import _warn as warn
+from isogloss.cli._serve import _log_warnings as warn
 from isogloss.cli.app import app
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
@@ -144,7 +144,7 @@ def test_a_run_that_is_interrupted_has_deleted_whole_stories(archive, monkeypatc
 
     monkeypatch.setattr("rich.progress.Progress.advance", interrupt)
     stopped = run("prune", "--keep-days", 800, "--yes", code=130)
-    assert "interrupted after 4 articles, between two stories; run it again to go on" in stopped.stderr
+    assert "interrupted after 4 articles; run it again to continue" in stopped.stderr
     assert articles() == COUNT - 4
     monkeypatch.undo()
 
@@ -171,4 +171,4 @@ def test_a_service_says_at_the_start_that_the_clock_is_behind(caplog):
 def test_there_must_be_a_store():
     result = runner.invoke(app, ["prune", "--store", "none.db"])
     assert isinstance(result.exception, StoreError)
-    assert "make one with isogloss init" in str(result.exception)
+    assert "create one with isogloss init" in str(result.exception)

@@ -76,7 +76,7 @@ def test_init_writes_settings_and_a_store(tmp_path):
     text = (tmp_path / "desk" / "isogloss.toml").read_text()
     assert "port = 8470" in text
     assert "# most articles in one request" in text
-    refused(SettingsError, "desk/isogloss.toml: is there already", "init", "desk")
+    refused(SettingsError, "desk/isogloss.toml: already exists", "init", "desk")
     assert "next: isogloss ingest NEWS.jsonl, then isogloss serve\n" in run("init")
     assert "ingest NEWS.jsonl -c two/isogloss.toml, then isogloss serve -c two/isogloss.toml" in run(
         "init", "two"
@@ -85,7 +85,7 @@ def test_init_writes_settings_and_a_store(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path):
     (tmp_path / "desk").write_text("a file")
-    refused(SettingsError, "desk: the folder cannot be made", "init", "desk")
+    refused(SettingsError, "desk: the folder cannot be created", "init", "desk")
     assert (tmp_path / "desk").read_text() == "a file"
 
 
@@ -98,7 +98,7 @@ def test_the_store_is_beside_its_settings_wherever_the_command_runs(tmp_path, ne
 
 
 def test_files_that_settings_name_are_beside_them(tmp_path):
-    from isogloss.cli.store._place import load_settings
+    from isogloss.cli.store._options import load_settings
 
     (tmp_path / "desk").mkdir()
     (tmp_path / "desk" / "a.toml").write_text(
@@ -138,7 +138,7 @@ def test_what_is_no_article_goes_to_the_quarantine(news):
 
 @pytest.mark.parametrize("articles", [0, 1])
 def test_every_record_that_is_refused_is_kept(tmp_path, monkeypatch, articles):
-    monkeypatch.setattr("isogloss.cli.store._storing.BATCH", 7)
+    monkeypatch.setattr("isogloss.cli.store._ingest.MAX_PENDING_RECORDS", 7)
     most = []
     real = Store.add
 
@@ -168,7 +168,7 @@ def test_ingest_leaves_events_to_the_worker_that_follows(news):
         assert mine
         result = told("ingest", news, "--store", "a.db")
         assert (result["events_made"], result["store"]["event"]) == (False, 0)
-        assert "another worker follows this store" in run("ingest", news, "--store", "a.db")
+        assert "another worker is using this store" in run("ingest", news, "--store", "a.db")
     assert told("ingest", news, "--store", "a.db")["store"]["event"] > 0
 
 
@@ -184,18 +184,18 @@ def test_mistakes_say_what_to_do(tmp_path, news):
     refused(SettingsError, "server.prt is not a setting", "doctor", "-c", "bad.toml")
     (tmp_path / "bad.toml").write_text("[server\n")
     refused(SettingsError, "is not TOML", "serve", "-c", "bad.toml")
-    refused(StoreError, "a folder that may be written to", "ingest", news, "--store", "no/where.db")
+    refused(StoreError, "a writable folder", "ingest", news, "--store", "no/where.db")
     refused(IsoglossError, "none.jsonl", "ingest", news, "none.jsonl", "--store", "a.db")
     assert not (tmp_path / "a.db").exists()
     Store("a.db").close()
     refused(StoreError, "expected a file name or postgresql", "ingest", news, "--store", "mysql://x")
-    refused(SettingsError, "there is no feed to visit", "watch", "--store", "a.db")
+    refused(SettingsError, "no feed to visit", "watch", "--store", "a.db")
     refused(StoreError, "there is no folder no", "backup", "no/copy.db", "--store", "a.db")
 
 
 @pytest.mark.parametrize("command", [["doctor"], ["backup", "copy.db"], ["token", "list"]])
 def test_a_store_that_is_not_there_is_not_made(tmp_path, command):
-    refused(StoreError, "make one with isogloss init", *command, "--store", "none.db")
+    refused(StoreError, "create one with isogloss init", *command, "--store", "none.db")
     assert not (tmp_path / "none.db").exists()
 
 
@@ -208,11 +208,11 @@ def test_a_store_of_a_newer_version_is_refused():
 def test_a_copy_and_back(tmp_path, stored):
     copy = told("backup", "copy.db", "--store", stored)
     assert copy == {"copy": "copy.db", "bytes": (tmp_path / "copy.db").stat().st_size}
-    refused(StoreError, "is there already", "backup", "copy.db", "--store", stored)
+    refused(StoreError, "already exists", "backup", "copy.db", "--store", stored)
     assert told("restore", "copy.db", "--store", "back.db") == {"store": "back.db"}
     refused(StoreError, "move it away first", "restore", "copy.db", "--store", "back.db")
     (tmp_path / "junk").write_text("junk")
-    refused(StoreError, "is no copy of a store", "restore", "junk", "--store", "other.db")
+    refused(StoreError, "is not a backup of a store", "restore", "junk", "--store", "other.db")
     assert told("doctor", "--store", "back.db")["counts"] == told("doctor", "--store", stored)["counts"]
 
 
@@ -370,11 +370,11 @@ def test_watch_puts_what_is_new_into_the_store(site):
     again = [json.loads(line) for line in run(*visit).splitlines()]
     assert [each["url"] for each in again] == [feed, f"{site}/none"]
     assert all(datetime.fromisoformat(each["due"]) > datetime.now(UTC) for each in again)
-    assert "was visited not long ago" in run(*visit[:-1])
+    assert "visited recently" in run(*visit[:-1])
 
 
 def test_watch_takes_no_text_that_is_no_url():
-    refused(SettingsError, "is no URL", "watch", "http://a.example/\udcff", "--once", "--store", "a.db")
+    refused(SettingsError, "is not a URL", "watch", "http://a.example/\udcff", "--once", "--store", "a.db")
 
 
 def test_watch_takes_feeds_of_the_settings(tmp_path, site):

@@ -10,7 +10,7 @@ pytest.importorskip("fastapi")
 from rich.progress import Progress
 
 from isogloss import io
-from isogloss.cli.store._following import make_events
+from isogloss.cli.store._make_events import make_events
 from isogloss.exceptions import SettingsError
 from isogloss.service.models import Models, Similarity, agreed_model
 from isogloss.service.settings import ModelSettings, Settings

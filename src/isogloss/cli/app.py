@@ -34,25 +34,25 @@ class _Commands(LazyGroup):
         "events": Place(
             "isogloss.cli.news._events", "events_group", "Find events in news of many languages."
         ),
-        "init": Place("isogloss.cli.store._storing", "init", "Create a settings file and an empty store."),
+        "init": Place("isogloss.cli.store._ingest", "init", "Create a settings file and an empty store."),
         "ingest": Place(
-            "isogloss.cli.store._storing", "ingest", "Add articles to the store, and make events."
+            "isogloss.cli.store._ingest", "ingest", "Add articles to the store, and make events."
         ),
         "watch": Place(
-            "isogloss.cli.store._storing", "watch", "Visit feeds and add what is new to the store."
+            "isogloss.cli.store._ingest", "watch", "Visit feeds and add what is new to the store."
         ),
-        "serve": Place("isogloss.cli._serving", "serve", "Serve the API and the pages."),
-        "work": Place("isogloss.cli._serving", "work", "Make events of stored articles, without serving."),
-        "token": Place("isogloss.cli._serving", "token_group", "Manage access tokens."),
+        "serve": Place("isogloss.cli._serve", "serve", "Serve the API and the pages."),
+        "work": Place("isogloss.cli._serve", "work", "Make events of stored articles, without serving."),
+        "token": Place("isogloss.cli._serve", "token_group", "Manage access tokens."),
         "backup": Place(
-            "isogloss.cli.store._storing", "backup", "Copy the store to a file while it is in use."
+            "isogloss.cli.store._maintenance", "backup", "Copy the store to a file while it is in use."
         ),
         "restore": Place(
-            "isogloss.cli.store._storing", "restore", "Restore a backup; the target must not exist."
+            "isogloss.cli.store._maintenance", "restore", "Restore a backup; the target must not exist."
         ),
-        "prune": Place("isogloss.cli.store._pruning", "prune", "Show, or with --yes delete, old stories."),
-        "delete": Place("isogloss.cli.store._deleting", "delete", "Delete articles with all their traces."),
-        "doctor": Place("isogloss.cli.store._storing", "doctor", "Check the store and report problems."),
+        "prune": Place("isogloss.cli.store._prune", "prune", "Show, or with --yes delete, old stories."),
+        "delete": Place("isogloss.cli.store._delete", "delete", "Delete articles with all their traces."),
+        "doctor": Place("isogloss.cli.store._maintenance", "doctor", "Check the store and report problems."),
         "concepts": Place(
             "isogloss.cli.news._concepts", "concepts_group", "Build and try concept dictionaries."
         ),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from isogloss.cli._console import Console
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._following import make_events
-from isogloss.cli.store._place import DEFAULT, load_settings, make_folder
+from isogloss.cli.store._make_events import make_events
+from isogloss.cli.store._options import DEFAULT_CONFIG, load_settings, make_folder
 from isogloss.exceptions import SettingsError
 from isogloss.io import replacing
 from isogloss.service.settings import ModelSettings, Settings
@@ -35,11 +35,11 @@ def check_serving(folder: Path | None, port: int) -> None:
     SettingsError
         The port is taken, or the folder has a store or cannot be written to.
     """
-    from isogloss.cli._serving import check_service
+    from isogloss.cli._serve import check_service
 
     check_service(_at_port(Settings(), port))
     if folder is not None:
-        if (folder / DEFAULT).exists() or (folder / Settings().store.place).exists():
+        if (folder / DEFAULT_CONFIG).exists() or (folder / Settings().store.place).exists():
             raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
         make_folder(folder)
 
@@ -67,7 +67,7 @@ def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, po
 
 
 def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> None:
-    from isogloss.cli._serving import run_service
+    from isogloss.cli._serve import run_service
     from isogloss.service import log_to_stderr
     from isogloss.store import Store
 
@@ -94,9 +94,9 @@ def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
         _at_port(Settings(), port),
         models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
     )
-    with replacing(folder / DEFAULT) as file:
+    with replacing(folder / DEFAULT_CONFIG) as file:
         file.write(settings.as_toml().encode())
-    return load_settings(folder / DEFAULT)
+    return load_settings(folder / DEFAULT_CONFIG)
 
 
 def _at_port(settings: Settings, port: int) -> Settings:

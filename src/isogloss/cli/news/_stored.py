@@ -15,7 +15,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._output import echo, echo_json
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
     from isogloss.store import EventQuery, Store

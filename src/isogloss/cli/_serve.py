@@ -1,4 +1,4 @@
-"""``isogloss serve | work | token``: the service, its worker, and who may use it."""
+"""``isogloss serve | work | token``: run the service and its worker, manage access tokens."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import typer
 
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._following import make_events, store_contents, stream_maker
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._make_events import make_events, store_contents, stream_maker
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
 from isogloss.service.settings import Settings
 
@@ -31,11 +31,9 @@ __all__ = ["LogJson", "Port", "check_service", "run_service", "serve", "token_gr
 
 LogJson = Annotated[
     bool,
-    typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log a JSON object a line."),
+    typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log one JSON object per line."),
 ]
-Port = Annotated[
-    int | None, typer.Option(help="Port to listen on; 0 for any that is free.", min=0, max=65535)
-]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)]
 
 token_group = typer.Typer(help="Manage access tokens.", no_args_is_help=True)
 
@@ -67,7 +65,7 @@ def serve(
 
 
 def check_service(settings: Settings) -> None:
-    """Refuse to begin where the service does not run or is not installed, or its port is taken."""
+    """Check that the service runs on this platform, is installed, and that its port is free."""
     _check_platform()
     from isogloss.extras import require_extra
 
@@ -78,7 +76,7 @@ def check_service(settings: Settings) -> None:
 
 
 def _check_platform() -> None:
-    """Refuse to start a service or a worker on Windows, which lacks the signals and priorities they use."""
+    """Refuse Windows, which lacks the signals and priorities that the service and the worker use."""
     if sys.platform == "win32":
         raise IsoglossError(
             "the service runs on Linux and macOS; "
@@ -87,18 +85,18 @@ def _check_platform() -> None:
 
 
 def run_service(settings: Settings, store: Store, *, worker: bool = True, as_json: bool = False) -> None:
-    """Serve a store, and say where.
+    """Serve a store, and print the URL.
 
     Parameters
     ----------
     settings : Settings
-        Where, and with which models.
+        The settings.
     store : Store
         The store.
     worker : bool
-        Whether events are made here.
+        Whether to run a worker.
     as_json : bool
-        Whether the address is a JSON object.
+        Whether to print the URL as a JSON object.
     """
     from isogloss.service import Logged
     from isogloss.service.app import create_app
@@ -106,23 +104,23 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     from isogloss.service.server import listen
     from isogloss.service.server import serve as serve_app
 
-    _warn(store)
+    _log_warnings(store)
     models = Models.load(settings.models, store)
     similarity = Similarity(models.similarity, digest=models.digest)
     app = create_app(
         settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
     app.add_middleware(Logged)
-    _read_language_data()
-    with listen(settings) as place:
-        host, port = place.getsockname()[:2]
+    _preload_language_data()
+    with listen(settings) as listener:
+        host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        said = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
-        serve_app(app, settings, place, tell=lambda: echo(said))
+        greeting = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
+        serve_app(app, settings, listener, tell=lambda: echo(greeting))
 
 
-def _warn(store: Store) -> None:
-    """Say what is known to be wrong with the database and the clock."""
+def _log_warnings(store: Store) -> None:
+    """Log warnings about the database and the clock."""
     from isogloss.service.worker import clock_warning
 
     for warning in (store.database.describe().get("warning"), clock_warning(store)):
@@ -130,8 +128,8 @@ def _warn(store: Store) -> None:
             logger.warning("%s", warning)
 
 
-def _read_language_data() -> None:
-    """Have data in memory that the first article would wait for, and all requests with it."""
+def _preload_language_data() -> None:
+    """Load the language identifier, which would otherwise delay the first article."""
     from isogloss.text import identify
 
     with suppress(ImportError):
@@ -139,7 +137,7 @@ def _read_language_data() -> None:
 
 
 def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
-    """What makes events and prunes old ones, as long as no other worker does."""
+    """Create the worker, which makes events and applies retention while it holds the lease."""
     from isogloss.service.worker import ApartWorker, Lease, Retention, TakingTurns, WithRetention
 
     make = stream_maker(store, settings, similarity)
@@ -156,7 +154,7 @@ def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingT
 def work(
     config: Config = None,
     store: StorePlace = None,
-    once: Annotated[bool, typer.Option("--once", help="Stop when no article waits.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop when no articles are waiting.")] = False,
     prepare: Annotated[
         bool,
         typer.Option("--prepare", help="Only prepare articles for the worker that makes events of them."),
@@ -166,8 +164,8 @@ def work(
 ) -> None:
     """Make events of stored articles, without serving.
 
-    Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; any other waits, and takes
-    over when that one stops. With --prepare, any number of processes on any hosts do about half of its work
+    Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; others wait, and one takes
+    over when it stops. With --prepare, any number of processes on any hosts do about half of its work
     in advance, and report at the end how many articles they prepared.
     """
     _check_platform()
@@ -178,17 +176,17 @@ def work(
     log_to_stderr(as_json=log_json)
     with open_store(settings) as opened:
         if prepare:
-            _warn(opened)
+            _log_warnings(opened)
             _prepare(settings, opened, once=once, as_json=as_json)
             return
         if once:
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
-                    raise StoreError("another worker follows this store; there is nothing to do here")
-            told = {name: opened.counts()[name] for name in ("article", "event")}
-            echo(json.dumps({"store": told}) if as_json else store_contents(opened))
+                    raise StoreError("another worker is using this store; there is nothing to do")
+            counts = {name: opened.counts()[name] for name in ("article", "event")}
+            echo(json.dumps({"store": counts}) if as_json else store_contents(opened))
             return
-        _warn(opened)
+        _log_warnings(opened)
         worker = _worker(settings, opened, Similarity.load(settings.models, opened))
         _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
 
@@ -225,21 +223,21 @@ def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> N
     try:
         while not stop.wait(1.0):
             if worker.status()["alive"] is False:
-                raise StoreError("the worker has stopped; the log says why")
+                raise StoreError("the worker has stopped; see the log")
     finally:
         worker.stop()
 
 
 @token_group.command("make")
 def make(
-    scopes: Annotated[list[str], typer.Argument(help="read, write, admin: what it allows.")],
+    scopes: Annotated[list[str], typer.Argument(help="What the token allows: read, write, admin.")],
     label: Annotated[str, typer.Option(help="Who it is for.")] = "",
-    days: Annotated[float, typer.Option(help="How long it holds.", min=0)] = 365.0,
+    days: Annotated[float, typer.Option(help="Days until the token expires.", min=0)] = 365.0,
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Make a token; it is shown once."""
+    """Create a token; it is shown only once."""
     from isogloss.service.auth import make_token
 
     with open_store(load_settings(config, store)) as opened:
@@ -249,7 +247,7 @@ def make(
 
 @token_group.command("list")
 def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
-    """Tokens, without their secrets."""
+    """List tokens without their secrets."""
     from isogloss.service.auth import list_tokens
     from isogloss.store import from_micros
 
@@ -265,15 +263,15 @@ def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = 
 
 @token_group.command("revoke")
 def revoke(
-    name: Annotated[str, typer.Argument(help="Its id, as 'token list' shows it.")],
+    name: Annotated[str, typer.Argument(help="The id of the token, see 'token list'.")],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Take a token back."""
+    """Revoke a token."""
     from isogloss.service.auth import revoke_token
 
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
-            raise StoreError(f"there is no token {name!r} that holds; see isogloss token list")
+            raise StoreError(f"there is no valid token {name!r}; see isogloss token list")
     echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")

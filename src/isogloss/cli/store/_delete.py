@@ -1,4 +1,4 @@
-"""``isogloss delete``: delete articles on request, with their traces."""
+"""``isogloss delete``: delete articles on request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from isogloss.cli._console import Console
 from isogloss.cli._output import echo
 from isogloss.cli._program import program
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._following import make_events
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._make_events import make_events
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreBusyError, StoreError
 
 if TYPE_CHECKING:
@@ -26,24 +26,22 @@ __all__ = ["delete"]
 def delete(
     numbers: Annotated[
         list[int] | None,
-        typer.Argument(
-            metavar="[NUMBER]...", help="Articles by their numbers, as receipts and the API name them."
-        ),
+        typer.Argument(metavar="[NUMBER]...", help="Article numbers, as in receipts and the API."),
     ] = None,
     config: Config = None,
     store: StorePlace = None,
     url: Annotated[
         list[str] | None,
-        typer.Option("--url", help="Also the articles with this URL. May be given several times."),
+        typer.Option("--url", help="Also delete the articles with this URL. May be repeated."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles; there is no way back.")] = False,
-    who: Annotated[str, typer.Option(help="Who asks for it; your user name by default.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles; this cannot be undone.")] = False,
+    who: Annotated[str, typer.Option(help="Who requests the deletion; your user name by default.")] = "",
     as_json: JsonOutput = False,
 ) -> None:
     """Delete articles with all their traces.
 
-    Without --yes, only show which articles would go. Events are made again without them. The number of an
-    article, a digest of its key, the times, and who deleted it remain. Backups are not touched.
+    Without --yes, only show which articles would be deleted. Events are rebuilt without them. What remains
+    of an article is its number, a digest of its key, its times and who deleted it. Backups are not changed.
     """
     from isogloss.store import delete_articles
 
@@ -54,8 +52,7 @@ def delete(
         made = bool(done) and _finish(opened, settings)
         titles = {} if yes else {seq: one.title for seq, one in opened.articles(found, bodies=False).items()}
     if as_json:
-        told = {"articles": found, "deleted": done, "events_made": made}
-        echo(json.dumps(told))
+        echo(json.dumps({"articles": found, "deleted": done, "events_made": made}))
         return
     for seq, title in titles.items():
         echo(f"{seq}: {title!r}")
@@ -65,27 +62,27 @@ def delete(
     echo(f"{len(done):,} articles were deleted")
     if not made:
         echo(
-            "the service that uses this store makes events anew; when that is done, stop it and run "
+            "the service that uses this store rebuilds the events; when that is done, stop it and run "
             f"{program()} doctor --compact to remove the deleted bytes from the files"
         )
 
 
 def _find(store: Store, numbers: list[int], urls: list[str]) -> list[int]:
-    """Return the numbers of the articles that were named."""
+    """Look up the requested articles by number and URL."""
     if not numbers and not urls:
-        raise StoreError("no article was named; give numbers of articles, or --url")
+        raise StoreError("no article was given; give article numbers or --url")
     there = store.articles(numbers, bodies=False)
     missing = [str(number) for number in numbers if number not in there]
     with store.database.read() as session:
         by_url = {each: session.run("SELECT seq FROM article WHERE url = ?", [each]) for each in urls}
     missing += [each for each, rows in by_url.items() if not rows]
     if missing:
-        raise StoreError(f"there is no article {', '.join(missing)} in this store; nothing was deleted")
+        raise StoreError(f"this store has no article {', '.join(missing)}; nothing was deleted")
     return sorted({*there, *(int(row[0]) for rows in by_url.values() for row in rows)})
 
 
 def _finish(store: Store, settings: Settings) -> bool:
-    """Make events anew and remove the deleted bytes, if no service uses the store."""
+    """Rebuild events and remove the deleted bytes, unless a service uses the store."""
     with progress_bar() as progress:
         if not make_events(store, settings, progress):
             return False
