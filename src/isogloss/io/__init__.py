@@ -1,25 +1,13 @@
-"""Model files: JSON and safetensors, never pickle; and what all who read and write files share.
+"""Files: model files, atomic writes, compressed reads, and parsers for untrusted input.
 
-Opening a model file runs no code from it: it holds numbers, text and the names of public classes of
-isogloss, which are constructed with their parameters and given their fitted attributes. A file that is
-cut, changed, of a newer format or not a model file at all is refused with
-:class:`~isogloss.exceptions.ModelFileError`. The digests inside find damage, not forgery: they tell
-nothing about who wrote the file.
+:func:`save`, :func:`load` and :func:`describe` handle model files (JSON and safetensors, never pickle):
+``_encoding`` and ``_decoding`` convert values, ``_classes`` decides which classes a file may name, and
+``_container`` is the file itself. Loading a model runs no code from the file: it holds numbers, text and
+names of public classes of isogloss. Damaged or newer files raise
+:class:`~isogloss.exceptions.ModelFileError`; the digests detect damage, not forgery.
 
-=================== ================================================================
-``models``          save, load and describe a model
-``encoding``        values to JSON and tensors
-``decoding``        JSON and tensors to values
-``classes``         which classes a file may name
-``container``       the file: safetensors with a description, and digests
-``files``           open files of any kind, compressed or not; write them whole or not at all
-``lines``           read files by lines
-``terminal``        text without what a terminal would obey
-``xml``             XML that may come from anybody
-``parser_process``  parsers of untrusted files in a child process
-=================== ================================================================
-
-The functions are imported when they are first asked for: who reads a file of text needs no models.
+For everybody who reads or writes files: :func:`open_decompressed`, :func:`read_lines`, :func:`atomic_write`.
+For untrusted input: :class:`ParserProcess`, :class:`XmlReader`, :func:`strip_controls`.
 """
 
 import lazy_loader

@@ -13,7 +13,7 @@ from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
 from isogloss.cli.store._options import DEFAULT_CONFIG, load_settings, make_folder
 from isogloss.exceptions import SettingsError
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 from isogloss.service.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
@@ -87,14 +87,14 @@ def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
     from isogloss.cli.demo._words import evaluation, learn_words
 
     io.save(model, folder / MODEL)
-    with replacing(folder / REPORT) as file:
+    with atomic_write(folder / REPORT) as file:
         file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
     aligners, dictionaries = learn_words(folder, model.languages)
     settings = dataclasses.replace(
         _at_port(Settings(), port),
         models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
     )
-    with replacing(folder / DEFAULT_CONFIG) as file:
+    with atomic_write(folder / DEFAULT_CONFIG) as file:
         file.write(settings.as_toml().encode())
     return load_settings(folder / DEFAULT_CONFIG)
 

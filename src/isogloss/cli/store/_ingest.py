@@ -33,7 +33,7 @@ from isogloss.cli.store._options import (
 )
 from isogloss.events.ingest import Quarantine
 from isogloss.exceptions import ArticleError, SettingsError
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def init(
     make_folder(folder)
     settings = Settings()
     Store(folder / settings.store.place).close()
-    with replacing(path, SettingsError) as file:
+    with atomic_write(path, SettingsError) as file:
         file.write(settings.as_toml().encode())
     if as_json:
         echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))

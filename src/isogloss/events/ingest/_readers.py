@@ -16,7 +16,7 @@ from isogloss.events.ingest._quarantine import Quarantine
 from isogloss.events.ingest._warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
-from isogloss.io import PathLike, open_binary, opened, total_size
+from isogloss.io import PathLike, open_binary, open_decompressed, total_size
 
 __all__ = ["ArticleReader", "ArticleReport"]
 
@@ -163,7 +163,7 @@ class ArticleReader:
                 with PageParser() as parse:
                     yield from self._articles(name, web_pages(path, self.max_bytes), parse)
             else:
-                with opened(path) as file:
+                with open_decompressed(path) as file:
                     lines = numbered_lines(file, self.max_bytes)
                     yield from self._articles(name, lines, self._record_of_line)
         except CorpusError as error:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from isogloss.events.article import Article, article_from
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ArticleError, CorpusError
-from isogloss.io import opened
+from isogloss.io import open_decompressed
 
 __all__ = ["Labelled", "labelled_news", "read_labelled"]
 
@@ -44,7 +44,7 @@ def read_labelled(path: Path) -> Labelled:
     {'1': 'e1'}
     """
     articles, events = [], {}
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 record = json.loads(line)
