@@ -300,7 +300,7 @@ def test_describe_tells_what_is_inside_without_importing_it(path, monkeypatch):
     monkeypatch.delitem(sys.modules, TOYS)
     told = io.describe(path)
     assert told["class"] == f"{TOYS}.Toy"
-    assert (told["kind"], told["format"], told["isogloss"]) == ("estimator", 1, io.models.version("isogloss"))
+    assert (told["kind"], told["format"], told["isogloss"]) == ("estimator", 1, io._models.version("isogloss"))
     params = {"alpha": np.inf, "engine": None, "inner": None, "kernel": "linear", "random_state": 5}
     assert told["parameters"] == params
     assert told["attributes"] == {

@@ -205,8 +205,8 @@ def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> 
     else:
         lower_priority(NICE)
         _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
-    told = {"prepared": worker.done, "late": worker.late}
-    echo(json.dumps(told) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")
+    report = {"prepared": worker.done, "late": worker.late}
+    echo(json.dumps(report) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")
 
 
 def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> None:
