@@ -26,16 +26,16 @@ demo: $(PACKAGE)  ## show what isogloss does, in a minute or two
 TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 ISOGLOSS_NICE=0 NUMPY_MADVISE_HUGEPAGE=0
 
 test: $(PACKAGE) $(STAMPS)/test  ## run the tests and every example in the docs, except the slow ones
-	@$(TESTING) $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(ARGS)
+	@$(TESTING) $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
 
-test-slow: $(PACKAGE) $(STAMPS)/test $(STAMPS)/bench  ## run the tests that take more than a few seconds
-	@$(BIN)/python -m pytest -m slow --timeout=1800 $(ARGS)
+test-slow: $(PACKAGE) $(STAMPS)/test $(STAMPS)/bench  ## run the tests that take long, and properties with more examples
+	@$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile=thorough --timeout=1800 $(ARGS)
 
 test-lowest: $(STAMPS)/build  ## run the tests with the lowest dependency versions allowed, in .venv-lowest
 	@$(BIN)/uv venv --quiet --clear --python $(PYTHON) .venv-lowest
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras -o .venv-lowest/lowest.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python .venv-lowest -r .venv-lowest/lowest.txt --group test .
-	@$(TESTING) .venv-lowest/bin/python -m pytest --numprocesses=2 --dist=loadfile $(or $(ARGS),tests)
+	@$(TESTING) .venv-lowest/bin/python -m pytest --numprocesses=2 --dist=worksteal $(or $(ARGS),tests)
 
 lint: $(STAMPS)/lint  ## check format and lint, without changing anything
 	@$(BIN)/ruff format --check $(ARGS)

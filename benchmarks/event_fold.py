@@ -32,7 +32,7 @@ from benchmarks.events_end_to_end import Stages, found_f1
 from benchmarks.harness import Result, compare
 from isogloss.events import Article, EventStream
 from isogloss.events.cluster import N_TERMS, Terms
-from isogloss.events.link import Draft
+from isogloss.events.link import UnweightedProfile
 from isogloss.kernels import count_terms
 
 START = datetime(2031, 1, 1, tzinfo=UTC)
@@ -60,11 +60,11 @@ Counted = tuple[NDArray[np.int32], NDArray[np.float64]]
 
 
 class Made(NamedTuple):
-    """What is known of an article before the fold; see :class:`isogloss.events.analyse.Prepared`."""
+    """What is known of an article before the fold; see :class:`isogloss.events.analyse.AnalysedArticle`."""
 
     fingerprint: NDArray[np.uint32]
     terms: Terms
-    draft: Draft
+    draft: UnweightedProfile
     latent: NDArray[np.float32] | None
 
 
@@ -179,7 +179,7 @@ class MadeNews:
         sentence = f"{name}: what is told first of the story, in a sentence of the usual length of sentences."
         heading = f"{name}: a title of the usual length of titles, no more"
         article = Article(name, lang, heading, "", when)
-        draft = Draft(
+        draft = UnweightedProfile(
             name,
             lang,
             heading,
@@ -267,7 +267,7 @@ class _Given:
 def new_stream() -> EventStream:
     """A stream that takes articles together with what is known of them."""
     stream = EventStream()
-    stream.preparer = _Given()  # type: ignore[assignment]
+    stream.analyser = _Given()  # type: ignore[assignment]
     return stream
 
 
@@ -304,7 +304,7 @@ def measure(
         told = follow(stream, news, n)
         memory.append(round(resident_mb()))
         if progress:
-            kept = len(stream.links.signatures)
+            kept = len(stream.links.articles)
             print(
                 json.dumps(
                     {
@@ -325,7 +325,7 @@ def measure(
         **told,
         "stages": stages.per_article(last),
         "clusters": len(stream.clusters.clusters),
-        "kept": len(stream.links.signatures),
+        "kept": len(stream.links.articles),
         "events": len(stream.tracker.ids.members),
         "memory_mb": [*memory, round(resident_mb())],
     }

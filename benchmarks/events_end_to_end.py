@@ -1,14 +1,16 @@
 """News in five languages from articles to events: milliseconds by stage, articles a second, memory.
 
     python -m benchmarks events_end_to_end
-    python -m benchmarks.events_end_to_end [--windows A,B,...] [--articles N] [--jobs N] [--model] [--full]
+    python -m benchmarks.events_end_to_end [--windows A,B,...] [--articles N] [--jobs N] [--dask N] [--model]
+        [--full]
 
 The articles are those of :mod:`benchmarks.event_stream`, 300 words each, but a story is told in all five
 languages: words are those of the language, the names of its people are the same, in Russian in Cyrillic
 letters. A window is ten days. Times are those of the last tenth of the articles, when the window is full,
 the making of articles aside. Milliseconds by stage are CPU of the process that folds; those of an article
 are CPU of all processes, and ``ms_cpu_here`` is the part of the process that folds. ``--full`` goes to a
-window of 200,000 articles; ``--articles`` beyond the window shows memory as it goes on, and ``--progress``
+window of 200,000 articles; ``--jobs`` analyses articles in a process pool, ``--dask`` on a Dask cluster that
+is started on this machine; ``--articles`` beyond the window shows memory as it goes on, and ``--progress``
 how fast each part of them was, without the measuring of stages, which costs a twentieth.
 """
 
@@ -19,6 +21,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -30,7 +33,7 @@ from numpy.typing import NDArray
 
 from benchmarks.event_stream import LANGUAGES, NewsMaker
 from benchmarks.harness import Result, compare
-from isogloss.events import Article, EventStream, collected_seldom
+from isogloss.events import Article, EventStream, infrequent_gc
 from isogloss.events import stream as stream_module
 from isogloss.events.ingest import sample_corpus
 from isogloss.events.training import bcubed
@@ -100,7 +103,7 @@ class Stages:
         for owner, name in (
             (stream.duplicates, "find"),
             (stream.annotator, "annotate"),
-            (stream.signatures, "finish"),
+            (stream.profile_builder, "weigh"),
             (stream.links, "apply"),
             (stream.tracker, "update"),
         ):
@@ -211,16 +214,29 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--windows", default="1000,4000", help="articles of ten days, several by commas")
     parser.add_argument("--articles", type=int, help="in all; by default a fifth more than the window")
     parser.add_argument("--jobs", type=int, help="processes")
+    parser.add_argument("--dask", type=int, default=0, help="worker processes of a Dask cluster")
     parser.add_argument("--model", action="store_true", help="with a common space of documents")
     parser.add_argument("--progress", action="store_true", help="a line for each part of the articles")
     parser.add_argument("--full", action="store_true", help="windows of 12,500, 50,000 and 200,000")
     options = parser.parse_args(arguments)
     model = LSISimilarity(100).fit(sample_corpus()) if options.model else None
     for window in map(int, ("12500,50000,200000" if options.full else options.windows).split(",")):
-        with collected_seldom(), EventStream(model=model, n_jobs=options.jobs) as stream:
-            stream.preparer.start()
+        with ExitStack() as stack:
+            scheduler = stack.enter_context(dask_scheduler(options.dask)) if options.dask else ""
+            stack.enter_context(infrequent_gc())
+            stream = stack.enter_context(EventStream(model=model, n_jobs=options.jobs, scheduler=scheduler))
+            stream.analyser.start()
             told = measure(window, options.articles or window + window // 5, stream, options.progress)
-        print(json.dumps({"jobs": options.jobs, **told}), flush=True)
+        print(json.dumps({"jobs": options.jobs, "dask": options.dask, **told}), flush=True)
+
+
+@contextmanager
+def dask_scheduler(n: int) -> Iterator[str]:
+    """Start a Dask scheduler and ``n`` workers of one thread each, all in processes of their own."""
+    from distributed import SubprocessCluster
+
+    with SubprocessCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from experiments._report import Table, claim, options_parser, own_folder, readin
 from experiments.event_data import Titles, events_folder, olympic_titles
 from isogloss.events import Article
 from isogloss.events.cluster import ClusterState, transition
-from isogloss.events.training import LanguageScores, Scores, monolingual
+from isogloss.events.training import ClusteringScores, LanguageScores, monolingual
 
 PRESS_LANGUAGES = ("de", "el", "en", "es", "fr", "it", "nl")
 LEAST, DEVELOPED, TARGET, SHORTEST = 20, 0.6, 0.72, 80
@@ -148,7 +148,7 @@ def cluster_titles(titles: Titles, registry: dict[str, str]) -> dict[str, Sequen
     }
 
 
-def cluster_press(press: Titles) -> dict[str, Scores]:
+def cluster_press(press: Titles) -> dict[str, ClusteringScores]:
     """Scores of the halves of press items, from titles alone and from full texts."""
     bare = [replace(article, body="") for article in press.articles]
     langs = [article.lang for article in press.articles]

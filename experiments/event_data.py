@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events import Article, article_from
+from isogloss.events import Article, parse_article
 from isogloss.exceptions import ArticleError
 
 PUBLISHED_PAIRS = {"deu-eng": "en, de", "eng-spa": "en, es", "deu-spa": "es, de"}
@@ -58,7 +58,7 @@ def olympic_titles(folder: Path) -> Titles:
     """The labelled titles, in the order of time."""
     with gzip.open(folder / "og2021-titles.part1.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = sorted((json.loads(line) for line in lines), key=lambda one: (one["time"], one["id"]))
-    articles = [article_from({**record, "url": ""}, check_language=False) for record in records]
+    articles = [parse_article({**record, "url": ""}, check_language=False) for record in records]
     return Titles(articles, [record["cluster"] for record in records])
 
 
@@ -79,6 +79,6 @@ def press_items(folder: Path, languages: tuple[str, ...]) -> Titles:
 def _article(fields: dict[str, str]) -> Article | None:
     """An article, or nothing where the date is none."""
     try:
-        return article_from(fields, check_language=False)
+        return parse_article(fields, check_language=False)
     except ArticleError:
         return None

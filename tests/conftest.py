@@ -3,22 +3,30 @@
 import gc
 import multiprocessing
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.waiting import wait_until
+from tests.waiting import LIMIT_S, wait_until
 
 # Timing is measured in benchmarks/, never asserted; CI must give the same answer twice.
-settings.register_profile("isogloss", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("isogloss")
+for name, examples in {"quick": 30, "thorough": 300}.items():
+    settings.register_profile(name, deadline=None, derandomize="CI" in os.environ, max_examples=examples)
+settings.load_profile("quick")  # --hypothesis-profile=thorough comes after this
+
+gc.disable()  # until everything is collected
 
 
 def pytest_collection_finish():
     """Spare the garbage collector what was collected: thousands of tests, and all that they import."""
     gc.collect()
     gc.freeze()
+    gc.unfreeze = lambda: None  # a program that runs here would make every later collection slow again
+    gc.enable()
 
 
 @pytest.fixture
@@ -41,8 +49,13 @@ def dask_cluster():
     import dask
     from distributed import Client, LocalCluster
 
+    idle = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "10s",
+    }  # or else its processes are never idle, for as long as the tests run
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"} | idle),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
@@ -63,3 +76,47 @@ def dask_client(dask_cluster):
 
     wait_until(whole)
     return dask_cluster
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """The URL of a PostgreSQL that only these tests see; it listens on a socket in its own folder."""
+    from tools.private_postgres import PrivatePostgres, programs
+
+    folder = programs()
+    if folder is None:
+        pytest.skip("no PostgreSQL here: initdb is not in the test group's wheel nor on the PATH")
+    place = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    try:
+        started = PrivatePostgres(folder, place, "-c fsync=off").make()
+        started.start()
+        yield started.url
+        started.stop()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres(postgres_server, tmp_path):
+    """An empty schema on the server."""
+    from isogloss.store import PostgresDatabase
+
+    name = "t" + tmp_path.name.replace("-", "_")[:40]
+    database = PostgresDatabase(postgres_server, schema=name, connections=4)
+    yield database
+    with database.write() as session:
+        session.run(f"DROP SCHEMA {name} CASCADE")
+    database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request, tmp_path):
+    """An empty database, in SQLite and in PostgreSQL."""
+    from isogloss.store import SQLiteDatabase
+
+    if request.param == "sqlite":
+        database = SQLiteDatabase(tmp_path / "news.db", busy=LIMIT_S)
+        yield database
+        database.close()
+        return
+    yield request.getfixturevalue("postgres")

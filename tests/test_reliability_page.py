@@ -28,8 +28,6 @@ def test_every_test_that_is_named_is_there(page, request):
     assert found > 50
 
 
-@pytest.mark.parametrize(
-    "script", ["tools/load.py", "tools/wheel.py", "tools/endurance.py", "tools/hosts.py"]
-)
+@pytest.mark.parametrize("script", ["tools/load.py", "tools/wheel.py", "tools/endurance.py"])
 def test_every_script_that_is_named_is_there(request, script):
     assert (request.config.rootpath / script).is_file()

@@ -9,7 +9,6 @@ the code is 1 if the second half took more memory than is allowed.
 """
 
 import argparse
-import dataclasses
 import json
 import sys
 from datetime import UTC, datetime, timedelta
@@ -21,8 +20,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from isogloss import io
-from isogloss.events import article_from, leave_alone_what_stays
-from isogloss.service.settings import Settings
+from isogloss.events import freeze_gc, parse_article
+from isogloss.service.settings import Settings, StoreSettings, StreamSettings
 from isogloss.service.worker import Follower, Retention, StreamMaker
 from isogloss.store import Store
 from isogloss.threads import bound_process
@@ -65,16 +64,14 @@ def parse():
 
 def measure(options, place):
     """Memory after every so many articles."""
-    made = Settings()
-    settings = dataclasses.replace(
-        made,
-        store=dataclasses.replace(made.store, keep_days=options.keep_days, prune_without_asking=True),
-        stream=dataclasses.replace(made.stream, window_days=options.window_days),
+    settings = Settings(
+        store=StoreSettings(keep_days=options.keep_days, prune_without_asking=True),
+        stream=StreamSettings(window_days=options.window_days),
     )
     model = options.folder / "similarity.isogloss"
     make_model(model)
     news, looks, every = News(options.seed), [], max(PART, options.articles // LOOKS // PART * PART)
-    leave_alone_what_stays()
+    freeze_gc()
     with Store(place) as store, Progress(console=Console(stderr=True)) as progress:
         follower = Follower(store, StreamMaker(settings.stream, io.load(model), n_jobs=options.jobs))
         retention = Retention(store, settings, clock=lambda: moment(options, count))
@@ -82,7 +79,7 @@ def measure(options, place):
         with follower.stream:
             for count in range(PART, options.articles + 1, PART):
                 moments = (moment(options, n) for n in range(count - PART, count))
-                articles = [article_from(news.article(each), check_language=False) for each in moments]
+                articles = [parse_article(news.article(each), check_language=False) for each in moments]
                 store.add(articles, now=moment(options, count))
                 follower.follow()
                 if retention.due:

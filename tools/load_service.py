@@ -1,6 +1,5 @@
 """A service for tools/load.py: a folder with a filled store and a model, and ``isogloss serve`` on it."""
 
-import dataclasses
 import re
 import subprocess
 import sys
@@ -11,9 +10,16 @@ from pathlib import Path
 from load_news import News
 
 from isogloss import io
-from isogloss.events import article_from
+from isogloss.events import parse_article
 from isogloss.events.ingest import sample_corpus
-from isogloss.service.settings import Settings
+from isogloss.service.settings import (
+    LimitSettings,
+    ModelSettings,
+    Settings,
+    StoreSettings,
+    StreamSettings,
+    WorkerSettings,
+)
 from isogloss.similarity import HubSimilarity
 from isogloss.store import Store
 
@@ -28,14 +34,12 @@ def prepare(options):
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / "similarity.isogloss"
     make_model(model)
-    made = Settings()
-    settings = dataclasses.replace(
-        made,
-        store=dataclasses.replace(made.store, place=database or "load.db"),
-        limits=dataclasses.replace(made.limits, writes_per_second=options.allowance),
-        stream=dataclasses.replace(made.stream, max_articles=options.window),
-        worker=dataclasses.replace(made.worker, jobs=options.jobs),
-        models=dataclasses.replace(made.models, similarity=model.name),
+    settings = Settings(
+        store=StoreSettings(place=database or "load.db"),
+        limits=LimitSettings(writes_per_second=options.allowance),
+        stream=StreamSettings(max_articles=options.window),
+        worker=WorkerSettings(jobs=options.jobs),
+        models=ModelSettings(similarity=model.name),
     )
     (folder / "isogloss.toml").write_text(settings.as_toml(), encoding="utf-8")
     with Store(database or folder / "load.db") as store:
@@ -57,7 +61,7 @@ def fill(store, articles):
         moments = [
             begin + timedelta(days=DAYS) * n / articles for n in range(start, min(start + PART, articles))
         ]
-        store.add([article_from(news.article(moment), check_language=False) for moment in moments])
+        store.add([parse_article(news.article(moment), check_language=False) for moment in moments])
 
 
 @contextmanager

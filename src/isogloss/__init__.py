@@ -1,6 +1,16 @@
 """isogloss: one meaning space from many views, and the same story in every language.
 
-Sub-packages and their public names are imported when they are first used.
+Import from the packages: ``from isogloss.multiview import SumCor``. A package's ``__init__.pyi`` lists its
+public names; modules whose names begin with an underscore are private. Packages and names are imported when
+they are first used.
+
+- Foundation: :mod:`~isogloss.views`, :mod:`~isogloss.stats`, :mod:`~isogloss.linalg`, :mod:`~isogloss.text`,
+  :mod:`~isogloss.corpora`, :mod:`~isogloss.engine`, :mod:`~isogloss.em`, :mod:`~isogloss.io`.
+- Models: :mod:`~isogloss.mixture`, :mod:`~isogloss.multiview`, :mod:`~isogloss.factor`,
+  :mod:`~isogloss.graphical`, :mod:`~isogloss.sequences`, :mod:`~isogloss.alignment`,
+  :mod:`~isogloss.lexicon`, :mod:`~isogloss.similarity`.
+- Product: :mod:`~isogloss.events`, :mod:`~isogloss.feeds`, :mod:`~isogloss.store`, :mod:`~isogloss.service`,
+  and the command line.
 """
 
 from typing import Any

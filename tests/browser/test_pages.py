@@ -99,26 +99,36 @@ LOOKS = [(scheme, size) for scheme in ("light", "dark") for size in (DESK, PHONE
 PAPER = {"light": "rgb(251, 250, 247)", "dark": "rgb(20, 24, 28)"}
 
 
-def _look(visit, path):
-    """A page, and the ways to look at it one after the other."""
-    page = visit(path, expected=("status of 404",) if path in MISSING else ())
+def _look(page):
+    """The ways to look at a page, one after the other."""
     for scheme, size in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size(size)
-        yield page, scheme
+        yield scheme
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_light_or_dark_and_fits(visit, path):
-    for page, scheme in _look(visit, path):
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[scheme]
+def _visit_all(visit, home, paths, **options):
+    """Pages one after the other in one context, which is made sooner than one for each."""
+    page = visit(paths[0], **options)
+    for path in paths:
+        page.goto(home + path)
+        yield path, page
+
+
+@pytest.mark.parametrize(("paths", "expected"), [(PAGES[:-2], ()), (MISSING, ("status of 404",))])
+def test_every_page_is_light_or_dark_and_fits(visit, home, paths, expected):
+    for path, page in _visit_all(visit, home, paths, expected=expected):
+        for scheme in _look(page):
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (path, paper) == (path, PAPER[scheme])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_is_open_to_everybody(visit, path):
-    for page, _ in _look(visit, path):
+    page = visit(path, expected=("status of 404",) if path in MISSING else ())
+    for _ in _look(page):
         assert _findings(page) == []
 
 
@@ -126,9 +136,9 @@ def test_the_event_page_is_open_to_everybody(visit):
     assert _findings(visit(f"/event/{NAME}")) == []
 
 
-def test_hostile_titles_and_links_do_nothing(visit, store):
-    for path in (f"/event/{quote(store.hostile, safe='')}", "/?sort=changed", "/status", "/search?q=alert"):
-        page = visit(path)
+def test_hostile_titles_and_links_do_nothing(visit, store, home):
+    hostile = (f"/event/{quote(store.hostile, safe='')}", "/?sort=changed", "/status", "/search?q=alert")
+    for _, page in _visit_all(visit, home, hostile):
         page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
         assert page.locator("img").count() == 0
         page.mouse.move(600, 400)

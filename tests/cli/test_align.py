@@ -136,9 +136,12 @@ def test_strict_stops_at_the_first_bad_pair(text):
         ["en", "fr", "-o", "out", "--method", "best"],
         ["en", "fr", "-o", "out", "--agreement", "some"],
         ["en", "fr", "-o", "out", "--schedule", "3:2"],
-        ["en", "fr", "-o", "out", "--null", "2"],
-        ["en", "fr", "-o", "out", "--bayes"],
-        ["en", "fr", "-o", "out", "--prune", "1"],
+        ["en", "fr", "-o", "out", "--set", "null=2"],
+        ["en", "fr", "-o", "out", "--set", "bayes=true"],
+        ["en", "fr", "-o", "out", "--set", "bayes=perhaps"],
+        ["en", "fr", "-o", "out", "--set", "engine=1"],
+        ["en", "fr", "-o", "out", "--set", "prune"],
+        ["en", "fr", "-o", "out", "--prune"],
         ["show", "en", "fr"],
         ["show", "en", "fr", "--gold", "out", "-n", "99"],
     ],
@@ -262,7 +265,7 @@ def test_what_one_text_taught_helps_with_another(text):
         known += [f"--{what}", f"{what}.tsv"]
     Path("small.en").write_text("a house the flower\n")
     Path("small.fr").write_text("la fleur une maison\n")
-    small = ("small.en", "small.fr", "--spelling", "0", *FERTILE)
+    small = ("small.en", "small.fr", "--set", "spelling=0", *FERTILE)
     align(*small, "-o", "alone")
     align(*small, "-o", "helped", *known)
     assert Path("helped").read_text() == "0-2 1-3 2-0 3-1\n" != Path("alone").read_text()
@@ -280,23 +283,28 @@ def test_fertilities_need_a_model_that_has_them(text):
 
 
 def test_settings_reach_the_aligner(text):
-    options = {
-        "--agreement": "product",
-        "--null": 0.2,
-        "--spelling": 0.5,
-        "--pseudo-count": 0.01,
-        "--interpolate": 0.25,
-        "--prune": 1e-7,
+    wanted = {
+        "null": 0.2,
+        "spelling": 0.5,
+        "pseudo_count": 0.01,
+        "interpolate": 0.25,
+        "prune": 1e-7,
+        "prefix": 6,
     }
-    align("en", "fr", "-o", "out", "--model", "m", *(part for pair in options.items() for part in pair))
+    given = [part for name, value in wanted.items() for part in ("--set", f"{name}={value}")]
+    align("en", "fr", "-o", "out", "--model", "m", "--agreement", "none", *given)
     settings = io.load("m", expected=Aligner).get_params()
-    assert {f"--{name.replace('_', '-')}": settings[name] for name in ("agreement", "null", "spelling")} == {
-        name: options[name] for name in ("--agreement", "--null", "--spelling")
-    }
-    assert (settings["pseudo_count"], settings["interpolate"], settings["prune"]) == (0.01, 0.25, 1e-7)
-    align("en", "fr", "-o", "out", "--model", "m", "--agreement", "none", "--bayes", "--pseudo-count", "0.1")
+    assert settings["agreement"] is None
+    assert {name: settings[name] for name in wanted} == wanted
+
+
+def test_settings_by_their_former_options(text):
+    former = ("--null", "0.2", "--pseudo-count=0.1", "--bayes")
+    done = align("en", "fr", "-o", "out", "--model", "m", *former)
     settings = io.load("m", expected=Aligner).get_params()
-    assert (settings["agreement"], settings["bayes"]) == (None, True)
+    assert (settings["null"], settings["pseudo_count"], settings["bayes"]) == (0.2, 0.1, True)
+    for now in ("null=0.2", "pseudo_count=0.1", "bayes=true"):
+        assert f"use --set {now}" in done.stderr
 
 
 def test_text_kept_on_disk_is_aligned_alike_and_leaves_nothing_there(text):
@@ -305,7 +313,7 @@ def test_text_kept_on_disk_is_aligned_alike_and_leaves_nothing_there(text):
     align("en", "fr", "-o", "disk", "--disk", "scratch")
     assert Path("disk").read_bytes() == Path("memory").read_bytes()
     assert files(Path("scratch")) == []
-    assert "is not a folder" in str(align("en", "fr", "-o", "x", "--disk", "absent", code=1).exception)
+    assert "not a folder" in str(align("en", "fr", "-o", "x", "--disk", "absent", code=1).exception)
 
 
 def test_fertility_models_go_on_where_they_stopped(text, monkeypatch):

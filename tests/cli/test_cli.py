@@ -35,32 +35,39 @@ def test_version():
     assert runner.invoke(app, ["--version"]).output.strip() == f"isogloss {__version__}"
 
 
-def test_demo_writes_a_page_and_a_model(tmp_path):
-    result = runner.invoke(app, ["demo", "models", "--rows", "600", "--output", str(tmp_path / "out")])
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What ``demo models`` prints as JSON, and the folder that it writes to."""
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    result = runner.invoke(app, ["demo", "models", "--rows", "600", "--json", "--output", str(folder)])
     assert result.exit_code == 0, result.output
-    assert "One mixture, five ways" in result.output
-    page = (tmp_path / "out" / "index.html").read_text()
+    return json.loads(result.stdout), folder
+
+
+def test_demo_writes_a_page_and_a_model(demo):
+    _, folder = demo
+    page = (folder / "index.html").read_text()
     assert page.count("<svg") == 2
     assert not re.search(r'(src|href)="http', page)
-    assert io.load(tmp_path / "out" / "mixture.isogloss").n_components == 6
+    assert io.load(folder / "mixture.isogloss").n_components == 6
+
+
+def test_demo_as_json(demo):
+    report, _ = demo
+    bounds = [fit["bound_per_row"] for fit in report["mixture"].values()]
+    assert len(bounds) == 5
+    assert report["moments"]["largest_difference"] < 1e-12
+    assert report["views"]["globally_optimal"]
+    assert report["gaps"]["error_of_mixture"] < report["gaps"]["error_of_mean"]
 
 
 def test_demo_without_matplotlib_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = runner.invoke(app, ["demo", "models", "--rows", "300", "--output", str(tmp_path)])
     assert result.exit_code == 0, result.output
+    assert "One mixture, five ways" in result.output
     assert "isogloss[plot]" in result.output.replace("\n", "")
     assert not (tmp_path / "index.html").exists()
-
-
-def test_demo_as_json(tmp_path):
-    done = isogloss("demo", "models", "--rows", 600, "--json", "--output", tmp_path)
-    report = json.loads(done.stdout)
-    bounds = [fit["bound_per_row"] for fit in report["mixture"].values()]
-    assert len(bounds) == 5
-    assert report["moments"]["largest_difference"] < 1e-12
-    assert report["views"]["globally_optimal"]
-    assert report["gaps"]["error_of_mixture"] < report["gaps"]["error_of_mean"]
 
 
 def test_model_info(tmp_path, rng):

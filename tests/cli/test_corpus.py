@@ -160,13 +160,13 @@ def test_wikipedias_joined_by_links_tables_or_items():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["build", "en.jsonl", "en=de.jsonl", "-o", "c"], "a file of 'en' was given before"),
+        (["build", "en.jsonl", "en=de.jsonl", "-o", "c"], "a second file for 'en'"),
         (
             ["build", "en.jsonl", "-o", "c", "--format", "csv"],
             "expected one of auto, jsonl, lines, wikipedia",
         ),
         (["build", "en.jsonl", "-o", "c", "--links", "l.sql"], "expected LANGUAGE=FILE"),
-        (["build", "news.jsonl", "-o", "c"], "'news' is no language; write LANGUAGE=FILE"),
+        (["build", "news.jsonl", "-o", "c"], "'news' is not a language; write LANGUAGE=FILE"),
         (["build", "en.jsonl", "-o", "c", "--links", "en=l.sql"], "--links needs the articles of 'en'"),
         (["split", "c", "--train", "t", "--test", "u", "--pairs", "de"], "expected pairs of languages"),
     ],

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from isogloss import io
 from isogloss.cli._evaluate import evaluate_group
 from isogloss.events.training import train_linker
-from isogloss.events.training._labelled import read_labelled
+from isogloss.events.training._training import read_labelled_news
 
 RUN = CliRunner()
 
@@ -22,7 +22,7 @@ RUN = CliRunner()
 def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first hundred articles of the sample."""
     path = tmp_path_factory.mktemp("news") / "news.jsonl"
-    text = files("isogloss.events").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
     path.write_text("".join(text.splitlines(keepends=True)[:100]), encoding="utf-8")
     return path
 
@@ -62,7 +62,7 @@ def test_links_are_cross_validated(news: Path) -> None:
 
 
 def test_a_trained_linker_is_scored_as_it_is(news: Path, tmp_path: Path) -> None:
-    labelled, path = read_labelled(news), tmp_path / "linker.isogloss"
+    labelled, path = read_labelled_news(news), tmp_path / "linker.isogloss"
     io.save(train_linker(labelled.articles, labelled.events), path)
     found = scores("links", news, "--model", path)
     assert "deviations" not in found

@@ -15,13 +15,15 @@ from typer.testing import CliRunner
 
 from isogloss.cli.app import app
 from isogloss.cli.news._events import event_table
+from isogloss.engine import ProcessExecutor
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._pool import Workers
 from isogloss.events.ingest import sample_news
 from tests.waiting import LIMIT_S
 
 runner = CliRunner()
-SAMPLE = files("isogloss.events").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+SAMPLE = (
+    files("isogloss.events.ingest").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +82,9 @@ def test_a_journal_tells_the_same_again(found, news):
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_processes_find_the_same(found, news, monkeypatch):
-    monkeypatch.setattr(preparing, "_BATCH", 8)
-    monkeypatch.setattr(preparing, "_WORTH", 16)
-    monkeypatch.setattr(Workers, "ready", property(lambda workers: workers.wait() is None))
+    monkeypatch.setattr(preparing, "_BATCH_ARTICLES", 8)
+    monkeypatch.setattr(preparing, "_MIN_POOL_ARTICLES", 16)
+    monkeypatch.setattr(ProcessExecutor, "ready", property(lambda workers: workers.wait() is None))
     for arguments in (["events", str(news)], ["events", "replay", str(news.parent / "journal")]):
         again = runner.invoke(app, [*arguments, "--json", "--jobs", "2"])
         assert again.exit_code == 0, again.output
@@ -93,7 +95,7 @@ INTERRUPTED = """
 import signal, sys
 from isogloss.cli.app import main
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._pool import Workers
+from isogloss.engine import ProcessExecutor
 
 def ready(workers):
     workers.wait()
@@ -102,7 +104,7 @@ def ready(workers):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
-    preparing._BATCH, preparing._WORTH, Workers.ready = 8, 8, property(ready)
+    preparing._BATCH_ARTICLES, preparing._MIN_POOL_ARTICLES, ProcessExecutor.ready = 8, 8, property(ready)
     main()
 """
 
@@ -142,7 +144,7 @@ def test_who_is_interrupted_leaves_nothing_behind(tmp_path):
 def test_a_journal_in_use_is_not_written_to(found, news):
     result = runner.invoke(app, ["events", str(news), "--journal", str(news.parent / "journal")])
     assert result.exit_code == 1
-    assert "give the journal a new name" in str(result.exception)
+    assert "choose another name for the journal" in str(result.exception)
 
 
 def test_a_table_for_people(news):
@@ -175,7 +177,7 @@ def test_news_without_an_article(tmp_path, text):
     (tmp_path / "news.jsonl").write_text(text)
     result = runner.invoke(app, ["events", str(tmp_path / "news.jsonl"), "-o", str(tmp_path / "out")])
     assert result.exit_code == 1
-    assert "there is no article" in str(result.exception)
+    assert "no valid article" in str(result.exception)
     assert not (tmp_path / "out").exists()
 
 

@@ -103,4 +103,4 @@ def test_the_demo_checks_port_and_folder_before_the_work(tmp_path, monkeypatch):
         assert str(folder) in str(result.exception)
     (tmp_path / "isogloss.db").touch()
     result = runner.invoke(app, ["demo", "--serve", "--port", "0", "--folder", str(tmp_path)])
-    assert "there is a store already" in str(result.exception)
+    assert "already has a store" in str(result.exception)

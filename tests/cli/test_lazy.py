@@ -30,7 +30,7 @@ def test_paragraphs_of_help_are_broken_where_the_terminal_ends():
     shown = CliRunner().invoke(app, ["dictionary", "build", "--help"], env={"COLUMNS": "80"}).output
     lines = [line.strip() for line in shown.splitlines()]
     first = next(number for number, line in enumerate(lines) if line.startswith("A part of the seed"))
-    assert lines[first + 1] == "than by chance, nothing is written."
+    assert lines[first + 1] == "better than chance, nothing is written."
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from isogloss import io
 from isogloss.cli.news._link import link_group
 from isogloss.events.link import FEATURES, Linker
-from isogloss.events.training._labelled import read_labelled
+from isogloss.events.training._training import read_labelled_news
 from isogloss.exceptions import CorpusError
 
 RUN = CliRunner()
@@ -22,7 +22,7 @@ RUN = CliRunner()
 def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first hundred articles of the sample."""
     path = tmp_path_factory.mktemp("news") / "news.jsonl"
-    text = files("isogloss.events").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
     path.write_text("".join(text.splitlines(keepends=True)[:100]), encoding="utf-8")
     return path
 
@@ -48,8 +48,8 @@ def test_scores_are_shown_as_tables(news: Path) -> None:
 def test_news_without_events_are_refused_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "news.jsonl"
     path.write_text('{"id": "1", "lang": "en", "title": "Storm", "time": "2031-03-05T08:00:00Z"}\n')
-    with pytest.raises(CorpusError, match=r'news.jsonl:1: is no article with a field "event"'):
-        read_labelled(path)
+    with pytest.raises(CorpusError, match=r'news.jsonl:1: is not an article with a field "event"'):
+        read_labelled_news(path)
     path.write_text("")
     with pytest.raises(CorpusError, match="is empty"):
-        read_labelled(path)
+        read_labelled_news(path)

@@ -203,7 +203,7 @@ def test_wrong_usage_ends_with_2(arguments):
         (("tree", "none.csv", "-o", "absent/out.bif"), "absent/out.bif: cannot be written; give"),
         (("compare", "names.csv", "s.bif"), "there are no rows; expected at least one"),
         (("tree", "empty.csv", "-o", "out.bif"), "empty.csv: is empty or begins with an empty line"),
-        (("sample", "s.bif", "-n", 10**17), "this does not fit into memory (Unable to allocate"),
+        (("sample", "s.bif", "-n", 10**17), "out of memory (Unable to allocate"),
     ],
 )
 def test_failures_end_with_1_and_one_sentence(arguments, message, monkeypatch, capsys):

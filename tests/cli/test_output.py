@@ -182,7 +182,9 @@ def test_text_goes_to_standard_output_and_nothing_else_does(what, files, tmp_pat
 def test_only_one_result_goes_to_standard_output(what, files, tmp_path, monkeypatch):
     monkeypatch.chdir(files)
     done = run(*arguments(what, tmp_path if "--html" in what else files), "--json", code=2)
-    assert "only one result can go to standard output" in " ".join(done.stderr.replace("│", "").split())
+    assert "only one result can be written to standard output" in " ".join(
+        done.stderr.replace("│", "").split()
+    )
 
 
 @pytest.mark.parametrize("what", sorted(REFUSED))
@@ -195,7 +197,7 @@ def test_what_is_no_text_is_refused_before_the_work(what, tmp_path, monkeypatch)
             named = parameter.opts[0].startswith("-")
             given += [parameter.opts[0], "x"] if named else ["x"]
     said = run(*command.split(), *given, code=2).stderr
-    assert "cannot go to standard output" in " ".join(said.replace("│", "").split())
+    assert "cannot be written to standard output" in " ".join(said.replace("│", "").split())
     assert not list(tmp_path.iterdir())
 
 

@@ -20,7 +20,7 @@ from tests.lexicon.data import dictionary, languages
 from tests.similarity.data import comparable_corpus
 
 runner = CliRunner()
-ARTICLES = sample_news().articles[:40]
+ARTICLES = sample_news().articles[:12]
 LINES = "".join(json.dumps(article.as_record()) + "\n" for article in ARTICLES).encode()
 
 

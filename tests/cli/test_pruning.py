@@ -75,7 +75,7 @@ def test_an_archive_is_kept_by_default(archive):
 def test_ingest_says_how_many_articles_are_older_than_the_retention(tmp_path, archive):
     keep(tmp_path, 800)
     said = run("ingest", archive).stdout
-    assert f"{COUNT - 3} of the articles are older than store.keep_days = 800" in said
+    assert f"older than store.keep_days = 800: {COUNT - 3} articles" in said
     assert "isogloss prune shows" in said
     assert told("ingest", archive, "--no-events")["older_than_retention"] == COUNT - 3
 
@@ -130,7 +130,7 @@ def test_days_for_once(tmp_path, archive):
 def test_the_window_of_the_stream_is_kept(tmp_path, archive):
     run("ingest", archive)
     said = run("prune", "--keep-days", 1).stdout
-    assert "retention: 11 days (not 1: the stream needs its window and a day more)" in said
+    assert "retention: 11 days (not 1: the stream needs its window plus one day)" in said
 
 
 def test_a_run_that_is_interrupted_has_deleted_whole_stories(archive, monkeypatch):
@@ -144,7 +144,7 @@ def test_a_run_that_is_interrupted_has_deleted_whole_stories(archive, monkeypatc
 
     monkeypatch.setattr("rich.progress.Progress.advance", interrupt)
     stopped = run("prune", "--keep-days", 800, "--yes", code=130)
-    assert "interrupted after 4 articles; run it again to continue" in stopped.stderr
+    assert "interrupted after 4 articles, between two stories; run it again to continue" in stopped.stderr
     assert articles() == COUNT - 4
     monkeypatch.undo()
 

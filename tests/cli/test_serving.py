@@ -222,43 +222,20 @@ def test_work_makes_events_of_what_waits(tmp_path):
         assert store.position() >= 20
 
 
-def test_articles_are_prepared_for_the_worker(tmp_path):
+def test_work_prepare_says_what_replaced_it(tmp_path):
     import typer
 
     from isogloss.cli._serve import work
 
-    working, path = typer.Typer(), tmp_path / "news.db"
+    working = typer.Typer()
     working.command()(work)
-    with Store(path) as store:
-        store.add(sample_news().articles[:20])
-    told = runner.invoke(working, ["--prepare", "--once", "--json", "--store", str(path)])
-    assert json.loads(told.stdout) == {"prepared": 20, "late": 0}
-    with Store(path) as store:
-        assert (len(store.prepared(0, 100)), store.position()) == (20, 0)
-    assert runner.invoke(working, ["--once", "--store", str(path)]).exit_code == 0
-    with Store(path) as store:
-        assert store.tallies() == {"prepared_elsewhere": 20}
-    told = runner.invoke(working, ["--prepare", "--once", "--store", str(path)])
-    assert told.stdout == "prepared: 0 articles, 0 too late\n"
+    told = runner.invoke(working, ["--prepare", "--store", str(tmp_path / "news.db")], env={"COLUMNS": "200"})
+    assert told.exit_code == 2
+    assert "worker.dask_scheduler" in told.stderr
+    assert "--prepare" not in runner.invoke(working, ["--help"]).stdout
 
 
-def test_who_prepares_goes_on_until_it_is_told_to_stop(tmp_path):
-    path = tmp_path / "news.db"
-    with Store(path) as store:
-        process = Process(tmp_path / "log", "work", "--prepare", "--store", path, "--log-json")
-        try:
-            process.line("isogloss: preparing")
-            store.add(sample_news().articles[:20])
-            wait_until(lambda: len(store.prepared(0, 100)) == 20)
-            process.running.send_signal(signal.SIGTERM)
-            assert process.line("prepared") == "prepared: 20 articles, 0 too late\n"
-            assert process.running.wait(LIMIT_S) == 0
-        finally:
-            process.end()
-    assert "20 articles prepared in" in logged(process)[-1]["message"]
-
-
-@pytest.mark.parametrize("words", [["serve", "--port", "0"], ["work"]])
+@pytest.mark.parametrize("words", [["serve", "--port", "0", "--no-worker"], ["work"]])
 def test_a_terminal_that_is_closed_stops_what_runs_in_it(tmp_path, words):
     """From the first line on: whoever has read it can stop the program."""
     Store(tmp_path / "news.db").close()

@@ -20,7 +20,7 @@ from isogloss.events.cluster import ClusterSettings
 
 HEAVY = (
     *("numpy", "scipy", "sklearn", "matplotlib", "fastapi", "sqlite3", "asyncio.base_events"),
-    *("rich.markdown", "rich.traceback"),
+    *("pydantic_settings", "rich.markdown", "rich.traceback"),
 )
 
 EVERY_HELP = """
@@ -62,7 +62,7 @@ def test_help_version_and_usage_errors_import_no_numerical_library():
     ("module", "name", "without"),
     [
         ("isogloss", "__version__", ("numpy", "scipy", "sklearn")),
-        ("isogloss.service.client", "Client", ("numpy", "scipy", "sklearn", "fastapi")),
+        ("isogloss.service.client", "Client", ("numpy", "scipy", "sklearn", "fastapi", "pydantic")),
         ("isogloss.feeds", "Watcher", ("numpy", "scipy", "sklearn")),
         ("isogloss.events", "Article", ("scipy", "sklearn")),
         ("isogloss.store", "Store", ("scipy", "sklearn")),
@@ -87,8 +87,10 @@ def default(command, name):
 def test_options_have_the_defaults_of_the_models():
     """The command line repeats them, so that help need not import the models."""
     plain = Aligner()
-    for name in ("schedule", "threshold", "spelling", "pseudo_count", "interpolate", "prune"):
+    for name in ("schedule", "threshold"):
         assert default(align.run, name) == getattr(plain, name)
+    own = {"schedule", "agreement", "priors", "lower", "threshold", "n_jobs"}
+    assert set(align_options.SETTINGS) | own | {"fertility", "engine"} == set(plain.get_params())
     for name in ("threshold", "body_threshold"):
         assert default(evaluate_news.clusters, name) == getattr(ClusterSettings(), name)
     assert set(align.METHODS) >= set(Heuristic.__args__) - {"posterior"}

@@ -27,7 +27,7 @@ WIDE = [letter.encode() for letter in "\ufeff\u00a0\u3000éİ\U0001f600"]
 WRONG = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x85"]
 LIMIT = 30
 TEXT = st.lists(st.sampled_from(BLANKS + LETTERS + WIDE + WRONG), max_size=60).map(b"".join)
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

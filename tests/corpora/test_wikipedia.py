@@ -172,7 +172,7 @@ def test_a_page_that_is_too_long_is_left_out_by_name(folder, monkeypatch):
 
 @pytest.mark.parametrize("piece", ["<a>", "<a ", "<!-- ", '<a b="', "<?a "])
 def test_tags_that_never_end_or_close_are_refused_at_a_bounded_cost(folder, piece, monkeypatch):
-    """Each unpacks to 64 MB from some kilobytes: only the first megabyte may be held."""
+    """Each unpacks to 8 MB from some kilobytes: only the first megabyte may be held."""
     parsed = []
     feed = _PageParser.feed
 
@@ -181,7 +181,7 @@ def test_tags_that_never_end_or_close_are_refused_at_a_bounded_cost(folder, piec
         feed(self, chunk, final=final)
 
     monkeypatch.setattr(_PageParser, "feed", counted)
-    content = piece * (20 << 20) if piece == "<a>" else piece + "x" * (64 << 20)
+    content = piece * (3 << 20) if piece == "<a>" else piece + "x" * (8 << 20)
     (folder / "d.xml.bz2").write_bytes(bz2.compress((SITE + content).encode()))
     with pytest.raises(CorpusError, match=r"more than 1,048,576 bytes|nested deeper than 100"):
         list(WikipediaDump("d.xml.bz2", on_bad="skip"))

@@ -55,7 +55,7 @@ def filled(tmp_path_factory):
     with Store(folder / "isogloss.db") as store:
         store.add(ARTICLES[:30])
         back_up(store, folder / "copy.db")
-    (folder / "more.jsonl").write_text("".join(json.dumps(each.as_record()) + "\n" for each in ARTICLES))
+    (folder / "more.jsonl").write_text("".join(json.dumps(each.as_record()) + "\n" for each in ARTICLES[:40]))
     (folder / "en.txt").write_text("the house\nthe flower\nblue flower\n")
     (folder / "fr.txt").write_text("la maison\nla fleur\nfleur bleue\n")
     for name in ("en", "it"):

@@ -11,7 +11,6 @@ from isogloss.exceptions import StoreBusyError
 from isogloss.service.api import GroupWriter
 from isogloss.store import PostgresDatabase, Store, check_store
 from tests.crash.test_store import article
-from tests.store.conftest import postgres, server  # noqa: F401
 from tests.waiting import LIMIT_S, wait_until
 from tools.private_postgres import PrivatePostgres, programs
 
@@ -96,5 +95,5 @@ def test_a_commit_waits_for_the_disk_whatever_the_server_is_used_to(careful):
     patient.close()
 
 
-def test_a_server_that_does_not_wait_for_the_disk_is_warned_of(postgres):  # noqa: F811
+def test_a_server_that_does_not_wait_for_the_disk_is_warned_of(postgres):
     assert "set fsync = on" in postgres.describe()["warning"]

@@ -140,7 +140,7 @@ def test_parameters_of_earlier_steps_are_let_go():
 
     def watch(_line, coins):
         seen.append(weakref.ref(coins))
-        gc.collect()
+        gc.collect(1)
         alive.append(sum(ref() is not None for ref in seen))
 
     run_em(MODEL, full(), START, tol=-np.inf, max_iter=12, callbacks=[watch])

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.track import Rules
+from isogloss.events.track import AgglomerationRules
 from isogloss.events.track._agglomeration import agglomerate
 
 LANGUAGES = {1: "en", 2: "de", 3: "fr", 4: "en", 5: "de", 6: "fr"}
@@ -31,13 +31,13 @@ def test_one_bad_link_does_not_merge_two_stories() -> None:
 
 def test_a_strong_link_without_support_does_not_come_first() -> None:
     links = STORIES | {(3, 5): 1.0}
-    assert agglomerate(SIZES, LANGUAGES, links, Rules(doubt=0.0)) != [[1, 2, 3], [4, 5, 6]]
+    assert agglomerate(SIZES, LANGUAGES, links, AgglomerationRules(doubt=0.0)) != [[1, 2, 3], [4, 5, 6]]
     assert agglomerate(SIZES, LANGUAGES, links) == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_an_impossible_pair_is_never_in_one_event() -> None:
     links = {(1, 2): 0.95, (1, 3): 0.95, (2, 3): 0.001}
-    rules = Rules(threshold=0.3, doubt=0.0)
+    rules = AgglomerationRules(threshold=0.3, doubt=0.0)
     groups = agglomerate({1: 1, 2: 1, 3: 1}, LANGUAGES, links, rules)
     assert all(not {2, 3} <= set(group) for group in groups)
     groups = agglomerate({1: 1, 2: 1, 3: 1}, LANGUAGES, links | {(2, 3): 0.2}, rules)
@@ -47,7 +47,7 @@ def test_an_impossible_pair_is_never_in_one_event() -> None:
 def test_clusters_of_one_language_need_links_of_their_own() -> None:
     languages = {1: "en", 2: "de", 3: "de"}
     links = {(1, 2): 0.95, (1, 3): 0.95}
-    rules = Rules(threshold=0.4, doubt=0.0)
+    rules = AgglomerationRules(threshold=0.4, doubt=0.0)
     assert len(agglomerate({1: 9, 2: 1, 3: 1}, languages, links, rules)) == 2
     assert len(agglomerate({1: 9, 2: 1, 3: 1}, languages, links | {(2, 3): 0.5}, rules)) == 1
 

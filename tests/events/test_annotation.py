@@ -10,7 +10,7 @@ from isogloss.events import Article
 from isogloss.events.annotate import Annotator
 from isogloss.events.annotate._keywords import find_keywords, find_numbers
 from isogloss.events.annotate._names import name_key
-from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._words import TokenisedText
 from isogloss.text import known_languages
 from tests.elsewhere import same_elsewhere
 from tests.waiting import cpu_at_most
@@ -92,7 +92,7 @@ def test_currencies():
 
 def test_keywords_are_the_most_frequent_and_the_words_of_the_title():
     title, body = "A referendum begins", "The harbour, the harbour! A boat, the harbour, the harbour."
-    found = find_keywords(Words.of(title, "en"), Words.of(body, "en"), "en", 2)
+    found = find_keywords(TokenisedText.of(title, "en"), TokenisedText.of(body, "en"), "en", 2)
     assert found == {
         f"word:{name_key('harbour')}": 1 + log(4),
         f"word:{name_key('referendum', 8)}": 1 + log(3),
@@ -112,7 +112,7 @@ def test_keywords_are_the_most_frequent_and_the_words_of_the_title():
     ],
 )
 def test_numbers(text, expected):
-    assert find_numbers(Words.of(text, "en")) == expected
+    assert find_numbers(TokenisedText.of(text, "en")) == expected
 
 
 def test_it_works_without_a_gazetteer():
@@ -169,6 +169,6 @@ def test_what_fails_is_never_taken_for_an_article_about_nothing(monkeypatch, err
     def failing(words, lang):
         raise error("unforeseen")
 
-    monkeypatch.setattr("isogloss.events.annotate._annotator._world", failing)
+    monkeypatch.setattr("isogloss.events.annotate._annotator._count_entities", failing)
     with pytest.raises(error, match="unforeseen"):
         Annotator().annotate(article("en", *VOTE))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events import Article, article_from
-from isogloss.events._html import has_markup, text_of_html
-from isogloss.events.article import MAX_MARKUP, MAX_TEXT
+from isogloss.events import Article, parse_article
+from isogloss.events._html import has_markup, html_to_text
+from isogloss.events.article import MAX_BODY_CHARS, MAX_MARKUP_TAGS
 from isogloss.exceptions import ArticleError, IsoglossError
 from tests.waiting import cpu_at_most
 
@@ -35,7 +35,7 @@ RUSSIAN = (
 
 def made(**fields):
     notes = Counter()
-    return article_from(GOOD | fields, now=NOW, notes=notes), notes
+    return parse_article(GOOD | fields, now=NOW, notes=notes), notes
 
 
 def test_a_good_record_needs_no_repair():
@@ -56,7 +56,7 @@ def test_a_good_record_needs_no_repair():
 def test_an_article_is_its_record():
     article, _ = made(source="Gull")
     record = json.loads(json.dumps(article.as_record()))
-    assert article_from(record, now=NOW) == article
+    assert parse_article(record, now=NOW) == article
 
 
 @pytest.mark.parametrize("tag", ["en", "EN", "en-US", "en_GB", "eng"])
@@ -150,7 +150,7 @@ def test_a_record_without_text_is_an_error_and_half_of_one_is_not(empty):
 
 def test_ten_megabytes_are_cut():
     article, notes = made(body="roof " * 2_000_000)
-    assert len(article.body) <= MAX_TEXT
+    assert len(article.body) <= MAX_BODY_CHARS
     assert notes["text cut"] == 1
 
 
@@ -170,7 +170,7 @@ def test_fields_of_the_wrong_kind_are_errors(fields):
 
 
 def test_other_names_of_fields():
-    article = article_from(
+    article = parse_article(
         {"text": "Roofs flew.", "language": "en", "published": 1930462800, "link": "u"}, now=NOW
     )
     assert (article.body, article.lang, article.url) == ("Roofs flew.", "en", "u")
@@ -178,7 +178,7 @@ def test_other_names_of_fields():
 
 def test_what_is_no_record_is_an_error():
     with pytest.raises(ArticleError, match="expected an object"):
-        article_from(["x"])  # type: ignore[arg-type]
+        parse_article(["x"])  # type: ignore[arg-type]
 
 
 def test_characters_that_no_file_takes_are_replaced():
@@ -224,7 +224,7 @@ def test_text_that_is_not_markup_stays():
 
 @given(st.text(alphabet="<>!-/\"'&;=abps crit\n", max_size=200))
 def test_any_soup_is_text(soup):
-    plain = text_of_html(soup)
+    plain = html_to_text(soup)
     assert len(plain) <= len(soup)
     assert plain == plain.strip()
 
@@ -233,7 +233,7 @@ def test_no_input_is_slow_to_read():
     """Each of these takes minutes where time grows with the square of the length."""
     for piece in ("<", "<a", "<a '", '<a "', "<!--", "<script>", "&", "&#", "<div>", " \n", "<![CDATA["):
         with cpu_at_most(10):
-            text_of_html(piece * (400_000 // len(piece)))
+            html_to_text(piece * (400_000 // len(piece)))
 
 
 def test_without_identification_known_tags_are_believed(monkeypatch):
@@ -242,9 +242,9 @@ def test_without_identification_known_tags_are_believed(monkeypatch):
 
     monkeypatch.setattr("isogloss.events._language_tags.identify", missing)
     long = {"id": 1, "title": "Storm", "body": "Das Haus steht am Ufer. " * 20, "time": "2031-03-05T08:40Z"}
-    assert article_from({**long, "lang": "en-GB"}).lang == "en"
+    assert parse_article({**long, "lang": "en-GB"}).lang == "en"
     with pytest.raises(ArticleError, match=r"isogloss\[text\]") as refused:
-        article_from(long)
+        parse_article(long)
     assert refused.value.reason == "without language"
 
 
@@ -252,7 +252,7 @@ def test_without_identification_known_tags_are_believed(monkeypatch):
 def test_text_after_very_many_tags_or_entities_is_cut_off(piece):
     """Removing a tag takes microseconds, and eight megabytes hold millions of them."""
     with cpu_at_most(8):
-        article, notes = made(body=piece * MAX_MARKUP * 3 + "behind")
+        article, notes = made(body=piece * MAX_MARKUP_TAGS * 3 + "behind")
     assert "behind" not in article.body
     assert notes["text cut"] >= 1
     article, notes = made(body=piece.replace("script", "i") * 1000 + "behind")

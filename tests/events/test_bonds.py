@@ -38,7 +38,7 @@ def _told(links: LinkState, cluster: int) -> dict[int, list[float]]:
 
 def test_bonds_are_those_of_articles_and_the_same_when_built_anew() -> None:
     stream = EventStream()
-    stream.add(sample_news().articles[:150])
+    stream.add(sample_news().articles[:80])
     links = stream.links
     one, other = sorted(links.profiles)[:2]
     links.merge(other, one)

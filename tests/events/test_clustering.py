@@ -114,7 +114,7 @@ def test_centroids_are_sums_after_articles_moved() -> None:
     fold(articles, state)
     moved = next(one for one in state.clusters.values() if len(one) > 2)
     name = moved.article_ids[0]
-    state.take(name)
+    state.unassign(name)
     rest = np.zeros(1 << 20)
     for other in moved.article_ids:
         rest[state.members[other].vector.ids] += state.members[other].vector.weights
@@ -249,7 +249,7 @@ def test_terms_are_counted_in_the_window_only() -> None:
 def test_what_a_day_has_counted_is_one_table_however_many_articles_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vectors, "_BATCH", 4)
+    monkeypatch.setattr(vectors, "_MAX_OPEN_ARTICLES", 4)
     window, words = TermWindow(days=2), ["storm", "flood", "storm"]
     for day in range(3):
         for n in range(30):

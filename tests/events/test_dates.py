@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from isogloss.events.annotate._dates import calendar_words, find_dates
-from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._words import TokenisedText
 
 pytest.importorskip("dateparser", reason="the extra isogloss[dates] is not installed")
 babel_dates = pytest.importorskip("babel.dates", reason="the extra isogloss[dates] is not installed")
@@ -19,7 +19,7 @@ LANGUAGES = sorted(
 
 
 def found(text, lang="en", day=DAY):
-    return find_dates(text, Words.of(text, lang), lang, day)
+    return find_dates(text, TokenisedText.of(text, lang), lang, day)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.training import Scores, bcubed, monolingual, pairwise
+from isogloss.events.training import ClusteringScores, bcubed, monolingual, pairwise
 
 labels = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=20)
 
@@ -56,18 +56,22 @@ def test_the_other_way_round_swaps_precision_and_recall(rows: list[tuple[int, in
 
 
 def test_names_of_groups_do_not_matter() -> None:
-    assert bcubed(["x", "x", "y"], [9, 9, 3]) == Scores(1.0, 1.0, 1.0) == pairwise(["x", "x", "y"], [9, 9, 3])
+    assert (
+        bcubed(["x", "x", "y"], [9, 9, 3])
+        == ClusteringScores(1.0, 1.0, 1.0)
+        == pairwise(["x", "x", "y"], [9, 9, 3])
+    )
 
 
 def test_nothing_in_common_scores_zero_and_not_an_error() -> None:
-    assert pairwise([1, 1, 2, 2], [1, 2, 1, 2]) == Scores(0.0, 0.0, 0.0)
+    assert pairwise([1, 1, 2, 2], [1, 2, 1, 2]) == ClusteringScores(0.0, 0.0, 0.0)
 
 
 def test_languages_are_scored_apart_and_count_alike() -> None:
     gold = ["a", "a", "a", "b", "a"]
     found = [1, 1, 1, 1, 2]
     scores = monolingual(gold, found, ["en", "en", "en", "en", "de"])
-    assert scores.languages["de"] == Scores(1.0, 1.0, 1.0)
+    assert scores.languages["de"] == ClusteringScores(1.0, 1.0, 1.0)
     assert scores.languages["en"] == bcubed(gold[:4], found[:4])
     assert scores.macro.f1 == pytest.approx((1 + scores.languages["en"].f1) / 2)
     assert scores.articles == {"de": 1, "en": 4}

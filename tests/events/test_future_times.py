@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from isogloss.events import EventStream, article_from
+from isogloss.events import EventStream, parse_article
 from isogloss.events.ingest import ArticleReader, sample_news
 
 NOW = datetime(2031, 4, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ def test_a_stream_of_nothing_but_the_future_is_of_now(tmp_path):
 
 
 def test_few_records_are_held_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("isogloss.events.ingest._readers.MAX_UNDATED", 2)
+    monkeypatch.setattr("isogloss.events.ingest._readers.MAX_UNDATED_ARTICLES", 2)
     found = read(tmp_path / "a.jsonl", [*(BOGUS | {"id": f"x{n}"} for n in range(4)), RECORDS[0]])
     assert [each.id for each in found] == ["x0", "x1", "x2", "x3", RECORDS[0]["id"]]
 
@@ -51,14 +51,14 @@ def test_a_clock_that_is_a_little_behind_is_no_reason_to_doubt_a_time():
     soon = {"title": "Storm", "lang": "en", "time": (NOW + timedelta(hours=23)).isoformat()}
     later = soon | {"time": (NOW + timedelta(hours=25)).isoformat()}
     known = NOW - timedelta(days=9)
-    assert article_from(soon, now=NOW, newest=lambda: known).time == NOW
-    assert article_from(later, now=NOW, newest=lambda: known).time == known
-    assert article_from(later, now=NOW, newest=lambda: None).time == NOW
-    assert article_from(later, now=NOW, newest=lambda: NOW + timedelta(days=1)).time == NOW
-    assert article_from(later, now=NOW).time == NOW
+    assert parse_article(soon, now=NOW, newest=lambda: known).time == NOW
+    assert parse_article(later, now=NOW, newest=lambda: known).time == known
+    assert parse_article(later, now=NOW, newest=lambda: None).time == NOW
+    assert parse_article(later, now=NOW, newest=lambda: NOW + timedelta(days=1)).time == NOW
+    assert parse_article(later, now=NOW).time == NOW
 
 
 def test_a_record_without_an_id_has_the_same_one_whenever_it_comes():
     plain = {"title": "Comet lands", "lang": "en", "time": BOGUS["time"]}
-    assert article_from(plain, now=NOW).id == article_from(plain, now=NOW + timedelta(days=1)).id
-    assert article_from(plain, now=NOW).id != article_from(plain | {"time": "2204-03-05T08:00:00Z"}).id
+    assert parse_article(plain, now=NOW).id == parse_article(plain, now=NOW + timedelta(days=1)).id
+    assert parse_article(plain, now=NOW).id != parse_article(plain | {"time": "2204-03-05T08:00:00Z"}).id

@@ -12,10 +12,10 @@ from isogloss.events import Article, EventStream
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.cluster import TermWindow, Vector
 from isogloss.events.cluster import _vectors as vectors
-from isogloss.events.cluster._vectors import TermCounts
+from isogloss.events.cluster._vectors import DocumentFrequencies
 from isogloss.events.ingest import sample_news
 from isogloss.events.link import _candidates as candidates
-from isogloss.events.link._candidates import _Lists
+from isogloss.events.link._candidates import _BoundedLists
 
 MOST_MB = 400
 """A short article in each of 172 languages took 3,956 MB with tables of fixed size, and 234 MB now."""
@@ -63,16 +63,16 @@ def test_tables_of_any_size_give_the_same_stream(monkeypatch, few):
         return save_stream(stream)
 
     before = saved()
-    monkeypatch.setattr(vectors, "FEW", few)
-    monkeypatch.setattr(candidates, "_FEW_ROWS", few)
+    monkeypatch.setattr(vectors, "MAX_DICT_TERMS", few)
+    monkeypatch.setattr(candidates, "_DENSE_FROM_LISTS", few)
     assert saved() == before
 
 
 def test_terms_that_left_the_window_take_no_memory():
-    counts, terms = TermCounts(), np.array([2, 5, 9], dtype=np.int32)
+    counts, terms = DocumentFrequencies(), np.array([2, 5, 9], dtype=np.int32)
     counts.add(terms, np.array([1, 2, 3], dtype=np.int32))
     counts.add(terms, np.array([-1, -1, -3], dtype=np.int32))
-    assert (len(counts), counts.of(terms).tolist(), counts.as_table()[terms].tolist()) == (
+    assert (len(counts), counts.counts_of(terms).tolist(), counts.as_table()[terms].tolist()) == (
         1,
         [0, 1, 0],
         [0, 1, 0],
@@ -81,13 +81,13 @@ def test_terms_that_left_the_window_take_no_memory():
 
 
 def test_lists_take_places_as_they_come_into_use():
-    lists = _Lists(4, 8, 100)
+    lists = _BoundedLists(4, 8, 100)
     random = np.random.default_rng(5)
     for number in range(1, 60):
         terms = np.sort(random.choice(1 << 20, 6, replace=False)).astype(np.int32)
         lists.add(number, Vector(terms, random.random(6)))
         assert lists.is_full or len(lists.lists) < 4 * 6 * number + 16
-        again = _Lists(4, 8, 100)
+        again = _BoundedLists(4, 8, 100)
         again.load_state(lists.state_dict())
         for name, array in lists.state_dict().items():
             assert np.array_equal(again.state_dict()[name], array)

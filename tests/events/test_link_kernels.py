@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.track import Rules
+from isogloss.events.track import AgglomerationRules
 from isogloss.events.track._agglomeration import agglomerate
 from isogloss.kernels import (
     PackedProfile,
@@ -28,7 +28,7 @@ SIZE = 40
 
 CHANCES = st.sampled_from([0.001, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 1.0])
 RULES = st.builds(
-    Rules,
+    AgglomerationRules,
     threshold=st.sampled_from([0.3, 0.5]),
     same_language=st.sampled_from([0.0, 0.25]),
     doubt=st.sampled_from([0.0, 0.5]),
@@ -51,7 +51,9 @@ def vectors() -> st.SearchStrategy[list[twin.Sparse]]:
 
 
 @given(links=LINKS, rules=RULES, sizes=st.lists(st.integers(1, 30), min_size=12, max_size=12))
-def test_events_are_those_of_the_twin(links: dict[twin.Pair, float], rules: Rules, sizes: list[int]) -> None:
+def test_events_are_those_of_the_twin(
+    links: dict[twin.Pair, float], rules: AgglomerationRules, sizes: list[int]
+) -> None:
     articles = dict(enumerate(sizes, 1))
     languages = {one: ("en", "de", "fr", "ru")[one % 4] for one in articles}
     assert agglomerate(articles, languages, links, rules) == twin.agglomerate(
@@ -67,8 +69,10 @@ def packed_profile(profile: tuple[dict[str, int], dict[str, int], twin.Sparse]) 
     return packed
 
 
-MANY = st.dictionaries(st.integers(0, 60).map(str), st.integers(1, 9), max_size=50)
-PROFILES = st.lists(st.tuples(NAMED, NAMED | MANY, vectors().map(lambda v: v[0])), min_size=2, max_size=5)
+MAX_DICT_TERMS_LOW_MEMORY = st.dictionaries(st.integers(0, 60).map(str), st.integers(1, 9), max_size=50)
+PROFILES = st.lists(
+    st.tuples(NAMED, NAMED | MAX_DICT_TERMS_LOW_MEMORY, vectors().map(lambda v: v[0])), min_size=2, max_size=5
+)
 
 
 @given(profiles=PROFILES)

@@ -77,7 +77,7 @@ def test_bad_input_is_refused(fitted: Linker) -> None:
         fitted.predict([[1.0, 2.0]])
     with pytest.raises(ValueError, match="infinite"):
         fitted.predict([[1.0, np.inf, 0.0]])
-    with pytest.raises(ValueError, match="expected 0 and 1"):
+    with pytest.raises(ValueError, match="expected labels 0 and 1"):
         Linker(NAMES).fit(np.zeros((4, 3)), [1, 1, 1, 1])
     with pytest.raises(ValueError, match="2 pairs and 3 labels"):
         Linker(NAMES).fit(np.zeros((2, 3)), [0, 1, 1])

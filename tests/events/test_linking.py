@@ -10,10 +10,18 @@ import pytest
 
 from isogloss.events import Article
 from isogloss.events.annotate import news_concepts
-from isogloss.events.annotate._news_words import NEWS_WORDS
+from isogloss.events.annotate._word_tables import NEWS_WORDS
 from isogloss.events.cluster import Vector
-from isogloss.events.cluster._vectors import product
-from isogloss.events.link import FEATURES, LinkState, Neighbours, Profile, Signature, Signatures, explain_link
+from isogloss.events.cluster._vectors import dot_product
+from isogloss.events.link import (
+    FEATURES,
+    ArticleProfile,
+    CandidateIndex,
+    ClusterProfile,
+    LinkState,
+    ProfileBuilder,
+    explain_link,
+)
 from isogloss.events.link._features import pair_features
 from isogloss.events.track import EventTracker
 from tests.elsewhere import same_elsewhere
@@ -29,8 +37,8 @@ TITLES = [
 ]
 
 
-def _signatures() -> list[Signature]:
-    make = Signatures().make
+def _signatures() -> list[ArticleProfile]:
+    make = ProfileBuilder().build
     return [
         make(Article(key, lang, title, "", START + timedelta(hours=hour)))
         for hour, (key, lang, title) in enumerate(TITLES)
@@ -49,24 +57,24 @@ def _vector(*ids: int) -> Vector:
     return Vector(np.array(ids, dtype=np.int32), np.full(len(ids), len(ids) ** -0.5))
 
 
-def _sign(key: str, lang: str, *ids: int, **more: object) -> Signature:
-    return Signature(key, lang, key, 0.0, "", _vector(*ids), **more)  # type: ignore[arg-type]
+def _sign(key: str, lang: str, *ids: int, **more: object) -> ArticleProfile:
+    return ArticleProfile(key, lang, key, 0.0, "", _vector(*ids), **more)  # type: ignore[arg-type]
 
 
 def test_titles_of_one_story_are_alike_across_scripts() -> None:
-    table = [[product(a.vector, b.vector) for b in _signatures()] for a in _signatures()]
+    table = [[dot_product(a.vector, b.vector) for b in _signatures()] for a in _signatures()]
     for i in range(6):
         best = max((j for j in range(6) if j != i), key=lambda j: table[i][j])
         assert i // 3 == best // 3, TITLES[i]
 
 
-def _told(neighbours: Neighbours, signature: Signature, group: int = 0) -> dict[str, float]:
+def _told(neighbours: CandidateIndex, signature: ArticleProfile, group: int = 0) -> dict[str, float]:
     near = neighbours.add(signature, group)
-    return dict(zip(neighbours.names(near.numbers), near.similarities.tolist(), strict=True))
+    return dict(zip(neighbours.ids_of(near.numbers), near.similarities.tolist(), strict=True))
 
 
 def test_neighbours_are_the_nearest_of_each_language() -> None:
-    neighbours = Neighbours(k=2)
+    neighbours = CandidateIndex(k=2)
     for number in range(6):
         neighbours.add(_sign(f"de{number}", "de", 1, 2, *range(10, 10 + number)))
     neighbours.add(_sign("fr", "fr", 1, 90))
@@ -76,32 +84,32 @@ def test_neighbours_are_the_nearest_of_each_language() -> None:
 
 
 def test_articles_that_were_forgotten_or_are_skipped_are_no_neighbours() -> None:
-    neighbours = Neighbours()
+    neighbours = CandidateIndex()
     for key in ("a", "b", "c", "d"):
         neighbours.add(_sign(key, "de", 1, 2), group=7 if key == "b" else 8)
     neighbours.forget("a")
     neighbours.regroup(["d"], 7)
     assert list(_told(neighbours, _sign("e", "en", 1, 2), group=7)) == ["c"]
-    with pytest.raises(ValueError, match="was added before"):
+    with pytest.raises(ValueError, match="is already in the index"):
         neighbours.add(_sign("e", "en", 1, 2))
 
 
 def test_of_equal_neighbours_the_later_are_told() -> None:
-    neighbours = Neighbours(k=3)
+    neighbours = CandidateIndex(k=3)
     for number in range(20):
         neighbours.add(_sign(f"de{number}", "de", 1, 2))
     assert list(_told(neighbours, _sign("en", "en", 1, 2))) == ["de17", "de18", "de19"]
 
 
 def test_what_is_looked_at_does_not_grow_with_the_stream() -> None:
-    neighbours = Neighbours(k=500, compared=16)
+    neighbours = CandidateIndex(k=500, max_compared=16)
     for number in range(500):
         neighbours.add(_sign(f"de{number}", "de", 1, 2), group=1)
     assert len(_told(neighbours, _sign("en", "en", 1, 2))) == 16
 
 
 def test_latent_neighbours_are_found_without_a_common_term() -> None:
-    neighbours = Neighbours(k=2)
+    neighbours = CandidateIndex(k=2)
     axes = np.eye(3, dtype=np.float32)
     neighbours.add(_sign("a", "de", 1, latent=axes[0]))
     neighbours.add(_sign("b", "de", 2, latent=axes[1]))
@@ -111,7 +119,7 @@ def test_latent_neighbours_are_found_without_a_common_term() -> None:
 
 def test_the_similarity_of_neighbours_is_that_of_texts_whichever_way_they_were_found() -> None:
     axes = np.eye(2, dtype=np.float32)
-    plain, latent = Neighbours(), Neighbours()
+    plain, latent = CandidateIndex(), CandidateIndex()
     for number, vector in enumerate((axes[0], axes[1])):
         plain.add(_sign(f"de{number}", "de", 1, number + 2))
         latent.add(_sign(f"de{number}", "de", 1, number + 2, latent=vector))
@@ -121,14 +129,14 @@ def test_the_similarity_of_neighbours_is_that_of_texts_whichever_way_they_were_f
 
 
 def test_articles_somewhat_near_in_the_latent_space_are_no_neighbours() -> None:
-    neighbours = Neighbours()
+    neighbours = CandidateIndex()
     neighbours.add(_sign("a", "de", 1, latent=np.array([1.0, 0.0], dtype=np.float32)))
     assert not _told(neighbours, _sign("b", "en", 2, latent=np.array([0.6, 0.8], dtype=np.float32)))
 
 
 def test_pairs_near_in_the_latent_space_only_are_no_links_to_features() -> None:
     profiles = [
-        Profile(n, one.lang, [one]) for n, one in enumerate((_sign("a", "de", 1), _sign("b", "en", 2)))
+        ClusterProfile(n, one.lang, [one]) for n, one in enumerate((_sign("a", "de", 1), _sign("b", "en", 2)))
     ]
     assert pair_features(*profiles, [0.4, 0.0])["linkCount"] == 1.0
     assert pair_features(*profiles, [0.4, 0.0])["avgSimScore"] == 0.4
@@ -138,7 +146,9 @@ def test_pairs_near_in_the_latent_space_only_are_no_links_to_features() -> None:
 def test_features_are_those_of_their_definitions() -> None:
     one = _sign("a", "de", 1, 2, entities={"x": 3.0, "y": 4.0}, places=("p", "q"), numbers=("12", "40"))
     two = _sign("b", "en", 1, 3, entities={"x": 1.0}, places=("p",), numbers=("12",))
-    found = pair_features(Profile(1, "de", [one]), Profile(2, "en", [replace(two, time=7200.0)]), [0.4, 0.6])
+    found = pair_features(
+        ClusterProfile(1, "de", [one]), ClusterProfile(2, "en", [replace(two, time=7200.0)]), [0.4, 0.6]
+    )
     assert tuple(found) == FEATURES
     expected = {
         "linkCount": 2.0,
@@ -159,7 +169,7 @@ def test_features_are_those_of_their_definitions() -> None:
 
 
 def test_features_do_not_depend_on_which_cluster_is_first() -> None:
-    a, b = (Profile(n, s.lang, [s]) for n, s in enumerate(_signatures()[:2]))
+    a, b = (ClusterProfile(n, s.lang, [s]) for n, s in enumerate(_signatures()[:2]))
     np.testing.assert_equal(pair_features(a, b, [0.3]), pair_features(b, a, [0.3]))
 
 
@@ -202,13 +212,13 @@ def test_expired_clusters_leave_nothing_behind(state: LinkState) -> None:
         state.expire(cluster)
     tracker.update()
     assert not state.profiles
-    assert not state.signatures
+    assert not state.articles
     assert len(state.near) == len(state.bonds) == 0
     assert not state.cluster_of
     assert not tracker.ids.members
     assert not tracker.probabilities
-    assert not state.neighbours.numbers
-    assert not state.neighbours.articles
+    assert not state.candidates.numbers
+    assert not state.candidates.articles
     with pytest.raises(KeyError, match="no event 1"):
         tracker.event(1)
 
@@ -217,12 +227,12 @@ def test_moves_and_merges_give_the_profiles_of_the_final_clusters(state: LinkSta
     state.merge(4, 1)
     state.move("s1", 9)
     state.move("q1", 1)
-    expected = Profile(9, "en", [state.signatures["s1"]])
+    expected = ClusterProfile(9, "en", [state.articles["s1"]])
     assert state.profiles[9].articles == expected.articles
     np.testing.assert_allclose(state.profiles[9].vector.weights, expected.vector.weights)
     assert state.profiles[1].articles == ["q1"]
     assert 4 not in state.profiles
-    assert set(state.linked([9])[0].ravel().tolist()) >= {5, 6, 9}
+    assert set(state.strongest_links([9])[0].ravel().tolist()) >= {5, 6, 9}
 
 
 def test_links_that_a_cluster_lost_are_forgotten(state: LinkState) -> None:
@@ -251,24 +261,24 @@ def test_a_profile_that_grows_is_compared_as_one_made_anew() -> None:
         )
         for n, places in enumerate(told)
     ]
-    other, grown, most_named = Profile(2, "en", signatures[1:3]), Profile(1, "de"), []
+    other, grown, most_named = ClusterProfile(2, "en", signatures[1:3]), ClusterProfile(1, "de"), []
     for n, signature in enumerate(signatures, 1):
         grown.add(signature)
         most_named.append(grown.most_named)
-        anew = Profile(1, "de", signatures[:n])
+        anew = ClusterProfile(1, "de", signatures[:n])
         assert repr(pair_features(grown, other, [0.4])) == repr(pair_features(anew, other, [0.4]))
     assert most_named == ["b", "c", "b", "a", "b", "b"]
 
 
 def test_redelivery_changes_nothing(state: LinkState) -> None:
     before = {one: list(profile.articles) for one, profile in state.profiles.items()}
-    state.add(state.signatures["q1"], 1)
+    state.add(state.articles["q1"], 1)
     assert {one: list(profile.articles) for one, profile in state.profiles.items()} == before
 
 
 def test_an_explanation_adds_up_and_names_the_articles(state: LinkState) -> None:
     link = state.link(2, 1)
-    said = explain_link(link, state.linker, state.signatures)
+    said = explain_link(link, state.linker, state.articles)
     odds = np.log(link.probability / (1 - link.probability))
     assert sum(reason.contribution for reason in said.reasons) == pytest.approx(odds)
     assert said.pairs[0][:2] == (TITLES[0][2], TITLES[1][2])
@@ -306,8 +316,11 @@ def test_events_are_the_same_in_every_process() -> None:
 
 def test_titles_alone_is_the_share_of_articles_without_a_body() -> None:
     vector = Vector(np.array([4], dtype=np.int32), np.ones(1))
-    bare = [Signature(name, "de", "Beben", 0.0, "", vector) for name in "ab"]
-    full = Signature("c", "en", "Quake", 0.0, "The ground shook for a minute.", vector)
-    mixed = pair_features(Profile(1, "de", bare), Profile(2, "en", [full]), [])
+    bare = [ArticleProfile(name, "de", "Beben", 0.0, "", vector) for name in "ab"]
+    full = ArticleProfile("c", "en", "Quake", 0.0, "The ground shook for a minute.", vector)
+    mixed = pair_features(ClusterProfile(1, "de", bare), ClusterProfile(2, "en", [full]), [])
     assert mixed["titlesAlone"] == pytest.approx(2 / 3)
-    assert pair_features(Profile(2, "en", [full]), Profile(3, "en", [full]), [])["titlesAlone"] == 0
+    assert (
+        pair_features(ClusterProfile(2, "en", [full]), ClusterProfile(3, "en", [full]), [])["titlesAlone"]
+        == 0
+    )

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.events.annotate._names import count_names, name_key
-from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._words import TokenisedText
 
 DATA = Path(os.environ.get("ISOGLOSS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def names(text, lang="en", title=""):
-    return count_names(Words.of(title, lang), Words.of(text, lang), lang)
+    return count_names(TokenisedText.of(title, lang), TokenisedText.of(text, lang), lang)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ import numpy as np
 import psutil
 import pytest
 
+from isogloss.engine import ProcessExecutor
 from isogloss.events import EventStream
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.analyse import _analyser as preparing
-from isogloss.events.analyse._analysed_article import Prepared, pack, unpack
-from isogloss.events.analyse._pool import Workers
+from isogloss.events.analyse._analysed_article import AnalysedArticle, pack_analyses, unpack_analyses
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
 from isogloss.events.checkpoint import save_stream
@@ -31,8 +31,8 @@ NEWS = sample_news().articles[:120]
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Batches so small that a few articles are many."""
-    monkeypatch.setattr(preparing, "_BATCH", 8)
-    monkeypatch.setattr(preparing, "_WORTH", 16)
+    monkeypatch.setattr(preparing, "_BATCH_ARTICLES", 8)
+    monkeypatch.setattr(preparing, "_MIN_POOL_ARTICLES", 16)
 
 
 PLAIN = Annotator(gazetteer=None)
@@ -42,10 +42,10 @@ PLAIN = Annotator(gazetteer=None)
 def followed(articles=NEWS, **options):
     """Steps, events and state of a stream, and whether it had processes."""
     with EventStream(**options) as stream:
-        stream.preparer.start()
+        stream.analyser.start()
         steps = stream.add(articles)
         stream.update()
-        started = stream.preparer.started
+        started = stream.analyser.started
     events = json.dumps([event.as_dict() for event in stream.events()])
     return (steps, events, save_stream(stream)), started
 
@@ -61,60 +61,155 @@ def test_processes_change_nothing(with_model):
         assert (none, some) == (False, True)
 
 
+@pytest.fixture
+def scheduler(dask_client):
+    """The address of a cluster of two processes."""
+    return dask_client.scheduler.address
+
+
+@pytest.mark.dask
+@pytest.mark.parametrize("with_model", [False, True])
+def test_dask_changes_nothing(with_model, scheduler):
+    model = LSISimilarity(20).fit(sample_corpus()) if with_model else None
+    with EventStream(model=model, scheduler=scheduler) as stream:
+        stream.analyser.start()
+        steps = stream.add(NEWS)
+        stream.update()
+        assert stream.analyser.count == 0
+        events = json.dumps([event.as_dict() for event in stream.events()])
+        assert (steps, events, save_stream(stream)) == followed(model=model)[0]
+
+
+@pytest.mark.dask
+def test_what_was_begun_on_dask_comes_in_order(scheduler):
+    with ArticleAnalyser(PLAIN, scheduler=scheduler) as preparer:
+        preparer.start()
+        assert preparer.ahead == 2 * 3 * 8
+        preparer.begin(NEWS[:60])
+        given = [pair for start in range(0, 60, 10) for pair in preparer.run(NEWS[start : start + 10])]
+        assert [(one.id, prepared.draft.id) for one, prepared in given] == [
+            (one.id,) * 2 for one in NEWS[:60]
+        ]
+        assert preparer.count == 0
+
+
+@pytest.mark.dask
+def test_a_dask_worker_that_dies_costs_nothing_but_time(dask_client, scheduler):
+    with ArticleAnalyser(PLAIN, scheduler=scheduler) as preparer:
+        preparer.start()
+        given = []
+        for article, prepared in preparer.run(NEWS):
+            given.append((article.id, prepared.draft.id))
+            if len(given) == 40:
+                os.kill(next(iter(dask_client.run(os.getpid).values())), signal.SIGKILL)
+    assert given == [(article.id, article.id) for article in NEWS]
+
+
+class Stuck(Annotator):
+    """Never ends at one article, in any process but that of the test."""
+
+    def annotate(self, article):
+        while article.id == NEWS[43].id and os.getpid() != self.here:
+            pass
+        return super().annotate(article)
+
+
+@pytest.mark.dask
+def test_a_dask_worker_that_is_stuck_ends_and_its_task_is_given_up(dask_client, scheduler, monkeypatch):
+    monkeypatch.setattr("isogloss.engine._dask_executor.TASK_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("isogloss.engine._dask_executor.DaskExecutor.timeout", 8.0)
+    before = set(dask_client.run(os.getpid).values())
+    annotator = Stuck(gazetteer=None)
+    annotator.here = os.getpid()
+    monkeypatch.setattr(
+        ArticleAnalyser, "_analyse_isolated", lambda self, article: next(self._analyse_here([article]))[1]
+    )
+    with ArticleAnalyser(annotator, scheduler=scheduler) as preparer:
+        preparer.start()
+        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+    wait_until(lambda: not before <= set(dask_client.run(os.getpid, on_error="ignore").values()))
+
+
+@pytest.mark.dask
+def test_dask_workers_with_other_packages_are_not_used(scheduler, monkeypatch, caplog):
+    real = preparing._versions
+    monkeypatch.setattr(
+        preparing, "_versions", lambda with_model: {**real(with_model=with_model), "numpy": "0"}
+    )
+    with ArticleAnalyser(PLAIN, scheduler=scheduler) as preparer:
+        preparer.start()
+        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+        assert preparer.count == len(NEWS)
+    assert "has other versions of numpy" in caplog.text
+
+
+@pytest.mark.dask
+def test_without_a_scheduler_articles_are_prepared_here(monkeypatch, caplog):
+    monkeypatch.setattr("isogloss.engine._dask_executor.CONNECT_TIMEOUT_S", 0.2)
+    with ArticleAnalyser(PLAIN, scheduler="tcp://127.0.0.1:1") as preparer:
+        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+        assert (preparer.started, preparer.count, preparer.ahead) == (True, len(NEWS), 3 * 8)
+        wait_until(lambda: "127.0.0.1:1 cannot be used" in caplog.text)
+
+
+def test_a_scheduler_needs_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'isogloss\[dask\]'"):
+        ArticleAnalyser(PLAIN, scheduler="tcp://127.0.0.1:1")
+
+
 def test_until_processes_are_up_articles_are_prepared_here(monkeypatch):
-    monkeypatch.setattr(Workers, "ready", property(lambda workers: False))
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    monkeypatch.setattr(ProcessExecutor, "ready", property(lambda workers: False))
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
         assert preparer.started
         assert preparer.count == len(NEWS)
 
 
 def test_articles_that_processes_prepared_are_not_prepared_here():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         assert sum(1 for _ in preparer.run(NEWS)) == len(NEWS)
         assert preparer.count == 0
 
 
 def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
-        known = {one.id: Prepared(one, PLAIN, None) for one in NEWS[5:60:7]}
-        preparer.begin(NEWS[:60], known)
+        preparer.begin(NEWS[:60])
         preparer.begin(NEWS[60:90])
         given = [pair for start in range(0, 90, 10) for pair in preparer.run(NEWS[start : start + 10])]
         assert [article.id for article, _ in given] == [article.id for article in NEWS[:90]]
-        assert all(article.title == prepared.draft.title for article, prepared in given)
-        assert all(prepared is known[article.id] for article, prepared in given if article.id in known)
+        assert all(article.title == prepared.profile.title for article, prepared in given)
         assert preparer.count == 0
         assert [article.id for article, _ in preparer.run(NEWS[:90])] == [one.id for one in NEWS[:90]]
 
 
 def test_what_was_begun_is_not_lost_with_its_process():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         preparer.begin(NEWS[:64])
-        for process in list(preparer._workers._pool._processes):
+        for process in list(preparer._executor._pool._processes):
             os.kill(process, signal.SIGKILL)
-        given = [(article.id, prepared.draft.id) for article, prepared in preparer.run(NEWS)]
+        given = [(article.id, prepared.profile.id) for article, prepared in preparer.run(NEWS)]
     assert given == [(article.id, article.id) for article in NEWS]
 
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_what_was_begun_is_done_here_after_the_processes_ended():
-    preparer = Preparer(PLAIN, n_jobs=2)
+    preparer = ArticleAnalyser(PLAIN, n_jobs=2)
     preparer.start()
     preparer.begin(NEWS[:64])
     preparer.close()
-    assert sum(prepared.draft.id == one.id for one, prepared in preparer.run(NEWS[:64])) == 64
+    assert sum(prepared.profile.id == one.id for one, prepared in preparer.run(NEWS[:64])) == 64
     preparer.close()
 
 
 def test_alone_or_with_few_articles_nothing_is_begun():
-    alone = Preparer(PLAIN)
+    alone = ArticleAnalyser(PLAIN)
     alone.begin(NEWS)
     assert (alone.ahead, alone.started, alone._begun) == (0, False, {})
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         assert preparer.ahead == 0
         preparer.start()
         assert preparer.ahead == 2 * 3 * 8
@@ -125,13 +220,15 @@ def test_alone_or_with_few_articles_nothing_is_begun():
 def test_what_is_packed_comes_out_again():
     points = [np.ones(3, np.float32), None, np.zeros(3, np.float32)]
     for latents in (points, points[:1] * 3, [None] * 3):
-        some = [Prepared(one, Annotator(), point) for one, point in zip(NEWS, latents, strict=False)]
-        for one, other in zip(some, unpack(pickle.loads(pickle.dumps(pack(some)))), strict=True):
-            assert repr(one.draft) == repr(other.draft)
+        some = [AnalysedArticle(one, Annotator(), point) for one, point in zip(NEWS, latents, strict=False)]
+        for one, other in zip(
+            some, unpack_analyses(pickle.loads(pickle.dumps(pack_analyses(some)))), strict=True
+        ):
+            assert repr(one.profile) == repr(other.profile)
             assert repr(one.terms) == repr(other.terms)
             assert repr(one.latent) == repr(other.latent)
             np.testing.assert_array_equal(one.fingerprint, other.fingerprint)
-    assert unpack(pack([])) == []
+    assert unpack_analyses(pack_analyses([])) == []
 
 
 def test_few_articles_start_no_process():
@@ -139,7 +236,7 @@ def test_few_articles_start_no_process():
         stream.add(NEWS[:16])
         for start in range(16, 40, 8):
             stream.add(NEWS[start : start + 8])
-        assert not stream.preparer.started
+        assert not stream.analyser.started
 
 
 def test_what_was_read_before_a_failure_is_taken():
@@ -149,7 +246,7 @@ def test_what_was_read_before_a_failure_is_taken():
 
     for jobs in (None, 2):
         with EventStream(annotator=PLAIN, n_jobs=jobs) as stream:
-            stream.preparer.start()
+            stream.analyser.start()
             with pytest.raises(OSError, match="the disk is gone"):
                 stream.add(failing())
             assert stream.count + len(stream.original_of) == 48
@@ -167,20 +264,20 @@ class Picky(Annotator):
 def test_a_failure_is_that_of_its_article():
     for jobs in (None, 2):
         with EventStream(annotator=Picky(gazetteer=None), n_jobs=jobs) as stream:
-            stream.preparer.start()
+            stream.analyser.start()
             with pytest.raises(ValueError, match="not this one"):
                 stream.add(NEWS)
             assert stream.count + len(stream.original_of) == 43
 
 
 def test_a_process_that_dies_costs_nothing_but_time():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         given = []
         for article, prepared in preparer.run(NEWS):
-            given.append((article.id, prepared.draft.id))
+            given.append((article.id, prepared.profile.id))
             if len(given) == 40:
-                os.kill(next(iter(preparer._workers._pool._processes)), signal.SIGKILL)
+                os.kill(next(iter(preparer._executor._pool._processes)), signal.SIGKILL)
     assert given == [(article.id, article.id) for article in NEWS]
 
 
@@ -194,20 +291,20 @@ class Deadly(Annotator):
 
 
 def test_processes_that_always_die_are_given_up(caplog):
-    with Preparer(Deadly(gazetteer=None), n_jobs=2) as preparer:
+    with ArticleAnalyser(Deadly(gazetteer=None), n_jobs=2) as preparer:
         preparer.start()
         assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
-        for _ in range(preparing._TRIES):
+        for _ in range(preparing._MAX_DEATHS):
             if preparer.jobs > 1:
                 preparer.start()
                 list(preparer.run(NEWS[:24]))
         assert preparer.jobs == 1
-    assert "prepared here from now on" in caplog.text
+    assert "analysing in this process from now on" in caplog.text
 
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_who_stops_early_leaves_nothing_behind():
-    with Preparer(PLAIN, n_jobs=2) as preparer:
+    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
         preparer.start()
         articles = preparer.run(NEWS)
         for _ in range(30):
@@ -219,7 +316,7 @@ def test_what_cannot_be_sent_is_refused():
     annotator = Annotator()
     annotator.concepts = lambda words: ()
     with (
-        Preparer(annotator, n_jobs=2) as preparer,
+        ArticleAnalyser(annotator, n_jobs=2) as preparer,
         pytest.raises(TypeError, match=r"cannot be handed to other processes .* use n_jobs=None"),
     ):
         preparer.start()
@@ -236,10 +333,10 @@ def test_gazetteers_and_dictionaries_are_sent_by_name(tmp_path):
 KILLED = """
 import sys, time
 from isogloss.events.annotate import Annotator
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 
 if __name__ == "__main__":
-    preparer = Preparer(Annotator(gazetteer=None), n_jobs=2)
+    preparer = ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2)
     preparer.start()
     print("up", flush=True)
     time.sleep(3600)
@@ -269,9 +366,9 @@ from isogloss.events.analyse import _analyser as preparing
 from isogloss.events.annotate import Annotator
 from isogloss.events.ingest import sample_news
 
-preparing._BATCH, preparing._AHEAD = 8, 1
-with preparing.Preparer(Annotator(gazetteer=None), n_jobs=2) as preparer:
-    for _ in range(preparing._TRIES):
+preparing._BATCH_ARTICLES, preparing._TASKS_PER_PROCESS = 8, 1
+with preparing.ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2) as preparer:
+    for _ in range(preparing._MAX_DEATHS):
         preparer.start()
         print(sum(1 for _ in preparer.run(sample_news().articles[:40])))
 """
@@ -281,5 +378,5 @@ def test_a_script_without_a_guard_is_told_so_and_goes_on_alone(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert done.stdout == "40\n" * preparing._TRIES
+    assert done.stdout == "40\n" * preparing._MAX_DEATHS
     assert "under if __name__ == '__main__':" in done.stderr

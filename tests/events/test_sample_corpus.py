@@ -8,7 +8,7 @@ from importlib import resources
 
 import pytest
 
-CORPUS = resources.files("isogloss.events").joinpath("sample", "corpus")
+CORPUS = resources.files("isogloss.events.ingest").joinpath("sample", "corpus")
 LANGUAGES = ("de", "en", "es", "fr", "ru")
 TRANSLATED = tuple(language for language in LANGUAGES if language != "en")
 FREQUENT = {  # frequent in the language, rare or absent in the others

@@ -10,7 +10,7 @@ import pytest
 
 LANGUAGES = {"en", "de", "es", "fr", "ru"}
 FIELDS = {"id", "lang", "title", "body", "time", "source", "url", "event"}
-SAMPLE = files("isogloss") / "events" / "sample"
+SAMPLE = files("isogloss.events.ingest") / "sample"
 
 
 @pytest.fixture(scope="module")

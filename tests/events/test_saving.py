@@ -1,4 +1,4 @@
-"""The saved state of a stream: all of it in the same order, refused when damaged, saved while it goes on."""
+"""The saved state of a stream: all of it in the same order, refused when damaged."""
 
 import json
 import zlib
@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.events import EventStream
-from isogloss.events.checkpoint import SavingApart, can_save_apart, restore_stream, save_stream
 from isogloss.events.checkpoint import _columns as columns
-from isogloss.events.checkpoint import _forked as saving_apart
 from isogloss.events.checkpoint import _stream_state as saving
+from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ModelFileError
 
 NEWS = sample_news().articles[:130]
 TEXT = st.text(max_size=8)
-apart = pytest.mark.skipif(not can_save_apart(), reason="this system does not copy processes safely")
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +38,8 @@ def test_saving_what_was_restored_gives_the_same_bytes(saved):
 
 def test_everything_is_there_in_the_same_order(stream, saved):
     again = restore_stream(saved)
-    assert again.links.signatures.keys() == stream.links.signatures.keys()
-    for one, other in zip(again.links.signatures.values(), stream.links.signatures.values(), strict=True):
+    assert again.links.articles.keys() == stream.links.articles.keys()
+    for one, other in zip(again.links.articles.values(), stream.links.articles.values(), strict=True):
         assert all(map(same, fields_of(one), fields_of(other)))
     assert all(map(np.array_equal, near(again.links), near(stream.links)))
     assert in_order(again.tracker.probabilities) == in_order(stream.tracker.probabilities)
@@ -65,7 +63,7 @@ def same(one, other):
 
 
 def near(links):
-    return links.near.of(links.numbers(links.signatures))
+    return links.near.of(links.numbers(links.articles))
 
 
 def in_order(rows):
@@ -76,12 +74,12 @@ def in_order(rows):
 def test_a_changed_byte_is_found(saved, place):
     damaged = bytearray(saved)
     damaged[int(place * len(saved))] ^= 4
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(bytes(damaged))
 
 
 def test_another_format_is_refused(monkeypatch):
-    monkeypatch.setattr(saving, "_FORMAT", saving._FORMAT + 1)
+    monkeypatch.setattr(saving, "_FORMAT_VERSION", saving._FORMAT_VERSION + 1)
     later = save_stream(EventStream())
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=r"has format 3, expected 2"):
@@ -91,7 +89,7 @@ def test_another_format_is_refused(monkeypatch):
 def test_the_first_format_is_refused():
     header = np.frombuffer(json.dumps({"format": 1}).encode(), dtype=np.uint8)
     first = zlib.compress(safetensors.numpy.save({"header": header}), 1)
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(first)
 
 
@@ -112,48 +110,3 @@ def test_tables_come_back(rows, width, seed):
     found = columns.unpack_table(columns.pack_table(table))
     assert found.dtype == table.dtype
     assert np.array_equal(found, table)
-
-
-@apart
-def test_a_stream_goes_on_while_it_is_saved():
-    stream, saving_ = EventStream(), SavingApart()
-    stream.add(NEWS[:60])
-    before = save_stream(stream)
-    saving_.begin(stream)
-    stream.add(NEWS[60:])
-    with saving_.wait() as saved:
-        assert saved.read() == before
-    assert save_stream(stream) != before
-    assert not saving_.busy
-    assert saving_.take() is None
-
-
-@apart
-def test_one_state_at_a_time():
-    saving_ = SavingApart()
-    saving_.begin(EventStream())
-    with pytest.raises(RuntimeError, match="is being saved"):
-        saving_.begin(EventStream())
-    saving_.close()
-    saving_.begin(EventStream())
-    with saving_.wait() as saved:
-        assert restore_stream(saved.read()).count == 0
-
-
-@apart
-def test_a_state_that_cannot_be_saved_is_told(monkeypatch, caplog):
-    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: 1 / 0)
-    saving_ = SavingApart()
-    saving_.begin(EventStream())
-    assert saving_.wait() is None
-    assert "ended with status" in caplog.text
-    assert not saving_.busy
-
-
-@apart
-def test_a_copy_that_does_not_end_is_given_up(monkeypatch, caplog):
-    monkeypatch.setattr(saving_apart, "save_stream", lambda stream: saving_apart.time.sleep(3600))
-    saving_ = SavingApart(longest=0.05)
-    saving_.begin(EventStream())
-    assert saving_.wait() is None
-    assert "given up" in caplog.text

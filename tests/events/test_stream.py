@@ -11,7 +11,15 @@ from datetime import timedelta
 
 import pytest
 
-from isogloss.events import Article, EventStream, History, Journal, StreamSettings, article_from, read_journal
+from isogloss.events import (
+    Article,
+    EventStream,
+    EventStreamSettings,
+    History,
+    Journal,
+    parse_article,
+    read_journal,
+)
 from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.cluster import ClusterSettings
 from isogloss.events.ingest import sample_corpus, sample_news
@@ -20,7 +28,7 @@ from isogloss.exceptions import ArticleError, ModelFileError
 from tools.load_news import News
 
 NEWS = sample_news()
-SHORT = NEWS.articles[:150]
+SHORT = NEWS.articles[:100]
 
 
 def told(stream):
@@ -66,7 +74,7 @@ def test_another_process_tells_the_same(short):
     assert done.stdout.strip() == hashlib.sha256(short).hexdigest()
 
 
-@pytest.mark.parametrize("cut", [1, 63, 64, 100, 149])
+@pytest.mark.parametrize("cut", [1, 63, 64, 99])
 def test_going_on_from_a_saved_state(short, cut):
     stream = EventStream()
     stream.add(SHORT[:cut])
@@ -91,11 +99,11 @@ def test_a_saved_state_with_a_model():
 
 @pytest.mark.parametrize("saved", [b"", b"junk", save_stream(EventStream())[:-20]])
 def test_a_damaged_state_is_refused(saved):
-    with pytest.raises(ModelFileError, match="saved state"):
+    with pytest.raises(ModelFileError, match="checkpoint"):
         restore_stream(saved)
 
 
-@pytest.mark.parametrize("times", [1, 2, 10])
+@pytest.mark.parametrize("times", [1, 10])
 def test_redelivery_changes_nothing(short, times):
     stream, chance = EventStream(), random.Random(times)
     for start in range(0, len(SHORT), 10):
@@ -131,7 +139,7 @@ def test_the_journal_tells_it_again(short, tmp_path):
 
 def test_a_file_that_is_no_journal(tmp_path):
     (tmp_path / "j").write_bytes(b"{}\n")
-    with pytest.raises(ArticleError, match="j:1: is not a line of a journal"):
+    with pytest.raises(ArticleError, match="j:1: is not a journal line"):
         list(read_journal(tmp_path / "j"))
     with pytest.raises(ArticleError, match="cannot be opened"):
         list(read_journal(tmp_path / "none"))
@@ -147,13 +155,13 @@ def test_reprints_count_once():
     assert history.assignment().keys() == {article.id for article in NEWS.articles}
 
 
-def test_the_same_article_a_thousand_times():
+def test_the_same_article_many_times():
     first = SHORT[0]
-    copies = [replace(first, id=f"copy{i}", source=f"s{i}") for i in range(1000)]
+    copies = [replace(first, id=f"copy{i}", source=f"s{i}") for i in range(200)]
     stream = run([first, *copies])
     (event,) = stream.events()
     assert len(event) == 1
-    assert len(stream.reprints(first.id)) == 1000
+    assert len(stream.reprints(first.id)) == 200
     assert set(stream.assignment().values()) == {event.id}
 
 
@@ -173,22 +181,22 @@ def test_what_is_over_is_forgotten():
     names = {article for event in stream.events() for own in event.articles.values() for article in own}
     assert names <= {article.id for article in later(60)} | {later(200)[-1].id}
     assert stream.links.cluster_of.keys() == names
-    assert not stream.copies.keys() - names
-    assert not stream.dormant.keys() - stream.links.profiles.keys()
+    assert not stream.reprints_of.keys() - names
+    assert not stream.expired_since.keys() - stream.links.profiles.keys()
 
 
 def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
     news, begin = News(seed=5, stories=30), SHORT[0].time
-    records = [news.article(begin + timedelta(seconds=n)) for n in range(1200)]
-    settings = StreamSettings(ClusterSettings(max_articles=200))
+    records = [news.article(begin + timedelta(seconds=n)) for n in range(600)]
+    settings = EventStreamSettings(ClusterSettings(max_articles=100))
     kept = []
     stream = EventStream(settings)
-    stream.observer = lambda _: kept.append((len(stream.links.signatures), len(stream.dormant)))
-    stream.add(article_from(record, check_language=False) for record in records)
-    assert max(articles for articles, _ in kept) <= 250 + settings.update_every
+    stream.observer = lambda _: kept.append((len(stream.links.articles), len(stream.expired_since)))
+    stream.add(parse_article(record, check_language=False) for record in records)
+    assert max(articles for articles, _ in kept) <= 125 + settings.update_every
     assert min(dormant for _, dormant in kept[-5:]) > 0
-    assert stream.links.signatures.keys() == stream.links.cluster_of.keys()
-    assert not stream.dormant.keys() - stream.links.profiles.keys()
+    assert stream.links.articles.keys() == stream.links.cluster_of.keys()
+    assert not stream.expired_since.keys() - stream.links.profiles.keys()
 
 
 def test_an_event_keeps_its_languages_while_one_of_them_goes_on():
@@ -216,7 +224,7 @@ def _quake(name, lang, time):
 
 def test_changes_tell_enough_to_follow():
     seen, aliases = {}, {}
-    stream = EventStream(StreamSettings(update_every=10))
+    stream = EventStream(EventStreamSettings(update_every=10))
 
     def follow(changes):
         for old, new in changes.aliases.items():

@@ -7,7 +7,7 @@ import pytest
 
 from isogloss.events.cluster import Vector
 from isogloss.events.event import describe_event
-from isogloss.events.link import LinkState, Profile, Signature
+from isogloss.events.link import ArticleProfile, ClusterProfile, LinkState
 from isogloss.events.track import EventTracker
 
 STORY = {1: "de", 2: "en", 3: "es", 4: "fr"}
@@ -18,13 +18,13 @@ NEW = 9
 def tracker() -> EventTracker:
     links = LinkState()
     for cluster, lang in {**STORY, NEW: "it"}.items():
-        links.profiles[cluster] = Profile(cluster, lang)
+        links.profiles[cluster] = ClusterProfile(cluster, lang)
         links.profiles[cluster].articles = [str(cluster)]
     found = EventTracker(links)
     found.probabilities = {
         one: {other: 0.9 for other in STORY if other != one} for one in links.profiles if one != NEW
     }
-    found.ids.settle([list(STORY)], dict.fromkeys(STORY, 1))
+    found.ids.assign([list(STORY)], dict.fromkeys(STORY, 1))
     return found
 
 
@@ -58,10 +58,10 @@ def test_a_title_is_that_of_a_central_article_and_follows_the_cluster():
     near, far = (Vector(np.array([one], dtype=np.int32), np.ones(1)) for one in (3, 9))
     told = [("a", far), ("b", near), ("c", near)]
     signatures = {
-        name: Signature(name, "en", f"title {name}", float(n), "", vector)
+        name: ArticleProfile(name, "en", f"title {name}", float(n), "", vector)
         for n, (name, vector) in enumerate(told)
     }
-    profile = Profile(1, "en", [signatures["a"]])
+    profile = ClusterProfile(1, "en", [signatures["a"]])
     assert describe_event(7, [profile], signatures, 1.0).titles == {"en": "title a"}
     for name in "bc":
         profile.add(signatures[name])
@@ -76,11 +76,11 @@ def test_concepts_are_entities_and_keywords_with_the_largest_sums():
         "c": ("de", {}, {"word:flood": 1.0, "org:UN": 0.75}),
     }
     signatures = {
-        name: Signature(name, lang, name, 0.0, "", vector, entities=entities, keywords=keywords)
+        name: ArticleProfile(name, lang, name, 0.0, "", vector, entities=entities, keywords=keywords)
         for name, (lang, entities, keywords) in told.items()
     }
-    english = Profile(1, "en", [signatures["a"], signatures["b"]])
-    german = Profile(2, "de", [signatures["c"]])
+    english = ClusterProfile(1, "en", [signatures["a"], signatures["b"]])
+    german = ClusterProfile(2, "de", [signatures["c"]])
     event = describe_event(7, [english, german], signatures, 1.0)
     assert list(event.concepts.items()) == [("org:UN", 3.25), ("word:flood", 3.0)]
 
@@ -89,11 +89,11 @@ def test_places_are_those_that_most_articles_name():
     vector = Vector(np.array([3], dtype=np.int32), np.ones(1))
     named = {"a": ("12", "7"), "b": ("7",), "c": ("12", "9"), "d": ("9", "7")}
     signatures = {
-        name: Signature(name, lang, name, 0.0, "", vector, keywords={"12": 9.0}, places=places)
+        name: ArticleProfile(name, lang, name, 0.0, "", vector, keywords={"12": 9.0}, places=places)
         for (name, places), lang in zip(named.items(), ("en", "en", "de", "de"), strict=True)
     }
     clusters = [
-        Profile(n, lang, [one for one in signatures.values() if one.lang == lang])
+        ClusterProfile(n, lang, [one for one in signatures.values() if one.lang == lang])
         for n, lang in enumerate(("en", "de"))
     ]
     event = describe_event(7, clusters, signatures, 1.0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.events.annotate._words import Words, _marks
+from isogloss.events.annotate._words import TokenisedText, _marks
 from isogloss.kernels import cut_parts, letter_kinds, score_languages, sound_key, spot_words, strongest_keys
 from tests.oracles import words as twin
 
@@ -20,7 +20,6 @@ def test_parts_are_those_of_the_slow_twin(text):
 
 
 @given(st.text("abceghijkpqstuwxyz -", max_size=14), st.integers(1, 9))
-@settings(max_examples=500, deadline=None)
 def test_keys_are_those_of_the_slow_twin(word, letters):
     assert sound_key(word, letters) == twin.sound_key(word, letters)
 
@@ -83,13 +82,13 @@ def test_tables_of_languages_that_do_not_fit_are_refused():
 
 
 def test_words_and_more_words():
-    both = Words.of('He: "Storm', "en") + Words.of("Ada, 5 dead", "en")
-    assert both == Words.of('He: "Storm Ada, 5 dead', "en")
-    assert (both.capitals, both.digits, both.small) == ([0, 1, 2], [3], {"dead"})
-    assert [both.begins(place) for place in range(5)] == [True, True, False, False, False]
-    assert [both.follows(place) for place in range(5)] == [False, False, True, False, True]
+    both = TokenisedText.of('He: "Storm', "en") + TokenisedText.of("Ada, 5 dead", "en")
+    assert both == TokenisedText.of('He: "Storm Ada, 5 dead', "en")
+    assert (both.capitals, both.digits, both.lowercase) == ([0, 1, 2], [3], {"dead"})
+    assert [both.starts_sentence(place) for place in range(5)] == [True, True, False, False, False]
+    assert [both.adjoins_previous(place) for place in range(5)] == [False, False, True, False, True]
 
 
 def test_scripts_without_blanks_are_cut_into_words():
-    assert Words.of("東京タワーの高さ", "ja").bare == ["東京タワー", "の", "高", "さ"]
-    assert Words.of("", "ja") == Words.of(" ", "en")
+    assert TokenisedText.of("東京タワーの高さ", "ja").words == ["東京タワー", "の", "高", "さ"]
+    assert TokenisedText.of("", "ja") == TokenisedText.of(" ", "en")

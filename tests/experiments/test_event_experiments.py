@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import event_end_to_end, event_linking
+from experiments import event_data, event_end_to_end, event_linking
 
 NAMES = [
     "AvgStoryQ",
@@ -55,7 +55,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         values[7] = "?" if row % 5 == 0 else values[7]
         lines.append("\t".join([*values, ("no", "yes")[label], pair]))
     (folder / "story-linking-features.tab").write_text("\n".join(lines), encoding="utf-8")
-    text = files("isogloss.events").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample/news.jsonl").read_text(encoding="utf-8")
     records = [json.loads(line) for line in text.splitlines()[:80]]
     titles = [
         {key: one[key] for key in ("id", "lang", "title", "time")} | {"cluster": one["event"]}
@@ -74,6 +74,16 @@ def _write(path: Path, records: list[dict[str, object]]) -> None:
     path.write_bytes(gzip.compress("".join(json.dumps(one) + "\n" for one in records).encode()))
 
 
+def test_a_row_of_a_table_has_the_published_figures_beside_it(data: Path) -> None:
+    pairs = event_data.story_pairs(event_data.events_folder(data))
+    links = event_linking.groups(pairs.names)["hub CCA"]
+    found = event_linking.scores(pairs, links, np.ones(len(pairs.labels), dtype=bool), 1)
+    assert found.pairs == 90
+    assert 0 <= found.accuracy <= 100
+    assert "78.3 / 78.2 / 78.9 / 78.4" in str(event_linking.as_table("8.10", {"hub CCA": found}).markdown())
+
+
+@pytest.mark.slow
 def test_tables_of_linking(data: Path, tmp_path: Path) -> None:
     report = event_linking.main([str(tmp_path), "--data", str(data), "--quick"])
     assert "Table 8.10" in report.read_text(encoding="utf-8")

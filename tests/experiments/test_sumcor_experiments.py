@@ -129,6 +129,7 @@ def test_two_maxima_are_two(rng):
     assert paths.mean_slope(best=True) < 0
 
 
+@pytest.mark.slow
 def test_the_convergence_experiment_writes_its_report(tmp_path):
     sumcor_convergence.main([str(tmp_path), "--instances", "3", "--starts", "20", "--others", "1"])
     report, figures = told(tmp_path / "sumcor_convergence")
@@ -191,6 +192,7 @@ def test_mirrored_rows_have_uncentred_moments(rng):
     np.testing.assert_allclose(moments.covariance(0), X.T @ X / (30 - 0.5))
 
 
+@pytest.mark.slow
 def test_the_documents_experiment_writes_its_report(corpus, tmp_path):
     sizes = {"lines": 2, "rows": 120, "test-rows": 60, "directions": 2, "starts": 3, "trials": 1}
     options = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]

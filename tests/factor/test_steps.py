@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.em import parameters_id
@@ -68,7 +68,6 @@ def test_standardised_units_change_nothing(rng, kind):
     np.testing.assert_allclose(two.noise, one.noise, rtol=1e-7, atol=1e-9)
 
 
-@settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     kind=st.sampled_from(KINDS),

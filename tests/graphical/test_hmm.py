@@ -401,9 +401,9 @@ def test_manners(sentences, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_components": 0}, "n_components=0"),
-        ({"smoothing": -1}, "smoothing=-1"),
-        ({"unseen": "ignore"}, "unseen='ignore'"),
+        ({"n_components": 0}, "'n_components'.* Got 0"),
+        ({"smoothing": -1}, "'smoothing'.* Got -1"),
+        ({"unseen": "ignore"}, "'unseen'.* Got 'ignore'"),
         ({"learn": ["jump"]}, "learn="),
         ({"states": ["a", "a"]}, "different names"),
         ({"start_init": [0.5, 0.6]}, "start_init has a row"),

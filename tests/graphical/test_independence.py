@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.graphical import (
@@ -55,13 +55,11 @@ def questions(draw, most=7):
     )
 
 
-@settings(max_examples=150)
 @given(questions())
 def test_d_separation_equals_its_definition(question):
     assert d_separated(*question) == separated_by_trails(*question)
 
 
-@settings(max_examples=150)
 @given(questions(most=12))
 def test_d_separation_equals_separation_in_the_moral_graph(question):
     assert d_separated(*question) == separated_in_moral_graph(*question)
@@ -69,7 +67,6 @@ def test_d_separation_equals_separation_in_the_moral_graph(question):
     assert d_separated(graph, right, left, seen) == d_separated(*question)
 
 
-@settings(max_examples=150)
 @given(questions())
 def test_a_trail_that_is_found_is_open_and_simple(question):
     graph, (x, *_), (y, *_), seen = question
@@ -84,7 +81,6 @@ def test_a_trail_that_is_found_is_open_and_simple(question):
     assert ("may depend" in said) == (trail is not None)
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_what_the_graph_separates_is_independent_in_the_distribution(seed, n):
     network = random_network(np.random.default_rng(seed), n)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import isogloss.graphical.inference._batched as batched
@@ -57,7 +57,6 @@ def rows_of(network, rng, n, gaps=0.4):
 # --------------------------------------------------------------------------------------------- one question
 
 
-@settings(max_examples=60)
 @given(networks())
 def test_posteriors_are_those_of_the_joint_table(drawn):
     network, rng = drawn
@@ -81,7 +80,6 @@ def test_posteriors_are_those_of_the_joint_table(drawn):
         np.testing.assert_allclose(table.values, posterior(network, [name], codes), rtol=0, atol=EXACT)
 
 
-@settings(max_examples=60)
 @given(networks(most=10))
 def test_the_most_probable_states_are_those_of_the_joint_table(drawn):
     network, rng = drawn
@@ -166,7 +164,6 @@ def test_questions_that_make_no_sense_are_refused():
 
 
 @pytest.mark.parametrize("compiled", [0, 20_000, 10**12], ids=["by kind", "mixed", "whole tree"])
-@settings(max_examples=25)
 @given(drawn=networks(most=7))
 def test_batches_are_row_by_row(compiled, drawn):
     network, rng = drawn
@@ -232,7 +229,6 @@ def test_thousands_of_improbable_observations_do_not_underflow():
 # --------------------------------------------------------------------------------------------- the parts
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_contractions_equal_one_einsum(seed):
     rng = np.random.default_rng(seed)
@@ -288,7 +284,6 @@ def test_a_junction_tree_takes_forests_and_numbers(rng):
     np.testing.assert_allclose(found.marginal((2,)), normal.sum(axis=(0, 1)) + np.zeros(5), rtol=1e-12)
 
 
-@settings(max_examples=40)
 @given(networks(most=8))
 def test_parts_hold_what_matters_and_nothing_else(drawn):
     """Parts do not overlap, share no table, and leave out only barren variables."""

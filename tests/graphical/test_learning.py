@@ -83,7 +83,6 @@ def test_smoothing_adds_to_every_cell_and_unseen_parents_are_uniform():
     np.testing.assert_allclose(smooth.cpd("b").values[0], [1.5 / 3.5, 1.5 / 3.5, 0.5 / 3.5])
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 40), min_size=1, max_size=5))
 def test_family_counts_add_and_subtract_to_the_bit(seed, cuts):
     rng = np.random.default_rng(seed)
@@ -279,7 +278,7 @@ def test_the_learner_keeps_scikit_learns_manners(rng):
     learner.fit(rows, callbacks=[lambda line, parameters: seen.append(line) or len(seen) == 2])
     assert len(learner.trace_) == 2
     for bad in ({"smoothing": -1}, {"n_init": 0}, {"max_iter": -1}, {"hidden": ["X"]}, {"on_decrease": "x"}):
-        with pytest.raises(ValueError, match=r"expected|no variable"):
+        with pytest.raises(ValueError, match=r"must be|no variable"):
             NetworkLearner(network, **bad).fit(rows)
     for bad in ({"structure": 3}, {"hidden": "I"}, {"structure": network.structure, "warm_start": True}):
         with pytest.raises(TypeError):

@@ -4,7 +4,7 @@ import itertools
 from xml.dom import minidom
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.graphical import NetworkPicture, Plate, Structure, Variable, asia, student
@@ -27,7 +27,6 @@ def drawings(draw):
     return graph, widths, [Plate(f"p{k}", part) for k, part in enumerate(parts) if part]
 
 
-@settings(max_examples=150)
 @given(drawings())
 def test_nodes_are_below_their_parents_and_apart(drawing):
     graph, widths, plates = drawing
@@ -40,7 +39,6 @@ def test_nodes_are_below_their_parents_and_apart(drawing):
         assert [y for _, y in points] == list(range(places.nodes[a][1] + 1, places.nodes[b][1]))
 
 
-@settings(max_examples=150)
 @given(drawings())
 def test_no_other_node_is_inside_a_plate(drawing):
     graph, widths, plates = drawing

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.preprocessing import KernelCenterer
@@ -24,7 +24,6 @@ def dense_centred(X, mean=None, weights=None):
     return (X - mean) * (1.0 if weights is None else np.sqrt(weights)[:, None])
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     n=st.integers(1, 12),
     p=st.integers(1, 9),

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator, cg
@@ -23,7 +23,6 @@ A20 = positive_definite(20)
 B20 = np.random.default_rng(1).standard_normal((20, 5))
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     n=st.integers(1, 25),
     k=st.integers(1, 5),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import block_diag
 
@@ -41,7 +41,6 @@ def test_pairwise_covariances_are_indefinite_in_practice():
     assert not is_psd(PAIRWISE)
 
 
-@settings(deadline=None, max_examples=40)
 @given(p=st.integers(1, 12), seed=st.integers(0, 1000), floor=st.sampled_from([0.0, 0.01, 3.0]))
 def test_nearest_psd_clips_the_eigenvalues(p, seed, floor):
     S = random_symmetric(p, seed)
@@ -88,7 +87,6 @@ def halves(p):
     return [p // 2, p - p // 2]
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     p=st.integers(2, 10),
     seed=st.integers(0, 1000),
@@ -168,7 +166,6 @@ def test_is_psd_at_the_edge():
     assert not is_psd([[-1e-300]])
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     p=st.integers(1, 40),
     rank=st.integers(0, 40),

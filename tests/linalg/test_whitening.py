@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import hilbert
 
@@ -19,7 +19,6 @@ def assert_whitens(white, C, atol=1e-9):
     np.testing.assert_allclose(white.matrix.T @ C @ white.matrix, np.eye(white.rank), atol=atol)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     n=st.integers(2, 30),
     p=st.integers(1, 12),

@@ -6,15 +6,17 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.mixture import GaussianMixture as Peer
 
+from isogloss import io
 from isogloss.em import FullExpectation, SparseExpectation, run_em
 from isogloss.engine import Batches, Files, LocalEngine, Rows
 from isogloss.exceptions import DecreaseError
-from isogloss.mixture import SHAPES, GaussianMixture
+from isogloss.mixture import SHAPES, EMVariants, GaussianMixture
 from isogloss.mixture import _steps as mixture_steps
 from tests.oracles import mixture as twin
 
@@ -77,7 +79,8 @@ def test_variants_reach_the_same_bound_and_never_fall(rng, covariance_type, algo
         "random_state": 0,
     }
     plain = GaussianMixture(3, **common).fit(x)
-    other = GaussianMixture(3, algorithm=algorithm, accelerate=accelerate, refresh=4, **common).fit(x)
+    variant = {"algorithm": algorithm, "accelerate": accelerate, "variants": EMVariants(refresh=4)}
+    other = GaussianMixture(3, **variant, **common).fit(x)
     bounds = np.array([line.bound for line in other.trace_])
     assert np.diff(bounds).min() >= -1e-9 * abs(bounds).max()
     assert other.lower_bound_ == pytest.approx(plain.lower_bound_, rel=1e-5)
@@ -85,7 +88,6 @@ def test_variants_reach_the_same_bound_and_never_fall(rng, covariance_type, algo
     assert energy.kl == pytest.approx(0.0, abs=1e-8 * abs(energy.log_likelihood))
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), covariance_type=st.sampled_from(TYPES), k=st.integers(1, 4))
 def test_bound_never_falls_and_equals_the_likelihood(seed, covariance_type, k):
     x = np.random.default_rng(seed).standard_t(3, size=(40, 2))
@@ -347,14 +349,40 @@ class TestBadInput:
             ("max_iter", -1),
             ("batch_rows", 0),
             ("covariance_floor", 0.0),
-            ("step", 0.0),
-            ("decay", 0.4),
+            ("variants", EMVariants(refresh=0)),
+            ("variants", EMVariants(active_threshold=1.0)),
+            ("variants", EMVariants(step=0.0)),
+            ("variants", EMVariants(decay=0.4)),
             ("on_decrease", "hide"),
         ],
     )
     def test_parameters(self, rng, name, value):
-        with pytest.raises(ValueError, match=name):
+        with pytest.raises(ValueError, match="EMVariants must be" if name == "variants" else f"'{name}'"):
             GaussianMixture(2).set_params(**{name: value}).fit(blobs(rng))
+
+    def test_settings_of_variants_by_their_old_names(self):
+        with pytest.warns(FutureWarning, match=r"use variants=EMVariants\(step=\.\.\.\)") as caught:
+            mixture = GaussianMixture(2, step=0.25, tol=0.1)
+        assert caught[0].filename == __file__
+        assert mixture.get_params()["variants"] == EMVariants(step=0.25)
+        with pytest.warns(FutureWarning, match="decay"):
+            mixture.set_params(decay=0.9, tol=0.2)
+        assert (mixture.variants, mixture.tol) == (EMVariants(step=0.25, decay=0.9), 0.2)
+        assert mixture.set_params(tol=0.3).variants == EMVariants(step=0.25, decay=0.9)
+        assert clone(mixture).variants == mixture.variants
+
+    def test_files_with_the_old_names_open_without_a_warning(self, rng, tmp_path, monkeypatch):
+        mixture = GaussianMixture(2, random_state=0).fit(blobs(rng))
+        flat = {**mixture.get_params(), "refresh": 10, "step": 0.25}
+        del flat["variants"]
+        with monkeypatch.context() as patch:
+            patch.setattr(GaussianMixture, "get_params", lambda self, deep=True: flat)
+            io.save(mixture, tmp_path / "old.isogloss")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            loaded = io.load(tmp_path / "old.isogloss", expected=GaussianMixture)
+        assert loaded.variants == EMVariants(step=0.25)
+        np.testing.assert_array_equal(loaded.means_, mixture.means_)
 
     @pytest.mark.parametrize("algorithm", ["sparse", "incremental"])
     def test_acceleration_needs_full_steps(self, rng, algorithm):
@@ -399,7 +427,7 @@ class TestDask:
         np.testing.assert_allclose(dask.means_, local.means_, rtol=1e-10)
         assert dask.lower_bound_ == pytest.approx(local.lower_bound_, rel=1e-10)
 
-    @pytest.mark.parametrize("algorithm", ["em", "sparse"])
+    @pytest.mark.parametrize("algorithm", [pytest.param("em", marks=pytest.mark.slow), "sparse"])
     def test_a_worker_killed_in_the_middle_changes_nothing(self, rng, dask_client, algorithm):
         from isogloss.engine.dask import DaskEngine
 

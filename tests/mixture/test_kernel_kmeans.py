@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -142,7 +142,6 @@ def test_transform_is_the_distance_in_the_explicit_feature_map():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@settings(deadline=None, max_examples=60)
 @given(
     case=small_data, kernel=st.sampled_from(["linear", "rbf", "poly"]), max_iter=st.sampled_from([1, 2, 300])
 )
@@ -226,7 +225,6 @@ def test_callable_kernel_with_parameters():
 # Descent
 
 
-@settings(deadline=None, max_examples=80)
 @given(case=small_data)
 def test_inertia_never_rises_and_every_step_is_that_of_the_slow_twin(case):
     X, weight, k, seed = case
@@ -247,7 +245,6 @@ def test_inertia_never_rises_and_every_step_is_that_of_the_slow_twin(case):
         partition, counted = _fill_empty(state.labels, state.gaps, weight, k), weight
 
 
-@settings(deadline=None, max_examples=60)
 @given(case=small_data, kernel=st.sampled_from(["linear", "rbf", "poly", "cosine"]))
 def test_trace_of_a_fit_never_rises_under_definite_kernels(case, kernel):
     X, weight, k, seed = case
@@ -374,7 +371,6 @@ def test_more_starts_are_never_worse_and_one_seed_gives_one_result():
     np.testing.assert_array_equal(many.inertia_trace_, again.inertia_trace_)
 
 
-@settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 1000), kernel=st.sampled_from(["linear", "rbf"]))
 def test_order_of_rows_does_not_matter(seed, kernel):
     model = KernelKMeans(3, kernel=kernel, random_state=seed)
@@ -383,7 +379,6 @@ def test_order_of_rows_does_not_matter(seed, kernel):
         np.testing.assert_array_equal(clone(model).fit(X[order]).labels_, clone(model).fit(X).labels_[order])
 
 
-@settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 1000), kernel=st.sampled_from(["linear", "rbf", "poly"]))
 def test_weights_are_repetitions_and_zero_is_absence(seed, kernel):
     weight = np.random.default_rng(seed).integers(0, 3, len(NOISE))
@@ -410,12 +405,12 @@ def test_clusters_are_numbered_from_the_mean_outwards():
     ("settings", "error", "message"),
     [
         ({"n_clusters": 61}, ValueError, r"n_clusters=61.*n_samples=60"),
-        ({"n_clusters": 0}, ValueError, "n_clusters=0"),
-        ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 is a float"),
-        ({"kernel": "gauss"}, ValueError, "kernel='gauss' is not known"),
-        ({"n_init": 0}, ValueError, "n_init=0"),
-        ({"max_iter": 0}, ValueError, "max_iter=0"),
-        ({"tol": -1.0}, ValueError, "tol=-1.0"),
+        ({"n_clusters": 0}, ValueError, r"'n_clusters'.* \[1, inf\)\. Got 0"),
+        ({"n_clusters": 2.0}, TypeError, r"'n_clusters'.* an int .* Got 2\.0"),
+        ({"kernel": "gauss"}, ValueError, r"'kernel'.* among .*'rbf'.* Got 'gauss'"),
+        ({"n_init": 0}, ValueError, "'n_init'.* Got 0"),
+        ({"max_iter": 0}, ValueError, "'max_iter'.* Got 0"),
+        ({"tol": -1.0}, ValueError, r"'tol'.* Got -1\.0"),
         ({"kernel": "poly", "degree": 400, "gamma": 9.0}, ValueError, "kernel matrix .* contains infinity"),
     ],
 )

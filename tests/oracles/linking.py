@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from isogloss.events.track import Rules
+from isogloss.events.track import AgglomerationRules
 
 Pair = tuple[int, int]
 Sparse = tuple[np.ndarray, np.ndarray]
@@ -78,7 +78,10 @@ class Group:
 
 
 def agglomerate(
-    sizes: Mapping[int, int], languages: Mapping[int, str], probabilities: Mapping[Pair, float], rules: Rules
+    sizes: Mapping[int, int],
+    languages: Mapping[int, str],
+    probabilities: Mapping[Pair, float],
+    rules: AgglomerationRules,
 ) -> list[list[int]]:
     """Groups of clusters that are one event each."""
     groups = {one: Group([one], {languages[one]: sqrt(sizes[one])}) for one in sorted(sizes)}
@@ -124,7 +127,7 @@ def _connect(groups: dict[int, Group], a: int, b: int, p: float, same: bool) -> 
         one.own[b] = other.own[a] = one.sums[b]
 
 
-def _offers(groups: dict[int, Group], a: int, rules: Rules) -> Iterable[tuple[float, int, int]]:
+def _offers(groups: dict[int, Group], a: int, rules: AgglomerationRules) -> Iterable[tuple[float, int, int]]:
     """Groups that may join a group, with their mean probability, the smaller id first."""
     for b in sorted(groups[a].sums):
         mean = _mean(groups[a], groups[b], b)
@@ -136,7 +139,7 @@ def _mean(one: Group, other: Group, b: int) -> float:
     return one.sums.get(b, 0.0) / (one.weight * other.weight)
 
 
-def _allowed(one: Group, other: Group, b: int, rules: Rules) -> bool:
+def _allowed(one: Group, other: Group, b: int, rules: AgglomerationRules) -> bool:
     if b in one.apart:
         return False
     common = sum(

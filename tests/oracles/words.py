@@ -28,7 +28,7 @@ def lines_of(data, name, limit):
 def raw_lines(left, right, limit, names=("left", "right")):
     """Pairs of two files."""
     total = [data.count(b"\n") + (data[-1:] not in (b"", b"\n")) for data in (left, right)]
-    sides = (lines_of(data, name, limit) for data, name in zip((left, right), names, strict=True))
+    sides = [lines_of(data, name, limit) for data, name in zip((left, right), names, strict=True)]
     for number, (a, b) in enumerate(itertools.zip_longest(*sides), 1):
         if a is None or b is None:
             for _ in itertools.chain(*sides):

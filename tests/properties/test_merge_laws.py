@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -182,7 +182,6 @@ def law(names=tuple(KINDS)):
 
     def decorate(test):
         test = given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 40))(test)
-        test = settings(max_examples=40)(test)
         return pytest.mark.parametrize("name", names)(test)
 
     return decorate

@@ -14,9 +14,9 @@ pytest.importorskip("prometheus_client")
 from fastapi.testclient import TestClient
 
 from isogloss.exceptions import SettingsError
+from isogloss.service._middleware import outline_json
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
-from isogloss.service.http._json_scan import outline
 from isogloss.store import Store
 from tests.service import data
 
@@ -261,7 +261,7 @@ def test_articles_that_cannot_be_repaired_are_refused_with_a_reason(client, body
 
 
 def depth(body):
-    return outline(body).depth
+    return outline_json(body).depth
 
 
 def test_depth_is_seen_through_strings_and_escapes(rng):
@@ -285,7 +285,7 @@ def test_values_are_counted(rng):
 
     for _ in range(200):
         value = [list(range(int(n))) for n in rng.integers(1, 5, 6)] + [{"a,[": "{,", "b": [1]}]
-        assert outline(json.dumps(value).encode()).values == count(value)
+        assert outline_json(json.dumps(value).encode()).values == count(value)
 
 
 MEASURED = """

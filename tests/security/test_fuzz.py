@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from isogloss.events import article_from
+from isogloss.events import parse_article
 from isogloss.exceptions import ArticleError
 from isogloss.store import Store
 from tests.security.fuzz.budget import MAX_GROWTH, Cost, checked, cost_of
@@ -190,13 +190,13 @@ UNWRITABLE = {
 @pytest.mark.parametrize("name", UNWRITABLE)
 def test_refused_records_never_fail_the_batch_that_they_came_with(tmp_path, name):
     with Store(tmp_path / "news.db") as store:
-        store.add([article_from(GOOD)], refused=[("not \0 an article", "is \ud800", UNWRITABLE[name])])
+        store.add([parse_article(GOOD)], refused=[("not \0 an article", "is \ud800", UNWRITABLE[name])])
         assert store.counts()["article"] == 1
         assert len(store.quarantined(5)) == 1
 
 
 def test_a_bug_in_reading_one_record_refuses_that_record(monkeypatch, caplog):
-    monkeypatch.setattr("isogloss.events.article.settle_language", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr("isogloss.events.article.resolve_language", lambda *_, **__: 1 // 0)
     with pytest.raises(ArticleError, match=r"cannot be read \(ZeroDivisionError\)"):
-        article_from(GOOD)
+        parse_article(GOOD)
     assert "ZeroDivisionError" in caplog.text

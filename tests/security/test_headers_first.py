@@ -15,8 +15,9 @@ from fastapi.testclient import TestClient
 from isogloss.exceptions import SettingsError
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
-from isogloss.service.auth._rates import Rates
+from isogloss.service.auth._access import RateLimiter
 from isogloss.service.server import Server, running
+from isogloss.service.settings import Settings
 from isogloss.service.web._session import KEY, TOKEN
 from isogloss.store import Store
 from tests.security import test_api_access, test_pages_access
@@ -64,7 +65,7 @@ def test_no_body_is_read_before_the_token_and_the_rate_were_looked_at(store, met
     app, sent = create_app(settings, store, models=data.models()), []
     if token == "too often":
         token, wanted = good, 429
-        app.state.access.reads = app.state.access.writes = Rates(1e-9, 1.0)
+        app.state.access.reads = app.state.access.writes = RateLimiter(1e-9, 1.0)
         for rates in (app.state.access.reads, app.state.access.writes):
             rates.wait(good.split("_")[1])
     else:
@@ -133,7 +134,7 @@ def statuses(store, settings, forwarded):
     """What requests are answered whose allowance is for two, each with another X-Forwarded-For."""
     make_token(store, ["admin"])
     app = create_app(settings, store)
-    app.state.access.reads = Rates(1e-9, 2e9)
+    app.state.access.reads = RateLimiter(1e-9, 2e9)
     with running(app, settings) as url:
         return [ask(url, X_Forwarded_For=each)[0] for each in forwarded]
 
@@ -157,9 +158,10 @@ def test_another_address_than_that_of_the_proxy_is_not_believed(store):
 
 
 @pytest.mark.parametrize("given", ["*", "nginx", "10.0.0.1/8", "300.1.1.1", ""])
-def test_trusted_proxies_are_addresses_or_networks(given):
-    with pytest.raises(SettingsError, match=r"server\.trusted_proxies has .* expected an address"):
-        data.settings(server={"trusted_proxies": [given]})
+def test_trusted_proxies_are_addresses_or_networks(tmp_path, given):
+    (tmp_path / "a.toml").write_text(f'[server]\ntrusted_proxies = ["{given}"]\n')
+    with pytest.raises(SettingsError, match=r"a\.toml: server\.trusted_proxies has .* expected an address"):
+        Settings.load(tmp_path / "a.toml")
 
 
 def test_a_service_behind_a_proxy_needs_a_token(store):

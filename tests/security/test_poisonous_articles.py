@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from isogloss.events import EventStream, article_from
-from isogloss.events.article import MAX_TITLE
+from isogloss.events import EventStream, parse_article
+from isogloss.events.article import MAX_TITLE_CHARS
 from isogloss.exceptions import ArticleError
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.store import Store
 
-NOISE = 3.0
-"""CPU seconds that are always allowed: tables are read at the first use, on machines that may be slow."""
+NOISE = 0.5
+"""CPU seconds that are always allowed."""
 
 ATTACKS = {
     "900 kB of blanks in the title": {"title": "a" + " " * 900_000 + "b"},
@@ -37,7 +37,7 @@ def record(**fields):
 def cost(fields):
     began = time.process_time()
     try:
-        article = article_from(record(**fields), now=datetime(2031, 3, 6, tzinfo=UTC))
+        article = parse_article(record(**fields), now=datetime(2031, 3, 6, tzinfo=UTC))
     except ArticleError:
         return time.process_time() - began
     stream = EventStream()
@@ -48,15 +48,14 @@ def cost(fields):
 
 @pytest.fixture(scope="module")
 def usual():
-    """What an ordinary article of a hundred pages costs."""
+    """What an ordinary article of a hundred pages costs, when all tables are read."""
     body = "On Monday the storm tore roofs off houses near Vienna, said Anna Keller of the weather service. "
-    cost({"title": "Storm over the coast", "body": body})
-    return cost({"title": "Storm over the coast", "body": body * 5_000})
+    return min(cost({"title": "Storm over the coast", "body": body * 5_000}) for _ in range(3))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_article_costs_much_more_than_a_long_one(usual, attack):
-    assert cost(ATTACKS[attack]) < NOISE + 5 * usual
+    assert cost(ATTACKS[attack]) < NOISE + 10 * usual
 
 
 def test_they_hold_nobody_up_in_the_worker(tmp_path):
@@ -64,7 +63,7 @@ def test_they_hold_nobody_up_in_the_worker(tmp_path):
     articles = []
     for number, fields in enumerate(ATTACKS.values()):
         for one in (fields, {"title": f"Storm {number} over the coast", "body": f"Roof {number} flew."}):
-            articles.append(article_from(record(**one) | {"id": str(len(articles))}, now=now))
+            articles.append(parse_article(record(**one) | {"id": str(len(articles))}, now=now))
     with Store(tmp_path / "news.db") as store:
         store.add(articles)
         follower = Follower(store, StreamMaker())
@@ -76,15 +75,15 @@ def test_they_hold_nobody_up_in_the_worker(tmp_path):
         assert members == len(articles)
 
 
-@pytest.mark.parametrize("title", ["a" * (MAX_TITLE + 1), "Storm " + "very " * 300_000, "x" * 900_000])
+@pytest.mark.parametrize("title", ["a" * (MAX_TITLE_CHARS + 1), "Storm " + "very " * 300_000, "x" * 900_000])
 def test_a_long_title_is_cut_with_a_mark(title):
     from collections import Counter
 
     notes = Counter()
-    article = article_from(record(title=title), now=datetime(2031, 3, 6, tzinfo=UTC), notes=notes)
-    assert len(article.title) <= MAX_TITLE
+    article = parse_article(record(title=title), now=datetime(2031, 3, 6, tzinfo=UTC), notes=notes)
+    assert len(article.title) <= MAX_TITLE_CHARS
     assert article.title.endswith("\N{HORIZONTAL ELLIPSIS}")
     assert title.startswith(article.title[:-1])
     assert notes["title cut"] == 1
-    whole = article_from(record(title="a" * MAX_TITLE), now=datetime(2031, 3, 6, tzinfo=UTC))
-    assert whole.title == "a" * MAX_TITLE
+    whole = parse_article(record(title="a" * MAX_TITLE_CHARS), now=datetime(2031, 3, 6, tzinfo=UTC))
+    assert whole.title == "a" * MAX_TITLE_CHARS

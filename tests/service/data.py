@@ -1,6 +1,5 @@
 """A small store with two events, and small models that read made-up languages."""
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -9,7 +8,7 @@ from isogloss.events import Article
 from isogloss.lexicon import BilingualDictionary
 from isogloss.service.models import Models
 from isogloss.service.models._dictionaries import Lexicon
-from isogloss.service.settings import Settings
+from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
 from tests.similarity.data import comparable_corpus
@@ -85,9 +84,7 @@ def models():
 def settings(*, server=None, **limits):
     """Settings with allowances and times that no test uses up, unless it says so."""
     wide = {"reads_per_second": 1e6, "writes_per_second": 1e6, "body_seconds": LIMIT_S} | limits
-    made = Settings()
-    return dataclasses.replace(
-        made,
-        limits=dataclasses.replace(made.limits, **wide),
-        server=dataclasses.replace(made.server, **{"port": 0, "stop_seconds": LIMIT_S} | (server or {})),
+    return Settings(
+        limits=LimitSettings(**wide),
+        server=ServerSettings(**{"port": 0, "stop_seconds": LIMIT_S} | (server or {})),
     )

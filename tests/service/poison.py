@@ -31,7 +31,7 @@ class PoisonedMaker(StreamMaker):
 
     def __call__(self, saved):
         stream = super().__call__(saved)
-        stream.annotator = stream.preparer.annotator = PoisonedAnnotator(self.harm)
+        stream.annotator = stream.analyser.annotator = PoisonedAnnotator(self.harm)
         return stream
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from isogloss.events.analyse import _analyser as preparing
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreFullError
 from isogloss.service.worker import ApartWorker, Follower, StreamMaker
@@ -30,6 +31,7 @@ def followed(store):
         return session.run("SELECT count(*) FROM member")[0][0]
 
 
+@pytest.mark.usefixtures("warm_processes")
 def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_path):
     worker = ApartWorker(store, pause=0.01, stop_seconds=LIMIT_S)
     worker.start()
@@ -86,20 +88,21 @@ class Breaking(StreamMaker):
     """A stream that fails between two lines as soon as it has processes of its own."""
 
     def __call__(self, saved):
+        preparing._MIN_POOL_ARTICLES = preparing._BATCH_ARTICLES = 8  # in that process alone
         stream = super().__call__(saved)
-        begin = stream.preparer.begin
+        begin = stream.analyser.begin
 
         def failing(*articles):
             if multiprocessing.active_children():
                 raise RuntimeError("what nobody thought of")
             return begin(*articles)
 
-        stream.preparer.begin = failing
+        stream.analyser.begin = failing
         return stream
 
 
 def test_a_process_that_fails_ends_whatever_it_has_started(store, capfd):
-    news = [replace(one, source=f"copy {n}") for n in range(8) for one in sample_news().articles]
+    news = sample_news().articles
     worker = ApartWorker(store, Breaking(n_jobs=2), pause=0.01)
     worker.start()
     try:

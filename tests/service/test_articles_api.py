@@ -1,5 +1,6 @@
 """Articles over HTTP: taken, refused, repeated, revised."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,7 @@ from fastapi.testclient import TestClient
 from isogloss.exceptions import StoreError, StoreFullError
 from isogloss.service.api import GroupWriter
 from isogloss.service.app import create_app
+from isogloss.service.auth import make_token
 from isogloss.store import list_deletions
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -57,6 +59,53 @@ def test_when_none_can_be_taken_the_request_is_an_error_with_the_reasons(client,
 def test_bodies_without_articles(client, body, status):
     answer = client.post("articles", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status", "said"),
+    [
+        (b"{", "application/json", 422, "body.1: JSON decode error"),
+        (b"\xff", "application/json", 400, "expected JSON in UTF-8"),
+        (b"[" + b"9" * 5_000 + b"]", "application/json", 400, "with numbers of some digits"),
+        (b"null", "application/json", 422, "body: Field required"),
+        (b"{}", "text/plain", 422, "the Content-Type is 'text/plain'"),
+        (b"{}", "", 422, "the Content-Type is ''"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_said(client, filled, content, kind, status, said):
+    answer = client.post("articles", content=content, headers={"Content-Type": kind} if kind else {})
+    assert (answer.status_code, said in answer.json()["error"]["message"]) == (status, True)
+    assert filled.quarantined() == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json; charset=utf-8", "application/vnd.api+json", "Application/JSON"]
+)
+def test_kinds_of_json(client, kind):
+    answer = client.post("articles", content=json.dumps(GOOD), headers={"Content-Type": kind})
+    assert answer.status_code == 202
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "two words"])
+def test_a_key_that_is_none_is_refused(client, filled, key):
+    answer = client.post("articles", json=GOOD, headers={"Idempotency-Key": key})
+    assert answer.status_code == 422
+    assert [each["where"] for each in answer.json()["error"]["fields"]] == ["header.Idempotency-Key"]
+    assert filled.counts()["article"] == 4
+
+
+def test_writing_needs_a_token_that_may(filled):
+    reader, writer = (make_token(filled, [scope]) for scope in ("read", "write"))
+    with TestClient(create_app(data.settings(), filled), base_url=data.BASE) as client:
+        for token, wanted in (("", 401), ("isg_no_such", 401), (reader, 403), (writer, 202)):
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            assert client.post("/api/v1/articles", json=GOOD, headers=headers).status_code == wanted
+
+
+def test_requests_are_counted_by_their_route(client):
+    client.post("articles", json=GOOD)
+    named = 'method="POST",route="/api/v1/articles",status="202"'
+    assert f"isogloss_requests_total{{{named}}} 1.0" in client.get("metrics").text
 
 
 def test_too_many_at_once(filled):

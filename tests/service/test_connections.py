@@ -19,7 +19,6 @@ from isogloss.service.auth import make_token
 from isogloss.service.client import Client
 from isogloss.service.http import Connections
 from isogloss.service.http import _connections as connections
-from isogloss.service.http import _protocol as protocol
 from isogloss.service.server import Server, running
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -197,7 +196,7 @@ def test_the_rest_of_a_refused_body_is_dropped_and_the_connection_goes_on(servin
 
 def test_the_rest_of_a_refused_body_has_a_deadline(serving, monkeypatch):
     connect, server = serving()
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     with refused_body(connect, b"a") as connection:
         for _ in range(5):  # the timer of idle connections ends when something comes
             connection.sendall(b"a")
@@ -219,7 +218,7 @@ def test_a_request_that_follows_another_at_once_is_not_taken_for_a_refused_body(
 
 def test_the_rest_of_a_refused_body_has_a_size(serving, monkeypatch):
     connect, server = serving()
-    monkeypatch.setattr(protocol, "REFUSED_BODY_BYTES", 1000)
+    monkeypatch.setattr(connections, "REFUSED_BODY_BYTES", 1000)
     with refused_body(connect, b"a", 1 << 20) as connection:
         connection.sendall(b"a" * 4000)
         wait_until(lambda: len(server.open_connections) == 0)

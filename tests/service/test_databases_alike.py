@@ -11,7 +11,6 @@ from isogloss.exceptions import StoreError
 from isogloss.service.app import create_app
 from isogloss.store import EventQuery, EventRow, Store, Update
 from tests.service import data
-from tests.store.conftest import postgres, server  # noqa: F401
 
 OWN = ("x-request-id", "date")
 """Headers that differ from request to request."""
@@ -89,7 +88,7 @@ def fill(store):
 
 
 @pytest.fixture
-def stores(postgres, tmp_path):  # noqa: F811
+def stores(postgres, tmp_path):
     with Store(tmp_path / "news.db") as first:
         yield first, Store(postgres)
 

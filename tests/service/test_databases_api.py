@@ -6,13 +6,12 @@ from fastapi.testclient import TestClient
 from isogloss.service.app import create_app
 from isogloss.store import Store
 from tests.service import data
-from tests.store.conftest import database, postgres, server  # noqa: F401
 
 GOOD = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z", "source": "The Gull"}
 
 
 @pytest.fixture
-def client(database):  # noqa: F811
+def client(database):
     store = Store(database)
     data.fill(store)
     app = create_app(data.settings(), store, models=data.models())

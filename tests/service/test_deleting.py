@@ -1,5 +1,6 @@
 """A deleted article leaves no trace in events and states, and the journal still leads to the same tables."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -15,17 +16,25 @@ from .test_restoring import assignment, follow
 from .test_worker import tables, without_lines
 
 MARKER = "Zanzibarquux"
-ARTICLES = sample_news().articles[:160]
+ARTICLES = sample_news().articles[:120]
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "news.db") as store:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A store whose worker followed an article with the marker."""
+    place = tmp_path_factory.mktemp("template") / "news.db"
+    with Store(place) as store:
         marked = replace(
             ARTICLES[70], title=f"{MARKER} {ARTICLES[70].title}", body=f"{MARKER}. {ARTICLES[70].body}"
         )
-        store.add([*ARTICLES[:70], marked, *ARTICLES[71:150]])
-        follow(store, save_at=[100])
+        store.add([*ARTICLES[:70], marked, *ARTICLES[71:110]])
+        follow(store, save_at=[90])
+    return place
+
+
+@pytest.fixture
+def store(template, tmp_path):
+    with Store(shutil.copy(template, tmp_path / "news.db")) as store:
         yield store
 
 
@@ -37,7 +46,7 @@ def all_bytes(store):
     texts = [
         f"{one.title} {one.sentence} {one.entities} {one.keywords}"
         for each in states
-        for one in each.links.signatures.values()
+        for one in each.links.articles.values()
     ]
     return b"".join([*files, *(text.encode() for text in texts)])
 
@@ -53,7 +62,7 @@ def test_no_trace_is_left_and_a_replay_gives_the_tables(store, tmp_path):
     after = assignment(store)
     assert after.keys() == stories.keys() - {71}
     assert sum(after[each] == stories[each] for each in after) > 0.9 * len(after)
-    store.add(ARTICLES[150:])
+    store.add(ARTICLES[110:])
     follow(store)
     now = tables(store)
     store.request_rebuild()
@@ -65,7 +74,7 @@ def test_events_are_those_of_a_store_that_never_had_the_article(store, tmp_path)
     delete_articles(store, [71], who="desk")
     follow(store)
     with Store(tmp_path / "other.db") as other:
-        other.add([*ARTICLES[:70], *ARTICLES[71:150]])
+        other.add([*ARTICLES[:70], *ARTICLES[71:110]])
         follow(other)
         assert groups(store) == {
             frozenset(number + (number >= 71) for number in group) for group in groups(other)
@@ -88,19 +97,20 @@ def test_a_worker_that_runs_notices_and_makes_events_anew(store):
     assert not store.rebuild_requested()
     assert 71 not in assignment(store)
     follower = Follower(store, StreamMaker())
-    assert "71" not in follower.stream.links.signatures
+    assert "71" not in follower.stream.links.articles
     follower.stream.close()
 
 
+@pytest.mark.usefixtures("warm_processes")
 def test_a_worker_in_its_own_process_makes_events_anew_once(store):
     worker = ApartWorker(store, pause=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:
-        wait_until(lambda: worker.status()["position"] >= 150)
+        wait_until(lambda: worker.status()["position"] >= 110)
         delete_articles(store, [71], who="desk")
         wait_until(lambda: not store.rebuild_requested())
         base = store.position("cluster_base")
-        store.add(ARTICLES[150:])
+        store.add(ARTICLES[110:])
         wait_until(lambda: len(assignment(store)) == len(ARTICLES) - 1)
     finally:
         worker.stop()

@@ -6,12 +6,17 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.events.checkpoint import save_stream
+from isogloss.events import EventStream
+from isogloss.events.checkpoint import restore_stream, save_stream
+from isogloss.events.ingest import sample_news
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.service.worker import _checkpoints as keeping
-from isogloss.service.worker._checkpoints import Keeping
+from isogloss.service.worker._checkpoints import Keeping, SavingApart, can_save_apart
 from isogloss.store import Store, Update
 from tests.service import data
+
+NEWS = sample_news().articles[:130]
+apart = pytest.mark.skipif(not can_save_apart(), reason="this system does not fork processes safely")
 
 
 @pytest.fixture
@@ -116,3 +121,48 @@ def test_a_state_that_is_kept_at_once_takes_the_place_of_one_on_its_way(store, f
     assert store.latest_checkpoint() == (line, save_stream(follower.stream))
     with store.database.read() as session:
         assert session.run("SELECT DISTINCT seq FROM snapshot") == [(line,)]
+
+
+@apart
+def test_a_stream_goes_on_while_it_is_saved():
+    stream, saving_ = EventStream(), SavingApart()
+    stream.add(NEWS[:60])
+    before = save_stream(stream)
+    saving_.begin(stream)
+    stream.add(NEWS[60:])
+    with saving_.wait() as saved:
+        assert saved.read() == before
+    assert save_stream(stream) != before
+    assert not saving_.busy
+    assert saving_.take() is None
+
+
+@apart
+def test_one_state_at_a_time():
+    saving_ = SavingApart()
+    saving_.begin(EventStream())
+    with pytest.raises(RuntimeError, match="is being saved"):
+        saving_.begin(EventStream())
+    saving_.close()
+    saving_.begin(EventStream())
+    with saving_.wait() as saved:
+        assert restore_stream(saved.read()).count == 0
+
+
+@apart
+def test_a_state_that_cannot_be_saved_is_told(monkeypatch, caplog):
+    monkeypatch.setattr(keeping, "save_stream", lambda stream: 1 / 0)
+    saving_ = SavingApart()
+    saving_.begin(EventStream())
+    assert saving_.wait() is None
+    assert "ended with status" in caplog.text
+    assert not saving_.busy
+
+
+@apart
+def test_a_copy_that_does_not_end_is_given_up(monkeypatch, caplog):
+    monkeypatch.setattr(keeping, "save_stream", lambda stream: keeping.time.sleep(3600))
+    saving_ = SavingApart(longest=0.05)
+    saving_.begin(EventStream())
+    assert saving_.wait() is None
+    assert "given up" in caplog.text

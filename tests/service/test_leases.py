@@ -9,7 +9,7 @@ import pytest
 from isogloss.exceptions import StoreError
 from isogloss.service.worker import Lease, TakingTurns
 from isogloss.store import Database, PostgresDatabase, Store
-from tests.store.conftest import database, postgres, server, store  # noqa: F401
+from tests.store.conftest import store  # noqa: F401
 from tests.waiting import wait_until
 
 HOLD = """

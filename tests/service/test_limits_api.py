@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from fastapi.testclient import TestClient
 
+from isogloss.service._middleware import RequestLimitsMiddleware
 from isogloss.service.app import create_app
 from isogloss.service.auth import PRINCIPAL, Holder, Principal, make_token
-from isogloss.service.auth._rates import Rates
-from isogloss.service.http import Guard
+from isogloss.service.auth._access import RateLimiter
 from tests.service import data
 from tests.waiting import LIMIT_S
 
@@ -27,7 +27,7 @@ def limited(filled):
     """A client with 10 reads and 20 written articles a second, and the clock of its allowances."""
     app, clock = create_app(data.settings(), filled), Clock()
     access = app.state.parts.access
-    access.reads, access.writes = Rates(10, 2, clock=clock), Rates(20, 2, clock=clock)
+    access.reads, access.writes = RateLimiter(10, 2, clock=clock), RateLimiter(20, 2, clock=clock)
     with TestClient(app, base_url=f"{data.BASE}/api/v1/") as client:
         yield client, clock
 
@@ -86,7 +86,7 @@ def guarded(app, **changes):
         "concurrent_writes": 3,
         "hosts": ["*"],
     }
-    return Guard(app, **wide | changes)
+    return RequestLimitsMiddleware(app, **wide | changes)
 
 
 def principal(needed, client="", *, token=True):

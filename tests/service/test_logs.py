@@ -1,15 +1,16 @@
-"""What is logged of requests, and what is not."""
+"""What is logged of requests, and what is not; a log that nobody reads stops nobody."""
 
 import asyncio
 import io
 import json
 import logging
+import os
 import sys
 
 import pytest
 
 from isogloss.service import Logged, log_to_stderr
-from isogloss.service._logs import JsonLines
+from isogloss.service._logs import DroppingHandler, JsonFormatter
 
 SECRET = "isg_secret"
 
@@ -107,6 +108,59 @@ def test_errors_are_one_line_of_json():
         record = logging.makeLogRecord(
             {"msg": "%s", "args": ("a\nb",), "exc_info": (ValueError, error, None)}
         )
-    line = JsonLines().format(record)
+    line = JsonFormatter().format(record)
     assert "\n" not in line
     assert json.loads(line)["error"].endswith("two\nlines")
+
+
+@pytest.fixture
+def ends():
+    """Both ends of a pipe; the one to write to as a stream."""
+    there, here = os.pipe()
+    os.set_blocking(there, False)
+    with os.fdopen(there, "rb", buffering=0) as read, os.fdopen(here, "w") as write:
+        yield read, write
+
+
+@pytest.fixture
+def log(monkeypatch):
+    """A logger above which there is nothing but the handlers that a test gives it."""
+    logger = logging.getLogger("isogloss.service._logs")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "propagate", False)
+    return logger
+
+
+def test_a_log_that_nobody_reads_stops_nobody_and_says_what_is_missing(ends, log):
+    read, write = ends
+    log.addHandler(DroppingHandler(write))
+    for number in range(2000):
+        log.warning("line %d %s", number, "x" * 100)
+    first = read.read(1 << 20).decode().splitlines()
+    assert first == [f"line {number} {'x' * 100}" for number in range(len(first))]
+    assert 0 < len(first) < 2000
+    log.warning("again")
+    said, again = read.read(1 << 20).decode().splitlines()
+    assert said == f"{2000 - len(first)} lines of the log were dropped, because nobody read them"
+    assert again == "again"
+
+
+def test_a_long_line_comes_whole(ends, log):
+    read, write = ends
+    log.addHandler(DroppingHandler(write))
+    log.warning("é" * 10_000)
+    assert read.read(1 << 20).decode() == "é" * 10_000 + "\n"
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO()])
+def test_a_stream_that_is_no_file_will_do(stream, log):
+    log.addHandler(DroppingHandler(stream))
+    log.warning("told")
+    assert stream is None or stream.getvalue() == "told\n"
+
+
+def test_a_reader_who_went_away_stops_nobody(ends, log):
+    read, write = ends
+    log.addHandler(DroppingHandler(write))
+    read.close()
+    log.warning("to nobody")

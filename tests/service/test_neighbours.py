@@ -1,6 +1,5 @@
 """The index in memory holds what the store holds, however old, and lets go of what was pruned."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +8,7 @@ pytest.importorskip("fastapi")
 
 from isogloss.service.search import _neighbours as neighbours
 from isogloss.service.search import neighbours_of
+from isogloss.service.settings import StoreSettings
 from isogloss.store import Update, prune_before
 from tests.service import data
 
@@ -19,8 +19,7 @@ QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 @pytest.fixture
 def index(filled, monkeypatch):
     monkeypatch.setattr(neighbours, "AGAIN", 0.0)
-    made = data.settings()
-    kept = replace(made, store=replace(made.store, keep_days=30))
+    kept = data.settings().model_copy(update={"store": StoreSettings(keep_days=30)})
     index = neighbours_of(filled, MODELS, kept)
     while index.catch_up():
         pass

@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import time
 from dataclasses import replace
 
 import pytest
@@ -14,10 +13,12 @@ from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
 from isogloss.service.worker import ApartWorker, Follower, StreamMaker
 from isogloss.service.worker import _follower as worker_module
-from isogloss.service.worker._budgets import Heartbeat, Watchdog, kill_group
+from isogloss.service.worker._follower import Heartbeat
+from isogloss.service.worker._subprocess import Watchdog, kill_group
 from isogloss.store import Store
 from isogloss.store.queries import WORKER_STOPPED
 from isogloss.store.queries._attempts import MAX_FAILURES_WITH_STOP
+from tests.growing import grow
 from tests.service.poison import WORD, PoisonedMaker
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until
@@ -62,6 +63,7 @@ def check_aftermath(store, reason):
     assert without_lines(tables(store)) == before
 
 
+@pytest.mark.usefixtures("warm_processes")
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
@@ -133,15 +135,19 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
     assert (failures, members(store), store.failed_lines()) == ([], len(NEWS), {})
 
 
-def test_a_process_of_the_pool_that_dies_takes_only_its_article_with_it(store, monkeypatch):
-    monkeypatch.setattr("isogloss.events.analyse._analyser._WORTH", 1)
-    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH", 8)
+@pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=pytest.mark.dask)])
+def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, request, where):
+    monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_POOL_ARTICLES", 1)
+    monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
-    maker = PoisonedMaker(harm="die", n_jobs=2)
+    if where == "dask":
+        maker = PoisonedMaker(harm="die", scheduler=request.getfixturevalue("dask_client").scheduler.address)
+    else:
+        maker = PoisonedMaker(harm="die", n_jobs=2)
 
     def started(saved):
         stream = maker(saved)
-        stream.preparer.start()
+        stream.analyser.start()
         return stream
 
     follower = Follower(store, started)
@@ -195,12 +201,6 @@ def test_a_line_that_events_are_made_of_is_never_skipped_behind_their_back(store
     assert store.quarantined_lines(0, 99) == set()
 
 
-def test_nobody_prepares_a_line_that_failed(store):
-    store.add(NEWS[:3])
-    store.record_failure(2, "too slow", "no end")
-    assert [entry.seq for entry in store.claim("me", 7, most=9)] == [1, 3]
-
-
 def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     place = str(tmp_path / "news.db")
     with Store(place) as store:
@@ -225,13 +225,8 @@ def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     assert "in quarantine" not in run(app, ["doctor", "--store", place]).output
 
 
-def _grow():
-    hoard = [b"x" * (300 << 20)]
-    time.sleep(LIMIT_S + len(hoard))
-
-
 def test_a_process_that_grows_beyond_its_memory_is_found_out():
-    process = multiprocessing.get_context("spawn").Process(target=_grow)
+    process = multiprocessing.get_context("spawn").Process(target=grow)
     process.start()
     try:
         watchdog = Watchdog(process, Heartbeat(), record_seconds=0.01, max_bytes=200 << 20)
@@ -243,7 +238,7 @@ def test_a_process_that_grows_beyond_its_memory_is_found_out():
 
 def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("isogloss.service.worker._budgets.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("isogloss.service.worker._subprocess.time.monotonic", lambda: now[0])
     process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
     watchdog = Watchdog(process, heartbeat, record_seconds=1e9, max_bytes=1 << 60)
     watchdog.record_seconds = 5.0

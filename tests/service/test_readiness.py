@@ -1,6 +1,5 @@
 """RELIABILITY 37: readiness means progress: the oldest waiting article, the last commit, free disk."""
 
-import dataclasses
 import re
 from collections import namedtuple
 from datetime import UTC, datetime, timedelta
@@ -78,11 +77,10 @@ def test_a_disk_that_is_nearly_full_is_not_ready(client, monkeypatch):
 
 
 def test_limits_of_readiness_are_settings(filled):
-    settings = data.settings()
-    limits = dataclasses.replace(settings.limits, stalled_seconds=1e9, free_disk_mb=0)
+    settings = data.settings(stalled_seconds=1e9, free_disk_mb=0)
     filled.add([data.article(5, "en", "Rain")], now=LONG_AGO)
     committed(filled, LONG_AGO)
-    app = create_app(dataclasses.replace(settings, limits=limits), filled, worker=Hung())
+    app = create_app(settings, filled, worker=Hung())
     with TestClient(app, base_url=data.BASE) as client:
         assert troubles(client) == []
         told = client.get("/api/v1/status").json()["details"]["progress"]

@@ -1,5 +1,7 @@
 """RELIABILITY 34: damaged states and missing journal lines never give ids to other stories."""
 
+import shutil
+
 import pytest
 
 from isogloss.events.checkpoint import save_stream
@@ -13,13 +15,45 @@ from isogloss.store.queries import LAST_CLUSTER_ID, LAST_EVENT_ID
 
 from .test_worker import tables, without_lines
 
-ARTICLES = sample_news().articles[:240]
+ARTICLES = sample_news().articles[:160]
+SAVED = 60, 110
+"""Lines after which the state of ``followed`` is saved."""
+LATER = 130
+"""Articles from here on come when the others are followed, in ``begun``."""
 
 
 @pytest.fixture
 def store(tmp_path):
     with Store(tmp_path / "news.db") as store:
         yield store
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory):
+    """Stores that a worker followed once, to be copied."""
+    folder = tmp_path_factory.mktemp("templates")
+    for name, articles, save_at in (("followed", ARTICLES, SAVED), ("begun", ARTICLES[:LATER], [LATER])):
+        with Store(folder / name) as store:
+            store.add(articles)
+            follow(store, save_at=save_at)
+    return folder
+
+
+def copied(template, tmp_path):
+    with Store(shutil.copy(template, tmp_path / "news.db")) as store:
+        yield store
+
+
+@pytest.fixture
+def followed(templates, tmp_path):
+    """A store with all articles, events made of them, and two states."""
+    yield from copied(templates / "followed", tmp_path)
+
+
+@pytest.fixture
+def begun(templates, tmp_path):
+    """A store with the first articles, events made of them, and the state at their end."""
+    yield from copied(templates / "begun", tmp_path)
 
 
 def follow(store, *, save_at=()):
@@ -70,59 +104,52 @@ def test_a_state_says_its_format_line_and_digest(store):
     assert store.position(LAST_EVENT_ID) == follower.stream.tracker.ids.last
 
 
-@pytest.mark.parametrize("byte", [0, 9, 60, 700, 20_000, -1])
-def test_an_older_state_is_tried_when_the_newest_is_damaged(store, whole, byte, caplog):
-    store.add(ARTICLES)
-    follow(store, save_at=[80, 160])
-    damage(store, 160, byte)
-    again = Follower(store, StreamMaker())
-    assert again.saved == 80
+@pytest.mark.parametrize("byte", [0, 60, 20_000, -1])
+def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byte, caplog):
+    damage(followed, SAVED[1], byte)
+    again = Follower(followed, StreamMaker())
+    assert again.saved == SAVED[0]
     again.stream.close()
-    assert "the state of line 160 is damaged" in caplog.text
-    assert "the state of line 160 is damaged" in check_store(store)[0]
-    follow(store)
-    assert without_lines(tables(store)) == without_lines(whole)
+    assert f"the state of line {SAVED[1]} is damaged" in caplog.text
+    assert f"the state of line {SAVED[1]} is damaged" in check_store(followed)[0]
+    follow(followed)
+    assert without_lines(tables(followed)) == without_lines(whole)
 
 
-def test_without_a_state_the_whole_journal_is_read_again(store, whole):
-    store.add(ARTICLES)
-    follow(store, save_at=[80, 160])
-    for line in (80, 160):
-        damage(store, line)
-    again = follow(store)
+def test_without_a_state_the_whole_journal_is_read_again(followed, whole):
+    for line in SAVED:
+        damage(followed, line)
+    again = follow(followed)
     assert again.saved == 0
-    assert without_lines(tables(store)) == without_lines(whole)
+    assert without_lines(tables(followed)) == without_lines(whole)
 
 
-@pytest.mark.parametrize("damaged", [(), (160,), (80, 160)])
-def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(store, damaged):
-    store.add(ARTICLES)
-    follow(store, save_at=[80, 160])
-    before = tables(store)
-    lose(store, *((1, 40) if len(damaged) == 2 else (100, 110) if damaged else (200, 201)))
+@pytest.mark.parametrize("damaged", [(), SAVED[1:], SAVED])
+def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(followed, damaged):
+    before = tables(followed)
+    lose(followed, *((1, 40) if len(damaged) == 2 else (80, 90) if damaged else (140, 141)))
     for line in damaged:
-        damage(store, line)
+        damage(followed, line)
     with pytest.raises(ReplayError, match="isogloss doctor --rebuild") as error:
-        Follower(store, StreamMaker())
+        Follower(followed, StreamMaker())
     assert "lines and has" in str(error.value)
-    assert tables(store) == before
-    store.request_rebuild()
-    follow(store)
-    (trouble,) = check_store(store)
+    assert tables(followed) == before
+    followed.request_rebuild()
+    follow(followed)
+    (trouble,) = check_store(followed)
     assert trouble.endswith("articles without a journal line")
 
 
-def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(store):
-    store.add(ARTICLES)
-    follow(store, save_at=[len(ARTICLES)])
-    assert prune_before(store, ARTICLES[60].time) > 10
-    before = tables(store)
-    follow(store)
-    for line in store.checkpoint_lines():
-        damage(store, line)
+def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
+    follow(followed, save_at=[len(ARTICLES)])
+    assert prune_before(followed, ARTICLES[40].time) > 10
+    before = tables(followed)
+    follow(followed)
+    for line in followed.checkpoint_lines():
+        damage(followed, line)
     said = []
     keep_up(
-        store,
+        followed,
         StreamMaker(),
         snapshot_every=1000,
         pause=0.0,
@@ -131,68 +158,62 @@ def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(store):
     )
     assert {told[0] for told in said} == {0}
     assert all("isogloss doctor --rebuild" in told[1] for told in said)
-    assert tables(store) == before
+    assert tables(followed) == before
 
 
 def test_other_settings_do_not_continue_the_tables_of_these(store):
-    store.add(ARTICLES)
+    store.add(ARTICLES[:20])
     follow(store)
     other = StreamMaker(StreamSettings(threshold=0.99, window_days=1))
     with pytest.raises(ReplayError, match="the settings, the model or the version"):
         Follower(store, other)
 
 
-def test_a_rebuild_of_the_whole_journal_changes_nothing(store, whole):
-    store.add(ARTICLES)
-    follow(store, save_at=[100])
+def test_a_rebuild_of_the_whole_journal_changes_nothing(followed, whole):
     for _ in range(2):
-        store.request_rebuild()
-        follow(store)
-        assert without_lines(tables(store)) == without_lines(whole)
-        assert check_store(store) == []
-    (line,) = store.checkpoint_lines()
-    assert store.checkpoint(line).lines == store.position("lines")
+        followed.request_rebuild()
+        follow(followed)
+        assert without_lines(tables(followed)) == without_lines(whole)
+        assert check_store(followed) == []
+    (line,) = followed.checkpoint_lines()
+    assert followed.checkpoint(line).lines == followed.position("lines")
 
 
-def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(store):
-    store.add(ARTICLES[:200])
-    follow(store, save_at=[200])
-    assert prune_before(store, ARTICLES[60].time) > 10
-    stories = assignment(store)
-    last = store.position(LAST_CLUSTER_ID), store.position(LAST_EVENT_ID)
-    store.request_rebuild()
-    follow(store)
-    assert check_store(store) == []
-    assert same_share(stories, assignment(store)) > 0.9
-    store.add(ARTICLES[200:])
-    follow(store)
-    with store.database.read() as session:
+def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(begun):
+    assert prune_before(begun, ARTICLES[40].time) > 10
+    stories = assignment(begun)
+    last = begun.position(LAST_CLUSTER_ID), begun.position(LAST_EVENT_ID)
+    begun.request_rebuild()
+    follow(begun)
+    assert check_store(begun) == []
+    assert same_share(stories, assignment(begun)) > 0.9
+    begun.add(ARTICLES[LATER:])
+    follow(begun)
+    with begun.database.read() as session:
         clusters = {int(row[0]) for row in session.run("SELECT id FROM cluster")}
         events = {int(row[0][1:]) for row in session.run("SELECT id FROM event")}
     known = {cluster for cluster, _ in stories.values()}, {int(event[1:]) for _, event in stories.values()}
     assert all(each in known[0] or each > last[0] for each in clusters)
     assert all(each in known[1] or each > last[1] for each in events)
     assert len(clusters - known[0]) > 5
-    assert check_store(store) == []
+    assert check_store(begun) == []
 
 
-def test_verdicts_are_about_the_same_stories_after_a_rebuild(store):
-    store.add(ARTICLES[:200])
-    follow(store, save_at=[200])
-    with store.database.read() as session:
+def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
+    with begun.database.read() as session:
         pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 8")
     titles = {}
     for a, b in pairs:
-        _, *articles = store.add_verdict(a, b, same=True, note="")
-        titles[a, b] = [store.articles([number])[number].title for number in articles]
-    prune_before(store, ARTICLES[60].time)
-    store.request_rebuild()
-    follow(store)
-    now, left = assignment(store), 0
-    with store.database.read() as session:
+        _, *articles = begun.add_verdict(a, b, same=True, note="")
+        titles[a, b] = [begun.articles([number])[number].title for number in articles]
+    prune_before(begun, ARTICLES[40].time)
+    begun.request_rebuild()
+    follow(begun)
+    now, left = assignment(begun), 0
+    with begun.database.read() as session:
         verdicts = session.run("SELECT a, b, article_a, article_b FROM verdict")
     for a, b, one, other in verdicts:
-        known = store.articles([one, other])
+        known = begun.articles([one, other])
         if len(known) == 2:  # the story was not pruned
             left += 1
             assert [known[one].title, known[other].title] == titles[a, b]
@@ -200,23 +221,19 @@ def test_verdicts_are_about_the_same_stories_after_a_rebuild(store):
     assert left > 3
 
 
-def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(store):
-    store.add(ARTICLES[:200])
-    follow(store, save_at=[200])
-    prune_before(store, ARTICLES[60].time)
-    store.request_rebuild()
-    follow(store)
-    store.add(ARTICLES[200:])
-    first = follow(store)
-    second = Follower(store, StreamMaker())
+def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(begun):
+    prune_before(begun, ARTICLES[40].time)
+    begun.request_rebuild()
+    follow(begun)
+    begun.add(ARTICLES[LATER:])
+    first = follow(begun)
+    second = Follower(begun, StreamMaker())
     assert save_stream(second.stream) == save_stream(first.stream)
     second.stream.close()
 
 
-def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(store):
-    store.add(ARTICLES)
-    follow(store)
-    with store.database.write() as session:  # two events of before are one now
+def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(followed):
+    with followed.database.write() as session:  # two events of before are one now
         (one,), (other,) = session.run("SELECT id FROM event ORDER BY size DESC, id LIMIT 2")
         ((most,),) = session.run(
             "SELECT id FROM cluster WHERE event = ? ORDER BY size DESC, id LIMIT 1", [other]
@@ -227,37 +244,33 @@ def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(store)
             [other],
         )
         session.run("INSERT INTO alias VALUES ('e8888', 'e9999')")
-    store.request_rebuild()
-    follow(store)
-    kept = store.event(other)["id"]
-    assert {store.event(name)["id"] for name in ("e9999", "e8888")} == {kept}
-    assert store.event(one)["id"] == one
+    followed.request_rebuild()
+    follow(followed)
+    kept = followed.event(other)["id"]
+    assert {followed.event(name)["id"] for name in ("e9999", "e8888")} == {kept}
+    assert followed.event(one)["id"] == one
 
 
-def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(store, whole):
+def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(followed, whole):
     from isogloss.service.worker import rebuild
 
-    store.add(ARTICLES)
-    follow(store, save_at=[100])
-    before = tables(store)
-    store.request_rebuild()
+    before = tables(followed)
+    followed.request_rebuild()
     asked = []
-    assert not rebuild(store, StreamMaker(), go_on=lambda: asked.append(1))
-    assert tables(store) == before
-    assert store.rebuild_requested()
-    follow(store)
-    assert without_lines(tables(store)) == without_lines(whole)
+    assert not rebuild(followed, StreamMaker(), go_on=lambda: asked.append(1))
+    assert tables(followed) == before
+    assert followed.rebuild_requested()
+    follow(followed)
+    assert without_lines(tables(followed)) == without_lines(whole)
 
 
-def test_doctor_finds_articles_in_clusters_of_other_languages_and_wrong_sizes(store):
-    store.add(ARTICLES)
-    follow(store)
-    assert check_store(store) == []
-    with store.database.write() as session:
+def test_doctor_finds_articles_in_clusters_of_other_languages_and_wrong_sizes(followed):
+    assert check_store(followed) == []
+    with followed.database.write() as session:
         ((one, lang),) = session.run("SELECT id, lang FROM cluster ORDER BY id LIMIT 1")
         ((other,),) = session.run("SELECT id FROM cluster WHERE lang <> ? ORDER BY id LIMIT 1", [lang])
         session.run("UPDATE member SET cluster = ? WHERE cluster = ?", [other, one])
-    troubles = " ".join(check_store(store))
+    troubles = " ".join(check_store(followed))
     assert "in a cluster of another language" in troubles
     assert "clusters whose size differs from the number of their articles" in troubles
 

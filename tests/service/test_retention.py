@@ -11,7 +11,6 @@ from isogloss.exceptions import StoreBusyError
 from isogloss.service.settings import Settings, StoreSettings, StreamSettings
 from isogloss.service.worker import Follower, Retention, StreamMaker, WithRetention, clock_warning
 from isogloss.store import Store, check_store
-from tests.store.conftest import database, postgres, server  # noqa: F401
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 STORM = (
@@ -52,7 +51,7 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def either(database):  # noqa: F811
+def either(database):
     """A store in SQLite and one in PostgreSQL."""
     return Store(database)
 

@@ -1,6 +1,5 @@
 """What the API, the metrics and the status page say about retention."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -8,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from isogloss.events.ingest import sample_news
 from isogloss.service.app import create_app
+from isogloss.service.settings import StoreSettings
 from isogloss.service.worker import Follower, Retention, StreamMaker
 from isogloss.store import Update
 from tests.service import data
@@ -18,8 +18,7 @@ NEW = OLD | {"id": "91", "time": data.START.isoformat()}
 
 @pytest.fixture
 def settings():
-    made = data.settings()
-    return replace(made, store=replace(made.store, keep_days=30))
+    return data.settings().model_copy(update={"store": StoreSettings(keep_days=30)})
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 
@@ -17,11 +17,11 @@ import psutil
 import pytest
 
 from isogloss.exceptions import ServiceClientError, SettingsError
-from isogloss.service import _transport as transport
+from isogloss.service import client as client_module
 from isogloss.service.app import create_app
 from isogloss.service.client import Client
 from isogloss.service.server import Server, listen, running, serve
-from isogloss.service.settings import Settings
+from isogloss.service.settings import ServerSettings, Settings
 from isogloss.store import EventRow, Store, Update, to_micros
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -56,7 +56,7 @@ def test_changes_come_as_they_happen_and_nothing_is_missed(url, filled):
 
 
 def test_who_follows_waits_where_there_is_no_room_yet(app, url, monkeypatch):
-    monkeypatch.setattr(transport, "_LONGEST", 0.05)
+    monkeypatch.setattr(client_module, "MAX_WAIT_S", 0.05)
     room, app.state.parts.changes.most = app.state.parts.changes.most, 0
     with Client(url, retries=1) as client, pytest.raises(ServiceClientError, match="503") as caught:
         next(client.changes(after=0, seconds=LIMIT_S))
@@ -150,6 +150,31 @@ def test_the_client_mirrors_the_api(url, filled):
         with Client(url, made["token"]) as admin:
             assert [each["label"] for each in admin.tokens()] == ["desk"]
             admin.revoke_token(made["id"])
+
+
+def test_events_whose_titles_have_odd_line_ends_are_followed(url, filled):
+    titles = ["one\u2028two", "three\x85four", "five\x0bsix"]
+    rows = [
+        EventRow(f"w{n}", AT, AT, 1, ["en"], data={"title": {"en": each}}) for n, each in enumerate(titles)
+    ]
+    filled.apply(Update(4, 5, events=rows))
+    with Client(url) as client:
+        seen = list(islice(client.changes(after=4, seconds=LIMIT_S), 3))
+    assert [event["title"]["en"] for event in seen] == titles
+
+
+def test_ids_are_sent_as_they_are(url):
+    with Client(url) as client:
+        for odd in ("100%", "a?b#c", "%2F", "ø"):
+            with pytest.raises(ServiceClientError) as caught:
+                client.event(odd)
+            assert (caught.value.status, caught.value.code) == (404, "not_found")
+            assert "no event of this id" in str(caught.value)
+
+
+def test_threads_share_a_client(url):
+    with Client(url) as client, ThreadPoolExecutor(8) as pool:
+        assert [each["status"] for each in pool.map(lambda _: client.health(), range(40))] == ["ok"] * 40
 
 
 def test_every_route_has_a_method_of_the_client(app):
@@ -325,7 +350,7 @@ def test_a_signal_that_comes_before_the_server_looks_after_them_stops_it(tmp_pat
         stopped.append(server.should_exit)
 
     monkeypatch.setattr(Server, "run", run)
-    settings = replace(Settings(), server=replace(Settings().server, port=0))
+    settings = Settings(server=ServerSettings(port=0))
     with Store(tmp_path / "early.db") as store:
         serve(create_app(settings, store), settings)
     assert stopped == [True]

@@ -1,18 +1,15 @@
-import dataclasses
 import itertools
 
 import pytest
 
 from isogloss.exceptions import SettingsError
-from isogloss.service.settings import Settings
+from isogloss.service.settings import FeedSettings, ServerSettings, Settings
 
 
 def test_the_written_file_says_what_was_meant(tmp_path):
-    settings = Settings()
-    settings = dataclasses.replace(
-        settings,
-        server=dataclasses.replace(settings.server, port=9, public_read=False),
-        feeds=dataclasses.replace(settings.feeds, urls=['https://a.example/"x"\\', "b"]),
+    settings = Settings(
+        server=ServerSettings(port=9, public_read=False),
+        feeds=FeedSettings(urls=['https://a.example/"x"\\', "b"]),
     )
     (tmp_path / "isogloss.toml").write_text(settings.as_toml())
     assert Settings.load(tmp_path / "isogloss.toml") == settings
@@ -34,17 +31,21 @@ def test_what_is_left_out_has_its_default(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[sever]\n", "sever is not a setting; expected one of server, store"),
-        ("[server]\nprot = 1\n", r"server\.prot is not a setting"),
+        ("[sever]\n", "sever is not a setting; expected server$"),
+        ("[zzz]\n", "zzz is not a setting; expected one of server, store"),
+        ("[server]\nprot = 1\n", r"server\.prot is not a setting; expected port$"),
+        ("[server]\nfax = 1\n", r"server\.fax is not a setting; expected one of host, port"),
         ('[server]\nport = "x"\n', r"server\.port is 'x'; expected a value such as 8470"),
         ("[server]\nport = true\n", r"server\.port is True"),
         ("[server]\nport = -1\n", "no less than 0"),
         ("[limits]\nbody_bytes = 0\n", "limits.body_bytes is 0; expected more than 0"),
-        ("[stream]\nwindow_days = 0\n", "stream.window_days is 0.0; expected more than 0"),
+        ("[stream]\nwindow_days = 0\n", "stream.window_days is 0; expected more than 0"),
         ("[stream]\nwindow_days = nan\n", "stream.window_days is nan; expected a finite number"),
         ("[server]\nstop_seconds = inf\n", "server.stop_seconds is inf; expected a finite number"),
         ("server = 3\n", "expected a table"),
-        ("[feeds]\nurls = [1]\n", "expected texts"),
+        ('[server]\npublic_read = "no"\n', r"server\.public_read is 'no'; expected a value such as true"),
+        ('[feeds]\nurls = "a"\n', r"feeds\.urls is 'a'; expected a value such as \[\]"),
+        ("[feeds]\nurls = [1]\n", "feeds.urls has 1; expected texts"),
         ("[server\n", "is not TOML"),
         ("\udcff", "is not TOML"),
     ],
@@ -70,7 +71,45 @@ def test_settings_under_their_old_names_still_work(tmp_path, caplog):
     (tmp_path / "a.toml").write_text("[store]\nkeep_days = 90\nforget_hours = 12.0\n")
     settings = Settings.load(tmp_path / "a.toml")
     assert (settings.store.keep_days, settings.store.prune_hours) == (90, 12.0)
-    assert "store.forget_hours is called prune_hours now" in caplog.text
+    assert "forget_hours is called prune_hours now" in caplog.text
     (tmp_path / "a.toml").write_text("[store]\nprune_hours = 1.0\nforget_hours = 12.0\n")
-    with pytest.raises(SettingsError, match="old name of prune_hours, which is there too"):
+    with pytest.raises(SettingsError, match="store has forget_hours, the old name of prune_hours"):
+        Settings.load(tmp_path / "a.toml")
+
+
+def test_the_environment_overrides_the_file(tmp_path, monkeypatch):
+    (tmp_path / "a.toml").write_text('[server]\nport = 1\nhost = "::1"\n')
+    for name, value in {
+        "SERVER__PORT": "9",
+        "SERVER__NAMES": '["a.example", "b"]',
+        "SERVER__PUBLIC_READ": "false",
+        "STORE__PLACE": "123",
+        "STREAM__WINDOW_DAYS": "2.5",
+        "NUM_THREADS": "1",
+    }.items():
+        monkeypatch.setenv(f"ISOGLOSS_{name}", value)
+    settings = Settings.load(tmp_path / "a.toml")
+    assert settings.server == ServerSettings(host="::1", port=9, names=["a.example", "b"], public_read=False)
+    assert settings.store.place == "123"
+    assert settings.stream.window_days == Settings.load().stream.window_days == 2.5
+    assert Settings().server.port == 8470
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SERVER__PORT", "x", "is 'x'; expected a value such as 8470"),
+        ("SERVER__PORT", "-1", "is -1; expected no less than 0"),
+        ("SERVER__STOP_SECONDS", "inf", "is inf; expected a finite number"),
+        ("SERVER__NAMES", "a", r"is 'a'; expected a value such as \[\]"),
+        ("SERVER__TRUSTED_PROXIES", '["a"]', "has 'a'; expected an address"),
+        ("SERVER__PROT", "1", "is not a setting; expected port$"),
+        ("SEVER__PORT", "1", "is not a setting; expected ISOGLOSS_SECTION__NAME with SERVER$"),
+        ("SERVER", "1", "is 1; expected a table"),
+    ],
+)
+def test_mistakes_of_the_environment_are_named(monkeypatch, tmp_path, name, value, said):
+    monkeypatch.setenv(f"ISOGLOSS_{name}", value)
+    (tmp_path / "a.toml").write_text("[server]\nport = 1\n")
+    with pytest.raises(SettingsError, match=f"^ISOGLOSS_{name} {said}"):
         Settings.load(tmp_path / "a.toml")

@@ -31,7 +31,7 @@ def settings(tmp_path):
     """Settings that name a model."""
     path = tmp_path / "small.isogloss"
     io.save(data.models().similarity, path)
-    return dataclasses.replace(Settings(), models=ModelSettings(similarity=str(path)))
+    return Settings(models=ModelSettings(similarity=str(path)))
 
 
 def made(store, settings, **how):
@@ -42,7 +42,7 @@ def made(store, settings, **how):
 def points(store, model):
     """Points of articles in the common space, as the saved state has them."""
     stream = StreamMaker(model=model)(store.latest_checkpoint()[1])
-    return [one.latent for one in stream.links.signatures.values()]
+    return [one.latent for one in stream.links.articles.values()]
 
 
 def test_events_are_made_with_the_model_of_the_settings(store, settings):

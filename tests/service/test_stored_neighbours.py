@@ -9,17 +9,17 @@ pytest.importorskip("fastapi")
 
 from isogloss.service.search import Neighbours, neighbours_of
 from isogloss.service.search._stored_neighbours import StoredNeighbours
+from isogloss.service.settings import ModelSettings
 from isogloss.store import Store
 from isogloss.store.queries import Point, PointTable, has_pgvector
 from tests.service import data
-from tests.store.conftest import postgres, server  # noqa: F401
 
 MODELS = data.models()
 QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 
 
 @pytest.fixture
-def store(postgres):  # noqa: F811
+def store(postgres):
     if not has_pgvector(postgres):
         pytest.skip("the PostgreSQL of this machine has no pgvector")
     store = Store(postgres)
@@ -29,7 +29,7 @@ def store(postgres):  # noqa: F811
 
 def made(store, **changes):
     settings = data.settings()
-    return neighbours_of(store, MODELS, replace(settings, **changes))
+    return neighbours_of(store, MODELS, settings.model_copy(update=changes))
 
 
 def both(store):
@@ -103,7 +103,7 @@ def test_what_is_deleted_from_the_store_is_not_found(store):
 
 
 def test_the_settings_may_want_memory(store):
-    models = replace(data.settings().models, nearest_in_database=False)
+    models = ModelSettings(nearest_in_database=False)
     assert type(made(store, models=models)) is Neighbours
 
 

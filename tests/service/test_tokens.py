@@ -4,7 +4,7 @@ import pytest
 
 from isogloss.exceptions import StoreError
 from isogloss.service.auth import list_tokens, make_token, revoke_token, who_has
-from isogloss.service.auth._rates import Rates
+from isogloss.service.auth._access import RateLimiter
 from isogloss.service.auth._tokens import KnownTokens
 from isogloss.store import Store
 
@@ -62,7 +62,7 @@ def test_scopes_are_checked(store, scopes):
 
 def test_rates_hold_to_a_twentieth():
     now = 0.0
-    rates = Rates(50.0, 1.0, clock=lambda: now)
+    rates = RateLimiter(50.0, 1.0, clock=lambda: now)
     admitted = 0
     for step in range(2000):
         now = step / 100
@@ -73,7 +73,7 @@ def test_rates_hold_to_a_twentieth():
 
 def test_a_large_request_passes_once_and_is_owed():
     now = 0.0
-    rates = Rates(10.0, 2.0, clock=lambda: now)
+    rates = RateLimiter(10.0, 2.0, clock=lambda: now)
     assert rates.wait("a", 100) == 0.0
     now = 8.0
     assert rates.wait("a") == pytest.approx(0.1)
@@ -83,7 +83,7 @@ def test_a_large_request_passes_once_and_is_owed():
 
 def test_time_to_wait_is_enough():
     now = 0.0
-    rates = Rates(3.0, 1.0, clock=lambda: now)
+    rates = RateLimiter(3.0, 1.0, clock=lambda: now)
     for _ in range(3):
         assert rates.wait("a") == 0.0
     now += rates.wait("a")

@@ -79,7 +79,7 @@ class Coming(RuleBasedStateMachine):
         assert len(self.index) == len(self.held)
 
 
-Coming.TestCase.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+Coming.TestCase.settings = settings(stateful_step_count=15)
 TestComing = Coming.TestCase
 
 

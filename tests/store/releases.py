@@ -26,7 +26,7 @@ SENT = [
 ]
 TABLES = ("article", "revision", "journal", "request", "quarantine", "cluster", "member", "link", "event")
 MORE_TABLES = ("event_term", "alias", "progress", "snapshot", "model", "feed", "verdict", "token")
-LATER_TABLES = {2: ("prepared", "tally"), 3: ("metadata",), 4: ("attempt",), 5: ("deletion", "renamed")}
+LATER_TABLES = {2: ("tally",), 3: ("metadata",), 4: ("attempt",), 5: ("deletion", "renamed")}
 
 
 def fill(store):
@@ -35,11 +35,7 @@ def fill(store):
     store.add(SENT, key="morning", now=WHEN, refused=[("time", "no time", {"title": "?"})])
     store.add([replace(SENT[1], body="!")], now=WHEN)
     store.record_update(WHEN)
-    store.apply(
-        Update(
-            4, 4, checkpoint_parts=[("part 0", 4, bytes(range(256))), ("events", 4, b"")], tallies={"here": 3}
-        )
-    )
+    store.apply(Update(4, 4, checkpoint_parts=[("part 0", 4, bytes(range(256))), ("events", 4, b"")]))
     store.update_metadata("retention", approved_days=90)
     store.save_feed("https://gull.example/feed", {"etag": 'W/"1"'})
     with store.database.write() as session:
@@ -51,7 +47,7 @@ def fill(store):
         session.run("INSERT INTO deletion VALUES (99, 'digest', 8, 'desk')")
         session.run("INSERT INTO renamed VALUES ('cluster', 70, 3)")
         session.run("INSERT INTO token VALUES ('t1', 'digest', 'read write', 'desk', 1, 2, 0)")
-        session.run("INSERT INTO prepared VALUES (7, 5, 'host', 11, ?)", [b"prepared"])
+        session.run("INSERT INTO tally VALUES ('here', 3)")
         session.run("INSERT INTO attempt VALUES (7, 2, 'too slow', 'took 30 s', 12, 13, 0)")
 
 

@@ -9,7 +9,6 @@ import pytest
 from isogloss.exceptions import StoreBusyError, StoreError
 from isogloss.service.worker import Lease
 from isogloss.store import PostgresDatabase, Store
-from tests.store.conftest import postgres, server  # noqa: F401
 from tools.private_postgres import PrivatePostgres, programs
 
 
@@ -61,7 +60,7 @@ def test_an_address_may_say_how_long_to_wait(listening):
     database.close()
 
 
-def test_a_connection_that_is_lost_is_a_reason_to_try_again(postgres):  # noqa: F811
+def test_a_connection_that_is_lost_is_a_reason_to_try_again(postgres):
     def interrupted():
         with postgres.write() as session:
             session.run("SELECT pg_terminate_backend(pg_backend_pid())")

@@ -34,7 +34,6 @@ def filled(store):
             [f'"summary":{{"en":"It hits {MARKER}."}},"confidence"'],
         )
         session.run("INSERT INTO event_term VALUES ('e1', 'concept', ?)", [f"name:{MARKER}"])
-        session.run("INSERT INTO prepared VALUES (1, 5, 'host', 11, ?)", [MARKER.encode()])
         session.run("INSERT INTO attempt VALUES (1, 2, 'slow', ?, 12, 13, 0)", [MARKER])
         session.run("INSERT INTO rebuilt_cluster VALUES (1, 'en', 'e1', 0, 0, 1, ?)", [MARKER])
         session.run(

@@ -59,10 +59,10 @@ def _interrupted(database):
         raise ValueError("planted")
 
 
-def test_a_database_that_cannot_be_used_is_closed(server):
+def test_a_database_that_cannot_be_used_is_closed(postgres_server):
     before = set(threading.enumerate())
     with pytest.raises(StoreError, match="read-only transaction"):
-        PostgresDatabase(f"{server}&options=-cdefault_transaction_read_only%3Don", schema="never_made")
+        PostgresDatabase(f"{postgres_server}&options=-cdefault_transaction_read_only%3Don", schema="never")
     wait_until(lambda: before.issuperset(threading.enumerate()))
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from isogloss.events import article_from
+from isogloss.events import parse_article
 from isogloss.exceptions import StoreError
 
 from .test_articles import DAY, article
@@ -40,7 +40,7 @@ def test_a_corrected_time_is_a_revision_and_the_stored_time(store):
 
 def test_a_time_of_the_future_is_the_same_at_every_delivery_until_it_is_corrected(store):
     def told(time, now):
-        return article_from(RECORD | {"time": time}, now=now)
+        return parse_article(RECORD | {"time": time}, now=now)
 
     far = "2205-03-05T08:00:00+00:00"
     assert statuses(store, told(far, NOW)) == ["new"]
@@ -51,13 +51,13 @@ def test_a_time_of_the_future_is_the_same_at_every_delivery_until_it_is_correcte
 
 def test_a_time_that_was_a_little_in_the_future_is_the_same_when_it_has_come(store):
     soon = RECORD | {"time": "2031-04-01T00:30:00Z"}
-    assert statuses(store, article_from(soon, now=NOW)) == ["new"]
-    assert statuses(store, article_from(soon, now=NOW + timedelta(hours=1))) == ["same"]
+    assert statuses(store, parse_article(soon, now=NOW)) == ["new"]
+    assert statuses(store, parse_article(soon, now=NOW + timedelta(hours=1))) == ["same"]
 
 
 def test_a_page_without_a_time_that_is_fetched_again_is_the_same(store):
     fetches = [RECORD | {"fetched": f"2031-03-{day:02}T08:00:00Z"} for day in (1, 2)]
-    assert statuses(store, *(article_from(each, now=NOW) for each in fetches)) == ["new", "same"]
+    assert statuses(store, *(parse_article(each, now=NOW) for each in fetches)) == ["new", "same"]
     assert store.articles([1])[1].time == datetime(2031, 3, 1, 8, tzinfo=UTC)
 
 

@@ -76,6 +76,18 @@ def test_a_store_of_every_released_version_is_brought_up_with_all_that_it_holds(
     assert store.add([releases.data.article(7, "en", "Snow")])[0].seq == 7
 
 
+def test_what_older_versions_kept_of_prepared_articles_goes(database):
+    releases.put(database, 5)
+    with database.write() as session:
+        assert session.run("SELECT count(*) FROM prepared") == [(1,)]
+        session.many("INSERT INTO progress VALUES (?, 9)", [("preparing",), ("begun",)])
+        session.many("INSERT INTO tally VALUES (?, 9)", [("prepared_here",), ("pruned",)])
+    store = Store(database)
+    assert "prepared" not in str(releases.structure(database))
+    assert (store.position("preparing"), store.position("begun")) == (0, 0)
+    assert store.tallies() == {"here": 3, "pruned": 9}
+
+
 @pytest.mark.parametrize("version", range(1, len(STEPS) + 1))
 def test_verdicts_of_every_released_version_refer_to_articles(database, version):
     releases.put(database, version)

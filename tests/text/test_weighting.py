@@ -85,7 +85,7 @@ def test_bad_input_is_refused(counts):
     with pytest.raises(TypeError, match="expected counts of words"):
         TermWeighting().fit(["a text"])
     for wrong in ({"scheme": "tf"}, {"norm": "l1"}, {"b": 2}, {"k1": -1}):
-        with pytest.raises(ValueError, match=rf"{next(iter(wrong))}=.*; expected"):
+        with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of TermWeighting must be"):
             TermWeighting(**wrong).fit(counts)
 
 

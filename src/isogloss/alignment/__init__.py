@@ -1,4 +1,13 @@
-"""Word alignment: which words of two sentences translate each other."""
+"""Word alignment: which words of two sentences translate each other.
+
+:class:`Aligner` trains on sentence pairs and aligns text; :class:`Links` holds its output,
+:func:`score_links` evaluates it and :class:`AlignmentPicture` draws it. :class:`Bitext` keeps a corpus in
+memory or on disk, and :class:`Priors` holds known translations.
+
+- ``models``: IBM Models 1-5 and the HMM as EM steps, with their tables, priors and schedule.
+- ``decoding``: from posteriors to links; symmetrisation of the two directions.
+- ``formats``: files of links, tables and priors; pictures.
+"""
 
 import lazy_loader
 

@@ -1,54 +1,158 @@
-"""What the settings of an aligner may be."""
+"""The parameters of an aligner, what they may be, and the names of what it learns.
+
+A base class apart from :class:`~isogloss.alignment.Aligner`, because the modules that train and read for it
+need its parameters.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from numbers import Real
+from typing import Any, ClassVar, Self
 
-from isogloss.alignment.models import AGREEMENTS, Stage, parse_schedule, split_schedule
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_settings"]
+from isogloss._estimator import (
+    N_JOBS,
+    NON_NEGATIVE,
+    OPEN_SHARE,
+    POSITIVE_INT,
+    Constraints,
+    Estimator,
+    Interval,
+    StrOptions,
+)
+from isogloss.alignment._fertility_state import FertilityState
+from isogloss.alignment.models import (
+    AGREEMENTS,
+    AlignmentParameters,
+    FertilityOptions,
+    PairTable,
+    Priors,
+    Stage,
+    parse_schedule,
+    split_schedule,
+)
+from isogloss.engine import Engine, EngineMixin
 
+__all__ = ["AlignerBase", "check_settings"]
 
-def check_settings(aligner: Any) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
-    """Refuse settings that cannot be; the simple stages of the schedule, and those of fertility models."""
-    if aligner.agreement not in AGREEMENTS:
-        raise ValueError(f"agreement={aligner.agreement!r}; expected None, 'product' or 'mutual'")
-    stages = parse_schedule(aligner.schedule)
-    simple, fertile = split_schedule(stages)
-    _check_numbers(aligner)
-    if aligner.null is None and any(stage.model != "1" for stage in stages):
-        raise ValueError(f"null=None is for Model 1 alone; {aligner.schedule!r} needs a probability")
-    if aligner.bayes and aligner.pseudo_count <= 0:
-        raise ValueError(
-            f"bayes=True with pseudo_count={aligner.pseudo_count!r}; it needs a positive pseudo-count"
-        )
-    if aligner.bayes and aligner.interpolate:
-        raise ValueError(
-            f"bayes=True with interpolate={aligner.interpolate!r}; expected one of them: under Bayes there "
-            "is no one lexicon to mix with"
-        )
-    if aligner.fertility is not None:
-        aligner.fertility.check()
-    if aligner.priors is not None and aligner.priors.fertility[0] and not fertile:
-        raise ValueError(
-            f"schedule={aligner.schedule!r} has no use for fertilities known beforehand; end it with models "
-            "that have them, for example '1:5,hmm:5,3:3,4:3', or leave them out of the priors"
-        )
-    return simple, fertile
+BELOW_ONE = Interval(Real, 0, 1, closed="left")
 
 
-def _check_numbers(aligner: Any) -> None:
-    for name in ("null", "uniform"):
-        value = getattr(aligner, name)
-        if value is not None and not 0 < value < 1:
-            raise ValueError(f"{name}={value!r}; expected a probability between 0 and 1")
-    for name in ("spelling", "jump_pseudo", "pseudo_count"):
-        if getattr(aligner, name) < 0:
+class AlignerBase(EngineMixin, Estimator):
+    """Parameters and fitted attributes of :class:`~isogloss.alignment.Aligner`."""
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "schedule": [str],
+        "agreement": [StrOptions({name for name in AGREEMENTS if name}), None],
+        "null": [OPEN_SHARE, None],
+        "spelling": [NON_NEGATIVE],
+        "classes": [POSITIVE_INT],
+        "uniform": [OPEN_SHARE],
+        "jump_pseudo": [NON_NEGATIVE],
+        "pseudo_count": [NON_NEGATIVE],
+        "bayes": ["boolean"],
+        "interpolate": [BELOW_ONE],
+        "prune": [BELOW_ONE],
+        "priors": [Priors, None],
+        "fertility": [FertilityOptions, None],
+        "lower": ["boolean"],
+        "prefix": [POSITIVE_INT, None],
+        "threshold": [BELOW_ONE],
+        "batch_pairs": [POSITIVE_INT, None],
+        "keep_index": ["boolean", None],
+        "n_jobs": N_JOBS,
+        "engine": [Engine, None],
+    }
+    _jobs_over_batches = False
+
+    source_words_: list[str]
+    target_words_: list[str]
+    table_: PairTable
+    counts_: NDArray[np.float32]
+    parameters_: AlignmentParameters
+    fertility_: FertilityState | None
+    jump_totals_: tuple[NDArray[np.float64], NDArray[np.float64]]
+    bits_per_word_: list[float]
+    source_classes_: NDArray[np.int32]
+    target_classes_: NDArray[np.int32]
+
+    def __init__(
+        self,
+        schedule: str = "1:3,hmm:5",
+        *,
+        agreement: str | None = "mutual",
+        null: float | None = 0.1,
+        spelling: float = 1.0,
+        classes: int = 100,
+        uniform: float = 0.1,
+        jump_pseudo: float = 1.0,
+        pseudo_count: float = 0.0,
+        bayes: bool = False,
+        interpolate: float = 0.0,
+        prune: float = 0.0,
+        priors: Priors | None = None,
+        fertility: FertilityOptions | None = None,
+        lower: bool = True,
+        prefix: int | None = None,
+        threshold: float = 0.5,
+        batch_pairs: int | None = None,
+        keep_index: bool | None = None,
+        n_jobs: int | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.schedule = schedule
+        self.agreement = agreement
+        self.null = null
+        self.spelling = spelling
+        self.classes = classes
+        self.uniform = uniform
+        self.jump_pseudo = jump_pseudo
+        self.pseudo_count = pseudo_count
+        self.bayes = bayes
+        self.interpolate = interpolate
+        self.prune = prune
+        self.priors = priors
+        self.fertility = fertility
+        self.lower = lower
+        self.prefix = prefix
+        self.threshold = threshold
+        self.batch_pairs = batch_pairs
+        self.keep_index = keep_index
+        self.n_jobs = n_jobs
+        self.engine = engine
+
+    @abstractmethod
+    def fit(self, pairs: Any, y: None = None) -> Self:
+        """Learn from sentence pairs."""
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        stages = parse_schedule(self.schedule)
+        _, fertile = split_schedule(stages)
+        if self.null is None and any(stage.model != "1" for stage in stages):
+            raise ValueError(f"null=None is for Model 1 alone; {self.schedule!r} needs a probability")
+        if self.bayes and self.pseudo_count <= 0:
             raise ValueError(
-                f"{name}={getattr(aligner, name)!r}; expected a number of pseudo-counts, 0 or more"
+                f"bayes=True with pseudo_count={self.pseudo_count!r}; it needs a positive pseudo-count"
             )
-    for name in ("threshold", "prune", "interpolate"):
-        if not 0 <= getattr(aligner, name) < 1:
-            raise ValueError(f"{name}={getattr(aligner, name)!r}; expected a probability below 1")
-    if aligner.classes < 1:
-        raise ValueError(f"classes={aligner.classes!r}; expected at least 1")
+        if self.bayes and self.interpolate:
+            raise ValueError(
+                f"bayes=True with interpolate={self.interpolate!r}; expected one of them: under Bayes there "
+                "is no one lexicon to mix with"
+            )
+        if self.fertility is not None:
+            self.fertility.check()
+        if self.priors is not None and self.priors.fertility[0] and not fertile:
+            raise ValueError(
+                f"schedule={self.schedule!r} has no use for fertilities known beforehand; end it with models "
+                "that have them, for example '1:5,hmm:5,3:3,4:3', or leave them out of the priors"
+            )
+
+
+def check_settings(aligner: AlignerBase) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+    """Refuse settings that cannot be; the simple stages of the schedule, and those of fertility models."""
+    aligner._validate_params()
+    return split_schedule(parse_schedule(aligner.schedule))

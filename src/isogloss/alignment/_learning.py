@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment._bitext import Bitext, WordForms
+from isogloss.alignment._checks import AlignerBase
 from isogloss.alignment._fertility_state import FertilityState
 from isogloss.alignment.decoding import Reader
 from isogloss.alignment.models import (
@@ -40,7 +40,6 @@ from isogloss.alignment.models import (
     solve_lexicon,
     start,
 )
-from isogloss.engine import Engine, LocalEngine
 from isogloss.threads import count_threads
 
 __all__ = ["Learner", "longest", "model_settings", "simple_reader"]
@@ -52,7 +51,7 @@ UNSEEN = 1e-2
 """What a pair that was never seen together is worth, beside its likeness of spelling."""
 
 
-def model_settings(aligner: Any, model: str, lexical: LexicalPrior | None = None) -> Settings:
+def model_settings(aligner: AlignerBase, model: str, lexical: LexicalPrior | None = None) -> Settings:
     """The settings of an aligner for one of its simple models."""
     return Settings(
         model,
@@ -71,7 +70,7 @@ def longest(bitext: Bitext) -> int:
     return int(max(bitext.source.lengths.max(initial=1), bitext.target.lengths.max(initial=1)))
 
 
-def simple_reader(aligner: Any, bitext: Bitext, model: str, classes: Classes) -> Reader:
+def simple_reader(aligner: AlignerBase, bitext: Bitext, model: str, classes: Classes) -> Reader:
     """A reader of text with one of the simple models of a fitted aligner.
 
     The lexicon of pairs that it has not seen is a guess from how they are spelt and what was known before.
@@ -90,7 +89,7 @@ def simple_reader(aligner: Any, bitext: Bitext, model: str, classes: Classes) ->
     return Reader(settings, parameters, table, classes, layout)
 
 
-def _has_all_of(aligner: Any, bitext: Bitext) -> bool:
+def _has_all_of(aligner: AlignerBase, bitext: Bitext) -> bool:
     """Whether every word pair of a bitext is in the table of an aligner that numbers words alike."""
     alike = bitext.words == (aligner.source_words_, aligner.target_words_)
     return alike and all((aligner.table_.slots(bitext[rows]) >= 0).all() for rows in bitext.blocks())
@@ -116,7 +115,7 @@ class Learner:
         Pseudo-jumps by class and width, if any are known.
     """
 
-    aligner: Any
+    aligner: AlignerBase
     bitext: Bitext
     table: PairTable
     classes: Classes
@@ -126,7 +125,7 @@ class Learner:
     @classmethod
     def of(
         cls,
-        aligner: Any,
+        aligner: AlignerBase,
         bitext: Bitext,
         table: PairTable,
         classes: Classes,
@@ -172,7 +171,7 @@ class Learner:
         a, layout = self.aligner, self.layout(stages)
         settings = model_settings(a, stages[-1].model, self.lexical)
         settings = dataclasses.replace(settings, pseudo_jumps=self.jumps)
-        trainer = Trainer(self.table, self.classes, layout, settings, _engine(a), a.prune)
+        trainer = Trainer(self.table, self.classes, layout, settings, a._engine(), a.prune)
         source = trainer.source(self.bitext, a.batch_pairs, a.keep_index)
         begin = self._first(layout) if first is None else first
         return trainer.run(source, stages, begin, on_iteration=on_iteration, resume=resume)
@@ -198,7 +197,7 @@ class Learner:
         lexical = self.lexical.select(simple.table.find(self.table)) if a.prune else self.lexical
         model, threads = stages[-1][1].model, count_threads(a.n_jobs)
         settings = options.settings(model, lexical, threads, _sum(known, counted))
-        trainer = FertilityTrainer(simple, layout, classes, settings, _engine(a), bool(a.prune))
+        trainer = FertilityTrainer(simple, layout, classes, settings, a._engine(), bool(a.prune))
         if state is not None:
             resume = Progress(stages[0][0], 0, simple.parameters)
         if resume is not None and resume.fertility is not None:
@@ -239,17 +238,13 @@ class Learner:
         return dataclasses.replace(parameters, lexicon=lexicon, posterior=posterior)
 
 
-def _known(aligner: Any) -> Priors:
+def _known(aligner: AlignerBase) -> Priors:
     priors: Priors = Priors() if aligner.priors is None else aligner.priors
     return priors.in_forms(WordForms(aligner.lower, aligner.prefix))
 
 
-def _options(aligner: Any) -> FertilityOptions:
+def _options(aligner: AlignerBase) -> FertilityOptions:
     return aligner.fertility or FertilityOptions()
-
-
-def _engine(aligner: Any) -> Engine:
-    return aligner.engine or LocalEngine()
 
 
 def _sum(known: dict[str, Array], counted: dict[str, Array]) -> dict[str, Array]:

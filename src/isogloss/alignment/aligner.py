@@ -8,17 +8,15 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss.alignment._bitext import Bitext, WordForms, WordList
-from isogloss.alignment._checks import check_settings
+from isogloss.alignment._checks import AlignerBase, check_settings
 from isogloss.alignment._fertility_state import FertilityReader, FertilityState
 from isogloss.alignment._learning import Learner, longest, simple_reader
 from isogloss.alignment.decoding import Heuristic, Links, Reader, symmetrise
 from isogloss.alignment.formats import fertility_rows, jump_rows, lexicon_rows
 from isogloss.alignment.models import (
-    AlignmentParameters,
     FertilityOptions,
     FertilityRow,
     FertilityTrained,
@@ -26,7 +24,6 @@ from isogloss.alignment.models import (
     LexicalPrior,
     OnIteration,
     PairTable,
-    Priors,
     Progress,
     Stage,
     Trained,
@@ -34,8 +31,7 @@ from isogloss.alignment.models import (
     solve_lexicon,
     word_classes,
 )
-from isogloss.engine import Engine
-from isogloss.threads import ThreadBoundMixin, count_threads
+from isogloss.threads import count_threads
 
 __all__ = ["Aligner", "Posterior"]
 
@@ -55,7 +51,7 @@ class Posterior(NamedTuple):
         return np.asarray(np.sqrt(self.forward * self.backward))
 
 
-class Aligner(ThreadBoundMixin, BaseEstimator):
+class Aligner(AlignerBase):
     """Word alignment of sentence pairs.
 
     Parameters
@@ -140,62 +136,6 @@ class Aligner(ThreadBoundMixin, BaseEstimator):
     [[0, 0], [1, 2], [2, 1]]
     """
 
-    source_words_: list[str]
-    target_words_: list[str]
-    table_: PairTable
-    counts_: NDArray[np.float32]
-    parameters_: AlignmentParameters
-    fertility_: FertilityState | None
-    jump_totals_: tuple[NDArray[np.float64], NDArray[np.float64]]
-    bits_per_word_: list[float]
-    source_classes_: NDArray[np.int32]
-    target_classes_: NDArray[np.int32]
-
-    def __init__(
-        self,
-        schedule: str = "1:3,hmm:5",
-        *,
-        agreement: str | None = "mutual",
-        null: float | None = 0.1,
-        spelling: float = 1.0,
-        classes: int = 100,
-        uniform: float = 0.1,
-        jump_pseudo: float = 1.0,
-        pseudo_count: float = 0.0,
-        bayes: bool = False,
-        interpolate: float = 0.0,
-        prune: float = 0.0,
-        priors: Priors | None = None,
-        fertility: FertilityOptions | None = None,
-        lower: bool = True,
-        prefix: int | None = None,
-        threshold: float = 0.5,
-        batch_pairs: int | None = None,
-        keep_index: bool | None = None,
-        n_jobs: int | None = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.schedule = schedule
-        self.agreement = agreement
-        self.null = null
-        self.spelling = spelling
-        self.classes = classes
-        self.uniform = uniform
-        self.jump_pseudo = jump_pseudo
-        self.pseudo_count = pseudo_count
-        self.bayes = bayes
-        self.interpolate = interpolate
-        self.prune = prune
-        self.priors = priors
-        self.fertility = fertility
-        self.lower = lower
-        self.prefix = prefix
-        self.threshold = threshold
-        self.batch_pairs = batch_pairs
-        self.keep_index = keep_index
-        self.n_jobs = n_jobs
-        self.engine = engine
-
     def fit(
         self,
         pairs: Bitext | Iterable[Any],
@@ -278,7 +218,7 @@ class Aligner(ThreadBoundMixin, BaseEstimator):
             The text; words that were not seen are aligned by their spelling and position.
         method : str
             ``agreed`` for links on which both posteriors agree; ``forward`` and ``backward`` for the best
-            alignment of one direction; or a heuristic of :func:`~isogloss.alignment.decoding._symmetrisation`.
+            alignment of one direction; or the name of a symmetrisation heuristic.
         """
         reader, bitext = self._reader(pairs)
         if method == "agreed":

@@ -27,17 +27,22 @@ __all__ = ["corpus_group"]
 corpus_group = typer.Typer(help="Build comparable corpora from documents.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")]
+Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")]
 Files = list[str] | None
 LinkTables = Annotated[
-    Files, typer.Option(metavar="LANGUAGE=FILE", help="Table langlinks of a Wikipedia; once for each.")
+    Files,
+    typer.Option(
+        metavar="LANGUAGE=FILE", help="The langlinks table of a Wikipedia. Repeat for each language."
+    ),
 ]
 PageTables = Annotated[
     Files,
-    typer.Option(metavar="LANGUAGE=FILE", help="Table page of a Wikipedia; instead of a pass over its dump."),
+    typer.Option(
+        metavar="LANGUAGE=FILE", help="The page table of a Wikipedia; saves reading its dump twice."
+    ),
 ]
 RedirectTables = Annotated[
-    Files, typer.Option(metavar="LANGUAGE=FILE", help="Table redirect of a Wikipedia, with --pages.")
+    Files, typer.Option(metavar="LANGUAGE=FILE", help="The redirect table of a Wikipedia, with --pages.")
 ]
 FORMS = ("auto", "jsonl", "lines", "wikipedia")
 
@@ -53,40 +58,48 @@ def build(
         list[str],
         typer.Argument(
             metavar="[LANGUAGE=]FILE...",
-            help="Documents of each language: JSON lines, line-aligned text (.txt), dumps of Wikipedia "
-            "(.xml, .xml.bz2). Without LANGUAGE, the file name up to its first full stop is the language.",
+            help="Documents of each language: JSON lines, line-aligned text (.txt) or Wikipedia dumps "
+            "(.xml, .xml.bz2). Without LANGUAGE, the part of the file name before the first dot is used.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.", callback=not_stdout)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)
+    ],
     form: Annotated[
-        str, typer.Option("--format", metavar="|".join(FORMS), help="What the files are.")
+        str, typer.Option("--format", metavar="|".join(FORMS), help="The format of the files.")
     ] = "auto",
     sitelinks: Annotated[
         Path | None,
-        typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one row."),
+        typer.Option(help="Wikidata's JSON dump or its table wb_items_per_site, to match articles."),
     ] = None,
     links: LinkTables = None,
     pages: PageTables = None,
     redirects: RedirectTables = None,
-    min_words: Annotated[int, typer.Option(help="Different words of the shortest document.", min=0)] = 20,
-    min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
-    min_languages: Annotated[int, typer.Option(help="Languages that a row needs.", min=1)] = 1,
-    ngrams: Annotated[int, typer.Option(help="Longest sequences of words that count as terms.", min=1)] = 1,
-    stem: Annotated[bool, typer.Option("--stem", help="Cut words to their stems.")] = False,
-    stop_words: Annotated[bool, typer.Option("--no-stop-words", help="Leave stop words out.")] = False,
+    min_words: Annotated[
+        int, typer.Option(help="Ignore documents with fewer different words than this.", min=0)
+    ] = 20,
+    min_df: Annotated[
+        int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)
+    ] = 1,
+    min_languages: Annotated[
+        int, typer.Option(help="Ignore rows with fewer languages than this.", min=1)
+    ] = 1,
+    ngrams: Annotated[int, typer.Option(help="Use word sequences up to this length as terms.", min=1)] = 1,
+    stem: Annotated[bool, typer.Option("--stem", help="Reduce words to their stems.")] = False,
+    stop_words: Annotated[bool, typer.Option("--no-stop-words", help="Remove stop words.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first bad record instead of leaving it out.")
+        bool, typer.Option("--strict", help="Stop at the first bad record instead of skipping it.")
     ] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin again, whatever an interrupted build has left.")
+        bool, typer.Option("--restart", help="Start over instead of resuming an interrupted build.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")] = -1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for one per core.")] = -1,
     as_json: Json = False,
 ) -> None:
-    """Count the words of documents in several languages.
+    """Build a corpus from documents in several languages.
 
-    Documents with the same id are one row; articles of Wikipedia are joined by --sitelinks or --links. After
-    an interruption the same command goes on where it stopped.
+    Documents with the same id form one row; Wikipedia articles are matched by --sitelinks or --links. If a
+    build is interrupted, run the same command again to resume it.
     """
     from isogloss.corpora import build_corpus
     from isogloss.text import Tokeniser
@@ -123,18 +136,18 @@ def build(
 def info(
     folder: Folder,
     test: Annotated[
-        Path | None, typer.Option(help="A second corpus, of test rows, to show beside the first.")
+        Path | None, typer.Option(help="A second corpus, with test rows, to show next to the first.")
     ] = None,
     hub: Annotated[
-        str | None, typer.Option(help="Language to compare ranks with; the largest by default.")
+        str | None, typer.Option(help="Language to compare ranks with; by default the largest.")
     ] = None,
     rank_rows: Annotated[
-        int, typer.Option(help="Rows that ranks are estimated from; 0 for no ranks.", min=0)
+        int, typer.Option(help="Number of rows to estimate ranks from; 0 to skip ranks.", min=0)
     ] = 1000,
-    check: Annotated[bool, typer.Option("--check", help="Read every file and see that it is sound.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Read and verify every file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show how many rows each pair of languages shares, and how much their documents differ."""
+    """Show how many rows each pair of languages shares and how much documents differ."""
     from isogloss.corpora import ComparableCorpus
 
     corpus = ComparableCorpus(folder)
@@ -157,29 +170,27 @@ def info(
 @corpus_group.command("split")
 def split(
     folder: Folder,
-    train: Annotated[
-        Path, typer.Option(help="The folder to make of rows to learn from.", callback=not_stdout)
-    ],
-    test: Annotated[Path, typer.Option(help="The folder to make of rows to test on.", callback=not_stdout)],
-    share: Annotated[float, typer.Option(help="Share of the rows to test on.", min=0, max=1)] = 0.1,
+    train: Annotated[Path, typer.Option(help="The folder to create for training rows.", callback=not_stdout)],
+    test: Annotated[Path, typer.Option(help="The folder to create for test rows.", callback=not_stdout)],
+    share: Annotated[float, typer.Option(help="Share of test rows.", min=0, max=1)] = 0.1,
     pairs: Annotated[
         str | None,
         typer.Option(
             metavar="A:B,C:D",
-            help="Instead of a share: test on all rows with both languages of a pair, so that the pair has "
-            "no common row to learn from.",
+            help="Instead of a share: test on all rows that have both languages of a pair, so that the pair "
+            "shares no training row.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where the random numbers begin.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
-    """Divide the rows of a corpus into two corpora."""
+    """Split a corpus into a training and a test corpus."""
     from isogloss.corpora import ComparableCorpus, save_corpus
 
     corpus = ComparableCorpus(folder)
     for place in (train, test):
         if place.exists():
-            raise CorpusError(f"{place}: is there already; remove it, or give another name")
+            raise CorpusError(f"{place}: already exists; remove it, or choose another name")
     parts = corpus.split(share, pairs=_pairs(pairs), random_state=seed)
     with Console(stderr=True).status("writing"):
         for part, place in zip(parts, (train, test), strict=True):
@@ -199,9 +210,7 @@ def named_files(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
             code, path = Path(text).name.partition(".")[0], text
             _check_language(code, text)
         if code in files:
-            raise typer.BadParameter(
-                f"{text}: a file of {code!r} was given before; give one for each language"
-            )
+            raise typer.BadParameter(f"{text}: a second file for {code!r}; give one file per language")
         files[code] = Path(path)
     return files
 
@@ -213,7 +222,7 @@ def _check_language(code: str, file: str) -> None:
     try:
         language(code)
     except ValueError as error:
-        said = f"{file}: {code!r} is no language; write LANGUAGE=FILE, as en={file}"
+        said = f"{file}: {code!r} is not a language; write LANGUAGE=FILE, for example en={file}"
         raise typer.BadParameter(said) from error
 
 
@@ -272,7 +281,7 @@ def _index(
 def _pairs(text: str | None) -> list[tuple[str, str]]:
     parts = [tuple(pair.strip().split(":")) for pair in text.split(",")] if text else []
     if any(len(pair) != 2 for pair in parts):
-        raise typer.BadParameter(f"--pairs {text}: expected pairs of languages, as hi:ht,hi:pms")
+        raise typer.BadParameter(f"--pairs {text}: expected pairs of languages such as hi:ht,hi:pms")
     return [(pair[0], pair[1]) for pair in parts]
 
 

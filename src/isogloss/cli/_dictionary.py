@@ -38,17 +38,15 @@ Vectors = Annotated[
         "--vectors",
         "-v",
         metavar="[LANGUAGE=]FILE",
-        help="Vectors of a language of the model; once for each.",
+        help="Vectors of one language of the model. Repeat for each language.",
     ),
 ]
-Words = Annotated[int, typer.Option(help="Read only this many words of each file, the first.", min=1)]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse files of vectors with bad lines.")]
-Threads = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
+Words = Annotated[int, typer.Option(help="Read only the first words of each file, this many.", min=1)]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse vector files with bad lines.")]
+Threads = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Model = Annotated[Path, typer.Option("--model", "-m", help="A model that 'build --save-model' wrote.")]
-Rule = Annotated[
-    str, typer.Option(help="How candidates are ranked: csls, cosine, inverted_softmax or density.")
-]
+Model = Annotated[Path, typer.Option("--model", "-m", help="A model saved by 'build --save-model'.")]
+Rule = Annotated[str, typer.Option(help="Ranking rule: csls, cosine, inverted_softmax or density.")]
 WORDS = 200_000
 
 
@@ -62,41 +60,42 @@ def build(
     src: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")],
     tgt: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The dictionary to write, a table; - for standard output.")
+        Path,
+        typer.Option("--output", "-o", help="The dictionary to write, as a table; - for standard output."),
     ],
     seed: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[FROM-TO=]FILE",
-            help="Pairs of words to learn from, or 'identical' or 'numerals'; may be given several times.",
+            help="Known translations, or 'identical' or 'numerals'. Repeat for several.",
         ),
     ] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of a further language that helps."),
+        typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of another language to learn from."),
     ] = None,
     model: Annotated[str, typer.Option(help="auto, mbfa, ibfa, cca or procrustes.")] = "auto",
     components: Annotated[int | None, typer.Option(help="Dimensions of the common space.", min=1)] = None,
     rule: Rule = "csls",
-    translations: Annotated[int, typer.Option("--translations", "-k", help="Per word.", min=1)] = 1,
-    mutual: Annotated[
-        bool, typer.Option("--mutual", help="Keep only pairs that are each other's best.")
-    ] = False,
+    translations: Annotated[
+        int, typer.Option("--translations", "-k", help="Translations per word.", min=1)
+    ] = 1,
+    mutual: Annotated[bool, typer.Option("--mutual", help="Keep only mutual best translations.")] = False,
     rounds: Annotated[
-        int | None, typer.Option(help="Rounds of self-learning; 5 for small seeds by default.", min=0)
+        int | None, typer.Option(help="Rounds of self-learning; by default 5 for small seeds.", min=0)
     ] = None,
     words: Words = WORDS,
     strict: Strict = False,
     save_model: Annotated[
-        Path | None, typer.Option(help="Also write the model, for the other commands.", callback=not_stdout)
+        Path | None, typer.Option(help="Also save the model, for the other commands.", callback=not_stdout)
     ] = None,
     jobs: Threads = -1,
     as_json: Json = False,
 ) -> None:
-    """Make a dictionary from the vectors of two languages and a seed.
+    """Build a dictionary from the word vectors of two languages and a seed dictionary.
 
-    A part of the seed is held out first. If its words cannot be translated better than by chance, nothing
-    is written.
+    A part of the seed is held out and translated first. If the result is no better than chance, nothing is
+    written.
     """
     from isogloss import io
     from isogloss.lexicon import build_space, induce, write_induced
@@ -143,11 +142,11 @@ def build(
 
 @dictionary_group.command("evaluate")
 def evaluate_command(
-    test: Annotated[Path, typer.Option(help="Pairs of words that are right.")],
+    test: Annotated[Path, typer.Option(help="Correct pairs of words.")],
     dictionary: Annotated[
-        Path | None, typer.Option(help="A table that 'build' wrote; or give a model and vectors.")
+        Path | None, typer.Option(help="A table written by 'build'; or give a model and vectors.")
     ] = None,
-    model: Annotated[Path | None, typer.Option("--model", "-m", help="A model that 'build' saved.")] = None,
+    model: Annotated[Path | None, typer.Option("--model", "-m", help="A model saved by 'build'.")] = None,
     src: Annotated[str | None, typer.Option(metavar="[LANGUAGE=]FILE", help="Source vectors.")] = None,
     tgt: Annotated[str | None, typer.Option(metavar="[LANGUAGE=]FILE", help="Target vectors.")] = None,
     rule: Rule = "csls",
@@ -156,10 +155,10 @@ def evaluate_command(
     jobs: Threads = -1,
     as_json: Json = False,
 ) -> None:
-    """Precision at 1, 5 and 10, mean reciprocal rank and coverage, with standard errors.
+    """Show precision at 1, 5 and 10, mean reciprocal rank and coverage, with standard errors.
 
-    Coverage is the share of test words that are translated at all. Precision is shown among these, and among
-    all test words; a dictionary and the model that made it have the same figures.
+    Coverage is the share of test words that have a translation. Precision is shown among these and among all
+    test words. A dictionary and the model that made it have the same figures.
     """
     from isogloss.lexicon import evaluate_induced, evaluate_space, read_dictionary, read_induced
 
@@ -182,17 +181,17 @@ def evaluate_command(
 
 @dictionary_group.command("neighbours")
 def neighbours(
-    word: Annotated[str, typer.Argument(help="The word to look around.")],
-    language: Annotated[str, typer.Option("--language", "-l", help="Its language.")],
+    word: Annotated[str, typer.Argument(help="The word to look up.")],
+    language: Annotated[str, typer.Option("--language", "-l", help="The language of the word.")],
     model: Model,
     vectors: Vectors,
-    k: Annotated[int, typer.Option("-k", help="How many in each language.", min=1)] = 5,
+    k: Annotated[int, typer.Option("-k", help="Neighbours per language.", min=1)] = 5,
     words: Words = WORDS,
     strict: Strict = False,
     jobs: Threads = -1,
     as_json: Json = False,
 ) -> None:
-    """The nearest words of a word, in all languages at once."""
+    """Show the nearest words in all languages."""
     around = _around(word, language, model, vectors, k, words, strict, jobs)
     if as_json:
         echo_json([vars(one) for one in around.neighbours[1:]], indent=2)
@@ -209,15 +208,15 @@ def neighbours(
 
 @dictionary_group.command("plot")
 def plot(
-    word: Annotated[str, typer.Argument(help="The word to look around.")],
-    language: Annotated[str, typer.Option("--language", "-l", help="Its language.")],
+    word: Annotated[str, typer.Argument(help="The word to look up.")],
+    language: Annotated[str, typer.Option("--language", "-l", help="The language of the word.")],
     model: Model,
     vectors: Vectors,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The picture: .svg, .png or .pdf; - for SVG on standard output."),
     ],
-    k: Annotated[int, typer.Option("-k", help="How many in each language.", min=1)] = 5,
+    k: Annotated[int, typer.Option("-k", help="Neighbours per language.", min=1)] = 5,
     words: Words = WORDS,
     strict: Strict = False,
     jobs: Threads = -1,
@@ -233,7 +232,7 @@ def plot(
     around = _around(word, language, model, vectors, k, words, strict, jobs)
     with written(output, ".svg") as path:
         save_picture(plot_neighbourhood(around), path)
-    tell(json.dumps({"output": str(output)}) if as_json else f"The picture is in {output}", output)
+    tell(json.dumps({"output": str(output)}) if as_json else f"written: {output}", output)
 
 
 def _around(
@@ -245,7 +244,7 @@ def _around(
     space, read = _open(model, vectors, words, strict, console)
     if language not in read:
         raise typer.BadParameter(f"no vectors of {language!r} were given; there are {', '.join(read)}")
-    with _busy(console, "looking around"):
+    with _busy(console, "finding neighbours"):
         return neighbourhood(space.place(read), word, language, k=k, n_jobs=jobs)
 
 
@@ -281,7 +280,7 @@ def _read_all(specs: Sequence[str], words: int, strict: bool, console: Console) 
             console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
         if vectors.language in found:
             raise typer.BadParameter(
-                f"two files are of the language {vectors.language!r}; name them, as in en={path}"
+                f"two files for the language {vectors.language!r}; name the languages, for example en={path}"
             )
         found[vectors.language] = vectors
     return found
@@ -310,7 +309,7 @@ def _read_seed(spec: str, vectors: dict[str, WordVectors]) -> BilingualDictionar
     pair = name.split("-") if name else Path(path).name.partition(".")[0].split("-")
     if len(pair) != 2 or not set(pair) <= set(vectors):
         if name:
-            raise typer.BadParameter(f"{name!r} names no two of the languages {', '.join(vectors)}")
+            raise typer.BadParameter(f"{name!r} does not name two of the languages {', '.join(vectors)}")
         pair = list(vectors)[:2]
     return read_dictionary(path, *pair)
 
@@ -340,13 +339,13 @@ def _print_built(summary: dict[str, Any], console: Console) -> None:
     tried = ", ".join(f"{name} {100 * share:.1f} %" for name, share in summary["tried"].items())
     console.print(escape(f"{summary['pairs']} pairs in {summary['output']}"), highlight=False)
     console.print(
-        f"Model: {summary['model']}. Right on words held out of the seed: {tried}.",
+        f"Model: {summary['model']}. Correct on held-out seed words: {tried}.",
         highlight=False,
         soft_wrap=True,
     )
     for test in summary["held_out"]:
         figures = f"{test['hits']} of {test['n_queries']}, {test['expected']:.1f} by chance"
-        outcome = "" if test["passed"] else "; left out, it is no better than chance"
+        outcome = "" if test["passed"] else "; left out, because it is no better than chance"
         console.print(escape(f"  {test['name']}: {figures}{outcome}"), highlight=False, soft_wrap=True)
 
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_group"]
 
-Csls = Annotated[int, typer.Option(help="Neighbours of the CSLS correction; 0 for cosines.", min=0)]
+Csls = Annotated[int, typer.Option(help="Neighbours used by CSLS; 0 for plain cosines.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
-evaluate_group = typer.Typer(help="Measure how good a model is.", no_args_is_help=True)
+evaluate_group = typer.Typer(help="Evaluate models.", no_args_is_help=True)
 
 
 @evaluate_group.callback()
@@ -35,20 +35,22 @@ def _group() -> None:
 
 @evaluate_group.command("retrieval")
 def retrieval(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Rows that the model has not seen.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model made by 'similar fit'.")],
+    corpus: Annotated[
+        Path, typer.Argument(metavar="CORPUS", help="A corpus with rows that the model was not trained on.")
+    ],
     csls: Csls = 0,
-    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, for example en,de,fr.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Mate retrieval: how far up each document finds its versions in other languages."""
+    """Evaluate how well documents find their versions in other languages (mate retrieval)."""
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
     from isogloss.similarity import evaluate
     from isogloss.similarity.models import TextModel
 
     only = languages.split(",") if languages else None
-    with _counting_pairs("looking for mates") as count:
+    with _counting_pairs("retrieving") as count:
         fitted = io.load(model, expected=TextModel)
         report = evaluate(fitted, ComparableCorpus(corpus), csls=csls, languages=only, progress=count)
     _show(report, as_json)
@@ -62,9 +64,9 @@ def encoder(
     ],
     csls: Csls = 0,
     piece: Annotated[
-        int, typer.Option(help="Characters of the pieces that documents are cut into; 0 for none.", min=0)
+        int, typer.Option(help="Cut documents into pieces of this many characters; 0 for no cutting.", min=0)
     ] = 300,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
@@ -77,7 +79,7 @@ def encoder(
     model = EncoderSimilarity(UniversalEncoder(n_jobs=jobs), piece=piece or None)
     texts = named_texts(files)
     ids = sorted(set().union(*texts.values()))
-    with _counting_pairs("looking for mates") as count:
+    with _counting_pairs("retrieving") as count:
         presence = np.array([[one in column for column in texts.values()] for one in ids], dtype=bool)
         projected = {
             code: model.project([column[one] for one in ids if one in column], code)
@@ -90,16 +92,16 @@ def encoder(
 
 @evaluate_group.command("drift")
 def drift(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
-    hub: Annotated[str | None, typer.Option(help="The language that others are paired with.")] = None,
-    max_rows: Annotated[int, typer.Option(help="Rows that ranks are estimated from.", min=1)] = 1000,
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")],
+    hub: Annotated[str | None, typer.Option(help="The language to pair the others with.")] = None,
+    max_rows: Annotated[int, typer.Option(help="Number of rows to estimate ranks from.", min=1)] = 1000,
     as_json: Json = False,
 ) -> None:
-    """Dimensionality drift: whether the two sides of a pair of languages tell as much."""
+    """Compare how much distinct content two languages have (dimensionality drift)."""
     from isogloss.corpora import ComparableCorpus
     from isogloss.similarity import find_drift
 
-    with Console(stderr=True).status("finding ranks"):
+    with Console(stderr=True).status("estimating ranks"):
         found = find_drift(ComparableCorpus(corpus), hub=hub, max_rows=max_rows)
     if as_json:
         lines = {f"{a}-{b}": one._asdict() | {"gap": one.gap} for (a, b), one in found.items()}
@@ -142,7 +144,7 @@ def _show(report: RetrievalReport, as_json: bool) -> None:
 def _table(report: RetrievalReport) -> Table:
     """MRR, queries in rows."""
     names = list(dict.fromkeys(a for a, _ in report.pairs))
-    table = Table("MRR", *names, title="queries in rows, documents to find in columns")
+    table = Table("MRR", *names, title="queries in rows, targets in columns")
     for a in names:
         cells = [f"{report.pairs[a, b].mrr:.3f}" if (a, b) in report.pairs else "" for b in names]
         table.add_row(a, *cells)

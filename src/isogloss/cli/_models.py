@@ -27,7 +27,7 @@ def info(
     path: Annotated[Path, typer.Argument(help="A model file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Say what a model file holds, without loading its arrays."""
+    """Describe a model file without loading its arrays."""
     from isogloss.io import describe
 
     described = describe(path)

@@ -41,7 +41,7 @@ def is_stdout(path: Path | None) -> bool:
 def not_stdout(path: Path | None) -> Path | None:
     """Refuse ``-`` for a model, a folder or another output that is not text; a callback of options."""
     if is_stdout(path):
-        raise typer.BadParameter("this cannot go to standard output; give the name of a file or folder")
+        raise typer.BadParameter("this cannot be written to standard output; give a file or folder name")
     return path
 
 
@@ -61,7 +61,7 @@ def check_outputs(as_json: bool, *outputs: Path | None, error: type[IsoglossErro
 
     if as_json + sum(map(is_stdout, outputs)) > 1:
         raise typer.BadParameter(
-            "only one result can go to standard output; give a file name instead of -"
+            "only one result can be written to standard output; give a file name instead of -"
             + (", or leave out --json" if as_json else "")
         )
     for path in outputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import signal
@@ -18,11 +17,11 @@ from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events, store_contents, stream_maker
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
     from isogloss.service.models import Similarity
-    from isogloss.service.worker import PreparingWorker, TakingTurns
+    from isogloss.service.settings import Settings
+    from isogloss.service.worker import TakingTurns
     from isogloss.store import Store
 
 logger = logging.getLogger(__name__)
@@ -43,13 +42,13 @@ def serve(
     store: StorePlace = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Port = None,
-    worker: Annotated[bool, typer.Option(help="Make events of articles in this process.")] = True,
+    worker: Annotated[bool, typer.Option(help="Also run the worker that finds events.")] = True,
     log_json: LogJson = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Serve the API and the pages.
+    """Serve the API and the web pages.
 
-    Stops at Ctrl-C or SIGTERM.
+    Stop it with Ctrl-C or SIGTERM.
     """
     from isogloss.service import log_to_stderr
 
@@ -57,7 +56,7 @@ def serve(
     given: dict[str, Any] = {
         name: value for name, value in (("host", host), ("port", port)) if value is not None
     }
-    settings = dataclasses.replace(settings, server=dataclasses.replace(settings.server, **given))
+    settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
     check_service(settings)
     log_to_stderr(as_json=log_json)
     with open_store(settings, new=True) as opened:
@@ -154,35 +153,36 @@ def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingT
 def work(
     config: Config = None,
     store: StorePlace = None,
-    once: Annotated[bool, typer.Option("--once", help="Stop when no articles are waiting.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Process the waiting articles, then stop.")] = False,
     prepare: Annotated[
         bool,
-        typer.Option("--prepare", help="Only prepare articles for the worker that makes events of them."),
+        typer.Option("--prepare", hidden=True, help="Removed; configure a Dask scheduler instead."),
     ] = False,
     log_json: LogJson = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Make events of stored articles, without serving.
+    """Run the worker that turns stored articles into events.
 
-    Stops at Ctrl-C or SIGTERM. One worker at a time makes the events of a store; others wait, and one takes
-    over when it stops. With --prepare, any number of processes on any hosts do about half of its work
-    in advance, and report at the end how many articles they prepared.
+    Stop it with Ctrl-C or SIGTERM. A store has one worker at a time; any other waits, and takes over when the
+    first one stops.
     """
     _check_platform()
+    if prepare:
+        raise typer.BadParameter(
+            "was replaced: set worker.dask_scheduler to the address of a Dask scheduler, and start "
+            "'dask worker' on the hosts that shall help",
+            param_hint="--prepare",
+        )
     from isogloss.service import log_to_stderr
     from isogloss.service.models import Similarity
 
     settings = load_settings(config, store)
     log_to_stderr(as_json=log_json)
     with open_store(settings) as opened:
-        if prepare:
-            _log_warnings(opened)
-            _prepare(settings, opened, once=once, as_json=as_json)
-            return
         if once:
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
-                    raise StoreError("another worker is using this store; there is nothing to do")
+                    raise StoreError("another worker is already processing this store")
             counts = {name: opened.counts()[name] for name in ("article", "event")}
             echo(json.dumps({"store": counts}) if as_json else store_contents(opened))
             return
@@ -191,25 +191,7 @@ def work(
         _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
 
 
-def _prepare(settings: Settings, store: Store, *, once: bool, as_json: bool) -> None:
-    """Prepare articles, and say how many."""
-    from isogloss.service.models import Similarity
-    from isogloss.service.worker import NICE, PreparingWorker
-    from isogloss.threads import lower_priority
-
-    maker = stream_maker(store, settings, Similarity.load(settings.models, store))
-    worker = PreparingWorker(store, maker.preparer())
-    if once:
-        with worker.preparer:
-            worker.prepare()
-    else:
-        lower_priority(NICE)
-        _run_until_signal(worker, "" if as_json else "isogloss: preparing  (Ctrl-C to stop)")
-    report = {"prepared": worker.done, "late": worker.late}
-    echo(json.dumps(report) if as_json else f"prepared: {worker.done:,} articles, {worker.late:,} too late")
-
-
-def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> None:
+def _run_until_signal(worker: TakingTurns, greeting: str) -> None:
     """Run a worker until a signal stops it; print the greeting once signals are handled."""
     from isogloss.service import SIGNALS
 
@@ -230,14 +212,14 @@ def _run_until_signal(worker: TakingTurns | PreparingWorker, greeting: str) -> N
 
 @token_group.command("make")
 def make(
-    scopes: Annotated[list[str], typer.Argument(help="What the token allows: read, write, admin.")],
-    label: Annotated[str, typer.Option(help="Who it is for.")] = "",
+    scopes: Annotated[list[str], typer.Argument(help="Scopes: read, write, admin.")],
+    label: Annotated[str, typer.Option(help="Who uses the token.")] = "",
     days: Annotated[float, typer.Option(help="Days until the token expires.", min=0)] = 365.0,
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Create a token; it is shown only once."""
+    """Create a token. It is shown only once."""
     from isogloss.service.auth import make_token
 
     with open_store(load_settings(config, store)) as opened:
@@ -247,7 +229,7 @@ def make(
 
 @token_group.command("list")
 def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
-    """List tokens without their secrets."""
+    """List tokens, without their secrets."""
     from isogloss.service.auth import list_tokens
     from isogloss.store import from_micros
 
@@ -263,7 +245,7 @@ def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = 
 
 @token_group.command("revoke")
 def revoke(
-    name: Annotated[str, typer.Argument(help="The id of the token, see 'token list'.")],
+    name: Annotated[str, typer.Argument(help="The id shown by 'token list'.")],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
@@ -273,5 +255,5 @@ def revoke(
 
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
-            raise StoreError(f"there is no valid token {name!r}; see isogloss token list")
+            raise StoreError(f"no valid token {name!r}; see isogloss token list")
     echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")

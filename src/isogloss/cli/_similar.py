@@ -42,15 +42,17 @@ similar_group = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Model = Annotated[Path, typer.Option("--model", "-m", help="A file that 'similar fit' made.")]
-Corpus = Annotated[Path, typer.Option("--corpus", "-c", help="A folder that 'corpus build' made.")]
+Model = Annotated[Path, typer.Option("--model", "-m", help="A model made by 'similar fit'.")]
+Corpus = Annotated[Path, typer.Option("--corpus", "-c", help="A corpus made by 'corpus build'.")]
 Texts = Annotated[
     list[str] | None,
     typer.Option(
-        "--texts", metavar="LANGUAGE=FILE", help="What --encoder reads: JSON lines, for each language."
+        "--texts",
+        metavar="LANGUAGE=FILE",
+        help="Texts for --encoder, as JSON lines. Repeat for each language.",
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads of the encoder; -1 for all cores.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of encoder threads; -1 for one per core.")]
 
 
 @similar_group.command("find")
@@ -59,17 +61,17 @@ def find(
     model: Model,
     corpus: Corpus,
     lang: Annotated[str, typer.Option(help="Language of the text.")],
-    k: Annotated[int, typer.Option("-k", help="Documents of each language.", min=1)] = 3,
-    languages: Annotated[str | None, typer.Option(help="Only these languages, as de,fr.")] = None,
+    k: Annotated[int, typer.Option("-k", help="Documents per language.", min=1)] = 3,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, for example de,fr.")] = None,
     encoder: Annotated[
-        bool, typer.Option("--encoder", help="Let a sentence encoder put the best candidates into order.")
+        bool, typer.Option("--encoder", help="Rerank the best candidates with a sentence encoder.")
     ] = False,
     texts: Texts = None,
-    weight: Annotated[float, typer.Option(help="Share of the encoder in the order.", min=0, max=1)] = 0.5,
+    weight: Annotated[float, typer.Option(help="Weight of the encoder in the ranking.", min=0, max=1)] = 0.5,
     jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """The nearest documents in each language, with the topics that they share with the text."""
+    """Find the nearest documents in each language, and the topics they share with the text."""
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
     from isogloss.similarity import EncoderSimilarity, UniversalEncoder, find_similar, rerank_found
@@ -86,7 +88,7 @@ def find(
         echo_json([one._asdict() for one in found])
         return
     table = Table()
-    for name in ("language", "similarity", "document", "because of"):
+    for name in ("language", "similarity", "document", "shared topics"):
         table.add_column(name, justify="right" if name == "similarity" else "left")
     for one in found:
         why = "; ".join(" = ".join(dict.fromkeys(map(" ".join, words))) for words in one.because)
@@ -96,32 +98,44 @@ def find(
 
 @similar_group.command("fit")
 def fit(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder that 'corpus build' made.")],
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The model file to write.", callback=not_stdout)
     ],
     kind: Annotated[
-        str, typer.Option("--kind", metavar="|".join(MODELS), help="Which model; cca for two languages.")
+        str,
+        typer.Option("--kind", metavar="|".join(MODELS), help="The kind of model; cca needs two languages."),
     ] = "hub",
-    dimensions: Annotated[int, typer.Option("--dimensions", "-d", help="Of the space.", min=1)] = 500,
-    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
-    min_df: Annotated[int, typer.Option(help="Documents of the rarest word.", min=1)] = 1,
-    max_features: Annotated[int | None, typer.Option(help="Most words of a language.", min=1)] = None,
-    batch_rows: Annotated[int | None, typer.Option(help="Rows read at a time, or all.", min=1)] = None,
+    dimensions: Annotated[
+        int, typer.Option("--dimensions", "-d", help="Dimensions of the space.", min=1)
+    ] = 500,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, for example en,de,fr.")] = None,
+    min_df: Annotated[
+        int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)
+    ] = 1,
+    max_features: Annotated[
+        int | None, typer.Option(help="Maximum vocabulary size per language.", min=1)
+    ] = None,
+    batch_rows: Annotated[
+        int | None, typer.Option(help="Read this many rows at a time; by default all.", min=1)
+    ] = None,
     directions: Annotated[
-        int | None, typer.Option(help="Of each language that hub CCA chooses from; 500 or more.", min=1)
+        int | None,
+        typer.Option(help="Directions per language that hub CCA selects from; at least 500.", min=1),
     ] = None,
     encoder: Annotated[
-        bool, typer.Option("--encoder", help="With a sentence encoder as one more view (--kind hub).")
+        bool, typer.Option("--encoder", help="Use a sentence encoder as one more view (--kind hub).")
     ] = False,
     texts: Texts = None,
-    share: Annotated[float, typer.Option(help="Weight of the encoder in texts.", min=0, max=1)] = 0.5,
+    share: Annotated[
+        float, typer.Option(help="Weight of the encoder when projecting texts.", min=0, max=1)
+    ] = 0.5,
     jobs: Jobs = 1,
-    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
-    """Fit a model to a comparable corpus and write it to a file that can read raw text.
+    """Fit a model to a comparable corpus. The model projects raw text.
 
-    What a fit by hub CCA or CCA will take is said before.
+    For hub CCA and CCA, the expected time and memory are shown first.
     """
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
@@ -197,24 +211,28 @@ def _check_texts(encoder: bool, texts: list[str] | None) -> list[str]:
 
 @similar_group.command("map")
 def draw_map(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model made by 'similar fit'.")],
     corpus: Corpus,
     output: Annotated[
         Path,
         typer.Option(
             "--output",
             "-o",
-            help="What to write: .html and .svg show titles, .png, .pdf; - for SVG on standard output.",
+            help="The file to write: .html, .svg (both with titles), .png or .pdf; - for SVG on stdout.",
         ),
     ],
-    languages: Annotated[str | None, typer.Option(help="Only these languages, as en,de,fr.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Only these languages, for example en,de,fr.")] = None,
     method: Annotated[
-        str, typer.Option(metavar="tsne|pca", help="Neighbours together, or directions of most variance.")
+        str,
+        typer.Option(
+            metavar="tsne|pca",
+            help="tsne keeps neighbours together, pca shows the directions of most variance.",
+        ),
     ] = "tsne",
-    documents: Annotated[int, typer.Option(help="Most documents to draw.", min=3)] = 1500,
-    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+    documents: Annotated[int, typer.Option(help="Draw at most this many documents.", min=3)] = 1500,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
-    """A map of the documents of a corpus, coloured by language."""
+    """Draw a map of the documents of a corpus, coloured by language."""
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
     from isogloss.plotting import map_documents
@@ -252,15 +270,15 @@ def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None
 
 @similar_group.command("topics")
 def show_topics(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file that 'similar fit' made.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model made by 'similar fit'.")],
     components: Annotated[int, typer.Option(help="How many.", min=1)] = 10,
-    words: Annotated[int, typer.Option(help="Words for each end of a component.", min=1)] = 6,
+    words: Annotated[int, typer.Option(help="Words per end of a component.", min=1)] = 6,
     html: Annotated[
-        Path | None, typer.Option(help="Write a table in HTML to this file; - for standard output.")
+        Path | None, typer.Option(help="Write an HTML table to this file; - for standard output.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The strongest words of each component, in every language side by side."""
+    """Show the strongest words of each component, in all languages side by side."""
     from isogloss import io
     from isogloss.similarity import find_topics, topics_html, topics_json, topics_table
     from isogloss.similarity.models import TextModel

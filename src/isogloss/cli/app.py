@@ -29,46 +29,48 @@ class _Commands(LazyGroup):
 
     places: ClassVar = {
         "demo": Place(
-            "isogloss.cli.demo._commands", "demo_group", "See what isogloss does, on built-in sample data."
+            "isogloss.cli.demo._commands", "demo_group", "Show what isogloss does, on built-in sample data."
         ),
-        "events": Place(
-            "isogloss.cli.news._events", "events_group", "Find events in news of many languages."
-        ),
+        "events": Place("isogloss.cli.news._events", "events_group", "Find events in multilingual news."),
         "init": Place("isogloss.cli.store._ingest", "init", "Create a settings file and an empty store."),
         "ingest": Place(
-            "isogloss.cli.store._ingest", "ingest", "Add articles to the store, and make events."
+            "isogloss.cli.store._ingest", "ingest", "Add articles to the store and find their events."
         ),
-        "watch": Place(
-            "isogloss.cli.store._ingest", "watch", "Visit feeds and add what is new to the store."
+        "watch": Place("isogloss.cli.store._ingest", "watch", "Visit feeds and store new articles."),
+        "serve": Place("isogloss.cli._serve", "serve", "Serve the API and the web pages."),
+        "work": Place(
+            "isogloss.cli._serve", "work", "Run the worker that turns stored articles into events."
         ),
-        "serve": Place("isogloss.cli._serve", "serve", "Serve the API and the pages."),
-        "work": Place("isogloss.cli._serve", "work", "Make events of stored articles, without serving."),
         "token": Place("isogloss.cli._serve", "token_group", "Manage access tokens."),
         "backup": Place(
-            "isogloss.cli.store._maintenance", "backup", "Copy the store to a file while it is in use."
+            "isogloss.cli.store._maintenance", "backup", "Back up the store, also while it is in use."
         ),
         "restore": Place(
-            "isogloss.cli.store._maintenance", "restore", "Restore a backup; the target must not exist."
+            "isogloss.cli.store._maintenance", "restore", "Restore a backup. The target store must not exist."
         ),
-        "prune": Place("isogloss.cli.store._prune", "prune", "Show, or with --yes delete, old stories."),
-        "delete": Place("isogloss.cli.store._delete", "delete", "Delete articles with all their traces."),
+        "prune": Place("isogloss.cli.store._prune", "prune", "Show old stories, or delete them with --yes."),
+        "delete": Place("isogloss.cli.store._delete", "delete", "Delete articles and all traces of them."),
         "doctor": Place("isogloss.cli.store._maintenance", "doctor", "Check the store and report problems."),
         "concepts": Place(
-            "isogloss.cli.news._concepts", "concepts_group", "Build and try concept dictionaries."
+            "isogloss.cli.news._concepts", "concepts_group", "Build and query concept dictionaries."
         ),
-        "link": Place("isogloss.cli.news._link", "link_group", "Train and score links across languages."),
+        "link": Place(
+            "isogloss.cli.news._link",
+            "link_group",
+            "Train and score the linker of clusters across languages.",
+        ),
         "model": Place("isogloss.cli._models", "model_group", "Inspect model files."),
         "align": Place("isogloss.cli.align._commands", "align_group", "Align the words of sentence pairs."),
         "corpus": Place("isogloss.cli._corpus", "corpus_group", "Build comparable corpora from documents."),
         "dictionary": Place(
             "isogloss.cli._dictionary", "dictionary_group", "Build bilingual dictionaries from word vectors."
         ),
-        "evaluate": Place("isogloss.cli._evaluate", "evaluate_group", "Measure how good a model is."),
+        "evaluate": Place("isogloss.cli._evaluate", "evaluate_group", "Evaluate models."),
         "similar": Place(
             "isogloss.cli._similar", "similar_group", "Find similar documents across languages."
         ),
         "network": Place(
-            "isogloss.cli.network._commands", "network_group", "Ask, learn and draw Bayesian networks."
+            "isogloss.cli.network._commands", "network_group", "Query, learn and draw Bayesian networks."
         ),
     }
 
@@ -93,7 +95,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Options that come before the command."""
@@ -111,7 +113,7 @@ def main() -> None:
     except (IsoglossError, ValueError, OSError, ImportError, ArithmeticError) as error:
         _fail(str(error))
     except MemoryError as error:
-        _fail(f"this does not fit into memory ({error or 'no more to be had'})")
+        _fail(f"out of memory ({error})" if str(error) else "out of memory")
     except SystemExit as end:
         if end.code == INTERRUPTED:  # as typer ends at Ctrl-C, without a word
             echo("stopped", err=True)

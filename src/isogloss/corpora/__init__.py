@@ -1,17 +1,12 @@
-"""Readers of text in several languages, and comparable corpora made from it.
+"""Corpora: readers of multilingual text, and comparable corpora of word counts.
 
-==============  ===================================================================
-``parallel``    two files, columns, fast_align's bars, zip archives
-``tmx``         translation memories
-``records``     documents: JSON lines, line-aligned text
-``wikipedia``   documents: dumps of Wikipedia
-``langlinks``   which articles are about the same thing
-``building``    from documents to a comparable corpus on disk
-``comparable``  comparable corpora in memory and on disk
-``checking``    what makes a pair bad, and an account of the bad ones
-==============  ===================================================================
+:func:`build_corpus` turns documents into a :class:`ComparableCorpus` on disk: one sparse matrix of word
+counts per language, with aligned rows. :class:`InMemoryCorpus` is the same in memory, for small data and
+examples.
 
-A name is imported when it is first asked for: readers of files need nothing of what makes corpora.
+- ``readers``: parallel text (:class:`LinePairs`, :class:`ColumnPairs`, :class:`BarPairs`, :class:`ZipPairs`,
+  :class:`TmxPairs`), documents (:class:`JsonLines`, :class:`AlignedLines`, :class:`WikipediaDump`) and the
+  language links of Wikipedia. Derive from :class:`DocumentReader` to add a format.
 """
 
 import lazy_loader

@@ -1,3 +1,5 @@
+from ._estimator import EM_CONSTRAINTS as EM_CONSTRAINTS
+from ._estimator import EMMixin as EMMixin
 from ._expectation import Expectation as Expectation
 from ._expectation import FullExpectation as FullExpectation
 from ._expectation import IncrementalExpectation as IncrementalExpectation

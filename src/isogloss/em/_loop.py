@@ -60,6 +60,8 @@ class EMResult(Generic[P]):
     statistic: ExpectedCounts
     trace: Sequence[Iteration]
     converged: bool
+    stopped: bool = False
+    """Whether a callback asked for the end."""
 
     @property
     def bound(self) -> float:
@@ -126,10 +128,10 @@ def run_em(
             climb.handle_fall(on_decrease)
             continue
         if verdict == "stop":
-            break
-        if climb.slow(tol, per_sweep) and expectation.settled():
+            stop = True
+        elif climb.slow(tol, per_sweep) and expectation.settled():
             return climb.result(converged=True)
-    return climb.result(converged=False)
+    return climb.result(converged=False, stopped=stop)
 
 
 @thread_bound
@@ -227,8 +229,8 @@ class _Climb(Generic[P]):
         last, before = self.trace[-1 - back], self.trace[-1 - back - per_sweep]
         return (last.bound - before.bound) / last.rows
 
-    def result(self, *, converged: bool) -> EMResult[P]:
-        return EMResult(self.parameters, self.statistic, tuple(self.trace), converged)
+    def result(self, *, converged: bool, stopped: bool = False) -> EMResult[P]:
+        return EMResult(self.parameters, self.statistic, tuple(self.trace), converged, stopped)
 
     def _jump(self, proposal: P) -> P | None:
         pack, unpack = self.model.pack, self.model.unpack

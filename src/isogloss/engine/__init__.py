@@ -1,7 +1,9 @@
-"""Where sums over batches run: threads of this process, or a dask cluster.
+"""Engines: where sums over batches are computed.
 
-:class:`~isogloss.engine.dask.DaskEngine` is imported from its own module, because it needs the
-``dask`` extra.
+A *source* (:class:`Rows`, :class:`Files`) provides batches that can be read again. ``Engine.map_reduce``
+applies a function to each batch and merges the results: :class:`LocalEngine` uses threads,
+:class:`~isogloss.engine.dask.DaskEngine` uses a cluster. Import the latter from its own module, because it
+needs the ``dask`` extra.
 """
 
 import lazy_loader

@@ -1,6 +1,12 @@
 from ._base import Engine as Engine
 from ._base import Source as Source
 from ._base import tree_reduce as tree_reduce
+from ._dask_executor import DaskExecutor as DaskExecutor
+from ._estimator import ENGINE_CONSTRAINTS as ENGINE_CONSTRAINTS
+from ._estimator import BatchesMixin as BatchesMixin
+from ._estimator import EngineMixin as EngineMixin
+from ._executors import ProcessExecutor as ProcessExecutor
+from ._executors import ToolExecutor as ToolExecutor
 from ._local import LocalEngine as LocalEngine
 from ._sources import Batches as Batches
 from ._sources import Files as Files

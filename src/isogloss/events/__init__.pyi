@@ -1,11 +1,11 @@
-from ._gc import collected_seldom as collected_seldom
-from ._gc import give_back as give_back
-from ._gc import leave_alone_what_stays as leave_alone_what_stays
+from ._gc import freeze_gc as freeze_gc
+from ._gc import infrequent_gc as infrequent_gc
+from ._gc import trim_heap as trim_heap
 from ._history import History as History
 from .article import Article as Article
-from .article import article_from as article_from
+from .article import parse_article as parse_article
 from .checkpoint._journal import Journal as Journal
 from .checkpoint._journal import read_journal as read_journal
 from .event import Event as Event
 from .stream import EventStream as EventStream
-from .stream import StreamSettings as StreamSettings
+from .stream import EventStreamSettings as EventStreamSettings

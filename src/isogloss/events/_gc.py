@@ -1,7 +1,7 @@
-"""Less looking for garbage, and more room for others after it.
+"""Garbage collection and heap trimming for processes with a large, long-lived state.
 
-A full look at models and at a long stream would hold everything up. And what a long stream has let go is free
-in many small places, which the C library keeps for later unless it is told to give whole pages back.
+Full collections over the state of a long stream would stall the process. Memory that a long stream has freed
+is scattered in small pieces, which the C library keeps unless it is told to return whole pages.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["collected_seldom", "give_back", "leave_alone_what_stays"]
+__all__ = ["freeze_gc", "infrequent_gc", "trim_heap"]
 
-THRESHOLDS = (20_000, 20, 20)
-"""New objects after which cycles are looked for, and how many such looks make a longer one."""
+GC_THRESHOLDS = (20_000, 20, 20)
+"""Allocations between collections of the youngest generation, and how many of those make an older one."""
 
 
-def leave_alone_what_stays() -> None:
-    """Have the collector of this process never look again at what there is, and seldom at the rest."""
+def freeze_gc() -> None:
+    """Exempt all current objects from garbage collection, and collect the others less often."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @contextmanager
-def collected_seldom() -> Iterator[None]:
-    """The same for a while.
+def infrequent_gc() -> Iterator[None]:
+    """Call :func:`freeze_gc` for the duration of a ``with`` block.
 
     Examples
     --------
     >>> before = gc.get_threshold()
-    >>> with collected_seldom():
+    >>> with infrequent_gc():
     ...     print(gc.get_threshold())
     (20000, 20, 20)
     >>> gc.get_threshold() == before
     True
     """
     before = gc.get_threshold()
-    leave_alone_what_stays()
+    freeze_gc()
     try:
         yield
     finally:
@@ -48,16 +48,16 @@ def collected_seldom() -> Iterator[None]:
         gc.unfreeze()
 
 
-def give_back() -> None:
-    """Give pages of memory that nothing is on back to the system, where the C library has a way to."""
-    trim = _trim()
+def trim_heap() -> None:
+    """Return free memory to the operating system, where the C library supports it."""
+    trim = _malloc_trim()
     if trim is not None:
         trim(0)
 
 
 @cache
-def _trim() -> Any:
-    """The call of glibc for it; None elsewhere."""
+def _malloc_trim() -> Any:
+    """Return glibc's ``malloc_trim``; None elsewhere."""
     with suppress(OSError, AttributeError, TypeError):
         return ctypes.CDLL(None).malloc_trim
     return None

@@ -1,4 +1,4 @@
-"""What a stream has told so far: events that are over stay as they last were."""
+"""History of all events of a stream, including those that have expired."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Iterable
 
 from isogloss.events.article import Article
 from isogloss.events.event import Event
-from isogloss.events.stream import Changes, EventStream, Step
+from isogloss.events.stream import ArticleOutcome, EventStream, StreamChanges
 
 __all__ = ["History"]
 
 
 class History:
-    """Runs a stream over a collection of articles, and keeps every event.
+    """Observes a stream and keeps every event in its last state.
 
     Memory: grows with the articles.
 
     Parameters
     ----------
     stream : EventStream
-        A stream that nobody observes yet.
+        A stream without an observer.
 
     Attributes
     ----------
     events : dict of int to Event
-        All events by id, as they are or last were.
+        All events by id, in their current or last state.
     cluster_of : dict of str to int
-        The cluster of every article, reprints aside.
+        The cluster of every article that is not a reprint.
     reprints : dict of str to str
-        Articles that repeat others, and those.
+        The original of every reprint.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class History:
 
     def __init__(self, stream: EventStream) -> None:
         if stream.observer is not None:
-            raise ValueError("the stream is observed by another history; expected one of its own")
+            raise ValueError("the stream already has an observer; expected one without")
         self.stream = stream
         self.events: dict[int, Event] = {}
         self.cluster_of: dict[str, int] = {}
@@ -50,16 +50,16 @@ class History:
         stream.observer = self._observe
 
     def run(self, articles: Iterable[Article]) -> None:
-        """Take articles in, and bring events up to date at the end."""
+        """Add articles, and update the events at the end."""
         self.add(articles)
         self.stream.update()
 
-    def add(self, articles: Iterable[Article]) -> list[Step]:
-        """Take articles in."""
+    def add(self, articles: Iterable[Article]) -> list[ArticleOutcome]:
+        """Add articles."""
         return self.stream.add(articles)
 
     def reprints_by_event(self) -> dict[int, dict[str, str]]:
-        """For each event the reprints of its articles, by id, with the ids of those that they repeat."""
+        """Return for each event the ids of its reprints with those of their originals."""
         event_of = self.assignment()
         found: dict[int, dict[str, str]] = {number: {} for number in self.events}
         for copy, first in self.reprints.items():
@@ -67,7 +67,7 @@ class History:
         return found
 
     def assignment(self) -> dict[str, int]:
-        """The event of every article, reprints included."""
+        """Return the event of every article, including reprints."""
         found = {
             article: number
             for number, event in self.events.items()
@@ -76,7 +76,7 @@ class History:
         }
         return found | {copy: found[first] for copy, first in self.reprints.items()}
 
-    def _observe(self, changes: Changes) -> None:
+    def _observe(self, changes: StreamChanges) -> None:
         links = self.stream.links
         for old in changes.aliases:
             self.events.pop(old, None)

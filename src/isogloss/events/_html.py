@@ -1,8 +1,7 @@
-r"""The text of a page or of a piece of one, however broken its markup.
+r"""HTML to plain text for fragments with any kind of broken markup.
 
-Nothing is built: tags are found one after the other and left out, so hostile input costs time in proportion
-to its length and memory for its text. No XML parser is involved; entities that a document declares are never
-looked at.
+Tags are removed one by one without building a tree, so hostile input costs time and memory in proportion to
+its length. No XML parser is involved; entities that a document declares are never expanded.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
-__all__ = ["has_markup", "text_of_html"]
+__all__ = ["has_markup", "html_to_text"]
 
 _TAG = re.compile(
     r"<(?=[a-zA-Z/!?])"
@@ -19,12 +18,12 @@ _TAG = re.compile(
 )
 _NAME = re.compile(r"\A/?\s*+([a-zA-Z][a-zA-Z0-9]*)")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,24}\d{0,2});")
-_TOO_LONG = re.compile(r"&#[0-9]{1000,}+;?")
-"""References to a character whose number Python refuses to read."""
+_OVERLONG_REFERENCE = re.compile(r"&#[0-9]{1000,}+;?")
+"""Character references whose number Python refuses to parse."""
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
 
-_SILENT = frozenset(
+_HIDDEN_ELEMENTS = frozenset(
     {
         "script",
         "style",
@@ -39,18 +38,18 @@ _SILENT = frozenset(
         "head",
     }
 )
-"""Elements whose content nobody reads."""
+"""Elements whose content is not displayed."""
 
-_INLINE = frozenset(
+_INLINE_ELEMENTS = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "dfn", "em", "font", "i", "ins", "kbd"}
     | {"mark", "q", "s", "samp", "small", "span", "strong", "strike", "sub", "sup", "time", "tt", "u", "var"}
     | {"wbr", "del", "label", "ruby", "rb", "rt", "rp", "nobr"}
 )
-"""Elements that may stand inside a word; all others end a line."""
+"""Elements that may stand inside a word; all others break the line."""
 
 
 def has_markup(text: str) -> bool:
-    """Whether a text has tags or entities.
+    """Return whether a text has tags or entities.
 
     Examples
     --------
@@ -60,28 +59,28 @@ def has_markup(text: str) -> bool:
     return ("<" in text and _TAG.search(text) is not None) or ("&" in text and bool(_ENTITY.search(text)))
 
 
-def text_of_html(text: str) -> str:
-    r"""The text that a reader would see, a line for each block; entities are characters.
+def html_to_text(text: str) -> str:
+    r"""Return the displayed text, one line per block, with entities replaced by characters.
 
     Examples
     --------
-    >>> text_of_html("<p>Two <b>dead</b> in R&eacute;union<script>alert(1)</script><br>after storm")
+    >>> html_to_text("<p>Two <b>dead</b> in R&eacute;union<script>alert(1)</script><br>after storm")
     'Two dead in Réunion\nafter storm'
-    >>> text_of_html("an unclosed <div class='x' and 1 < 2")
+    >>> html_to_text("an unclosed <div class='x' and 1 < 2")
     "an unclosed <div class='x' and 1 < 2"
     """
-    plain = html.unescape(_TOO_LONG.sub("\ufffd", "".join(_pieces(text))))
+    plain = html.unescape(_OVERLONG_REFERENCE.sub("\ufffd", "".join(_pieces(text))))
     return _LINES.sub("\n", _BLANKS.sub(" ", plain)).strip()
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Stretches of text between tags, and what stands for the tags."""
+    """Yield the text between tags, and what replaces the tags."""
     at, hidden_by = 0, ""
     for start, end, name, closing in _tags(text):
         if not hidden_by:
             yield text[at:start]
-            yield "" if name in _INLINE else "\n"
-            hidden_by = name if name in _SILENT and not closing else ""
+            yield "" if name in _INLINE_ELEMENTS else "\n"
+            hidden_by = name if name in _HIDDEN_ELEMENTS and not closing else ""
         elif closing and name == hidden_by:
             hidden_by = ""
         at = end
@@ -90,7 +89,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _tags(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Where tags and comments begin and end, their names, and whether they close an element."""
+    """Yield start, end and name of tags and comments, and whether they close an element."""
     at, has_comments = 0, True
     while found := _TAG.search(text, at):
         start, at = found.span()

@@ -1,4 +1,4 @@
-"""The language of an article: what its tag says, unless the text says otherwise."""
+"""Language of an article: from its tag, checked against the text."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from isogloss.exceptions import ArticleError
 from isogloss.text import identify, language
 
-__all__ = ["settle_language"]
+__all__ = ["resolve_language"]
 
 logger = logging.getLogger(__name__)
 
-_LOOKED_AT = 300
-"""Characters that are looked at."""
+_MAX_IDENTIFIED_CHARS = 300
+"""Characters that are used to identify the language."""
 
-_ENOUGH = 120
-"""Characters of the shortest text that a tag is held against."""
+_MIN_CHECKED_CHARS = 120
+"""Minimum length of a text that a tag is checked against."""
 
-_SURE = 0.9
-_UNKNOWN = frozenset({"", "und", "unknown", "none", "null", "xx", "mul", "zxx"})
+_MIN_CONFIDENCE = 0.9
+_UNDETERMINED = frozenset({"", "und", "unknown", "none", "null", "xx", "mul", "zxx"})
 
-_ALIKE = (
+_CONFUSABLE = (
     frozenset({"hr", "sr", "bs", "sh", "sl", "mk"}),
     frozenset({"nb", "nn", "no", "da", "sv"}),
     frozenset({"id", "ms", "jv", "su"}),
@@ -35,36 +35,36 @@ _ALIKE = (
     frozenset({"hi", "mr", "ne", "sa"}),
     frozenset({"tr", "az", "tk", "crh"}),
 )
-"""Languages that identification mixes up: among them the tag is believed."""
+"""Groups of languages that identification confuses: within a group the tag is trusted."""
 
 
-def settle_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
-    """The ISO 639-1 code of a text's language.
+def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
+    """Return the ISO 639-1 code of the language of a text.
 
-    A tag such as ``en``, ``en-US``, ``eng`` is believed unless the text is long enough and clearly in
-    another language that is no near relative. A missing or unknown tag is replaced by what
-    :func:`~isogloss.text.identify` finds. Without the extra ``isogloss[text]`` every known tag is believed.
+    A tag such as ``en``, ``en-US``, ``eng`` is trusted unless the text is long enough and clearly in
+    another, not closely related language. A missing or unknown tag is replaced by what
+    :func:`~isogloss.text.identify` finds. Without the extra ``isogloss[text]`` every known tag is trusted.
 
     Raises
     ------
     ArticleError
-        There is no tag, and the language of the text cannot be found.
+        There is no tag, and the language of the text cannot be identified.
 
     Examples
     --------
     >>> notes = Counter()
-    >>> settle_language("en-US", "Storm", check=True, notes=notes)
+    >>> resolve_language("en-US", "Storm", check=True, notes=notes)
     'en'
-    >>> settle_language("klingon", "Das Haus steht am Ufer des Flusses.", check=True, notes=notes)
+    >>> resolve_language("klingon", "Das Haus steht am Ufer des Flusses.", check=True, notes=notes)
     'de'
     >>> dict(notes)
     {'language tag unknown': 1, 'language identified': 1}
     """
-    code = _known(tag, notes)
-    if code and not (check and len(text) >= _ENOUGH):
+    code = _parse_tag(tag, notes)
+    if code and not (check and len(text) >= _MIN_CHECKED_CHARS):
         return code
     try:
-        found, probability = identify(text[:_LOOKED_AT])
+        found, probability = identify(text[:_MAX_IDENTIFIED_CHARS])
     except ModuleNotFoundError as error:
         if code is None:
             said = f'field "lang" is missing; expected a code such as "en" ({error})'
@@ -77,7 +77,11 @@ def settle_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) ->
             raise ArticleError("without language", said)
         notes["language identified"] += 1
         return found
-    if found in (None, code) or probability < _SURE or any({found, code} <= group for group in _ALIKE):
+    if (
+        found in (None, code)
+        or probability < _MIN_CONFIDENCE
+        or any({found, code} <= group for group in _CONFUSABLE)
+    ):
         return code
     notes["language tag wrong"] += 1
     return str(found)
@@ -85,13 +89,13 @@ def settle_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) ->
 
 @cache
 def _warn_unchecked(why: str) -> None:
-    """Say once that tags are not held against texts."""
-    logger.warning("languages of articles are taken as given: %s", why)
+    """Warn once that tags are not checked against texts."""
+    logger.warning("language tags of articles are not checked: %s", why)
 
 
-def _known(tag: Any, notes: Counter[str]) -> str | None:
-    """The code that a tag means; None when it means none."""
-    if tag is None or (isinstance(tag, str) and tag.strip().lower() in _UNKNOWN):
+def _parse_tag(tag: Any, notes: Counter[str]) -> str | None:
+    """Return the language code of a tag; None for an empty or unknown tag."""
+    if tag is None or (isinstance(tag, str) and tag.strip().lower() in _UNDETERMINED):
         return None
     try:
         return language(tag).code

@@ -1,4 +1,4 @@
-"""An article: what everything else is about, and the checks that a record must pass to be one."""
+"""Articles, and the parser that validates and repairs incoming records."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from isogloss.events._html import has_markup, text_of_html
-from isogloss.events._language_tags import settle_language
+from isogloss.events._html import has_markup, html_to_text
+from isogloss.events._language_tags import resolve_language
 from isogloss.exceptions import ArticleError, IsoglossError
 
-__all__ = ["CUT", "MAX_TEXT", "MAX_TITLE", "Article", "article_from", "article_key"]
+__all__ = ["MAX_BODY_CHARS", "MAX_TITLE_CHARS", "TRUNCATION_NOTES", "Article", "article_key", "parse_article"]
 
 logger = logging.getLogger(__name__)
 
-MAX_TEXT = 1_000_000
-"""Characters of a body that are used."""
+MAX_BODY_CHARS = 1_000_000
+"""Maximum length of a body; the rest is cut off."""
 
-MAX_TITLE = 1_000
-"""Characters of a title that are used."""
+MAX_TITLE_CHARS = 1_000
+"""Maximum length of a title; the rest is cut off."""
 
-CUT = {"title": "title cut", "body": "text cut"}
-"""What a repair is called that makes a field shorter."""
+TRUNCATION_NOTES = {"title": "title cut", "body": "text cut"}
+"""Name of the repair that truncates each field."""
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
-MAX_MARKUP = 200_000
-"""Tags and entities of a text that are removed; what follows them is cut off. Long pages have some 20,000."""
+MAX_MARKUP_TAGS = 200_000
+"""Maximum number of tags, and of entities, in a text; the rest is cut off. Long pages have some 20,000."""
 
-_MAX_NAME = 2_000
-"""Characters of an id, a source or a URL."""
+_MAX_FIELD_CHARS = 2_000
+"""Maximum length of an id, a source or a URL."""
 
 _MAX_ID_BITS = 1_000
-"""Bits of an id that is a number."""
+"""Maximum size of a numeric id."""
 
-FUTURE_SLACK = timedelta(days=1)
-"""How far in the future a time may be to be taken for now: clocks and zones of sources are often wrong."""
+MAX_CLOCK_SKEW = timedelta(days=1)
+"""Times this far in the future become now, because clocks and zones of sources are often wrong."""
 
-_EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-_MILLISECONDS = 1e11
-"""A number of seconds after 5138 is taken for one of milliseconds."""
+_MIN_TIME = datetime(1900, 1, 1, tzinfo=UTC)
+_MIN_MILLISECONDS = 1e11
+"""Larger numbers are milliseconds: as seconds they would be after the year 5138."""
 
-_NAMES = {
+_FIELD_ALIASES = {
     "body": ("body", "text"),
     "lang": ("lang", "language"),
     "time": ("time", "published", "date"),
     "url": ("url", "link"),
 }
-"""Names that a field goes by; the first that is there counts."""
+"""Accepted names of each field; the first that is present counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    r"""A piece of news in one language.
+    r"""A news article in one language.
 
     Attributes
     ----------
     id : str
-        What the source calls it.
+        Identifier given by the source.
     lang : str
         ISO 639-1 code, see :func:`~isogloss.text.language`.
     title, body : str
@@ -70,10 +70,10 @@ class Article:
     time : datetime
         When it was published, in UTC.
     source, url : str
-        Who published it, and where.
+        Publisher, and address of the article.
     claimed : str or None
-        The time that the source states, where ``time`` is another one: a time in the future, or an empty text
-        if the source states none. It does not count when articles are compared with ``==``.
+        The time that the source states, where it differs from ``time``: a time in the future, or an empty
+        string if the source states none. It is ignored by ``==``.
 
     Examples
     --------
@@ -94,16 +94,16 @@ class Article:
 
     @property
     def text(self) -> str:
-        """The title and the body, a line break between them."""
+        """The title and the body, separated by a line break."""
         return f"{self.title}\n{self.body}"
 
     @property
     def key(self) -> str:
-        """What tells it from all others, see :func:`article_key`."""
+        """Unique key of the article; see :func:`article_key`."""
         return article_key(self.source, self.url or self.id)
 
     def as_record(self) -> dict[str, str]:
-        """Its fields as JSON can hold them; :func:`article_from` makes the same article of them."""
+        """Return a JSON-compatible record; :func:`parse_article` restores the article from it."""
         return {
             "id": self.id,
             "lang": self.lang,
@@ -116,7 +116,7 @@ class Article:
 
 
 def article_key(source: str, name: str) -> str:
-    r"""Join a source and a URL or id, so that no two pairs have the same key.
+    r"""Join a source and a URL or id into a unique key.
 
     The separator is a blank, or a tab if the URL or id has blanks. Records have no tabs in either of them.
 
@@ -128,56 +128,54 @@ def article_key(source: str, name: str) -> str:
     return f"{source}\t{name}" if " " in name else f"{source} {name}"
 
 
-def article_from(
+def parse_article(
     record: Mapping[str, Any],
     *,
     now: datetime | None = None,
     newest: Callable[[], datetime | None] | None = None,
-    max_text: int = MAX_TEXT,
-    max_title: int = MAX_TITLE,
+    max_text: int = MAX_BODY_CHARS,
+    max_title: int = MAX_TITLE_CHARS,
     check_language: bool = True,
     notes: Counter[str] | None = None,
 ) -> Article:
-    """Check a record, repair what can be repaired, and make an article of it.
+    """Parse a record: validate it, repair what can be repaired, and return an article.
 
     Parameters
     ----------
     record : mapping
-        ``time`` and one of ``title`` and ``body`` must be there. The time is an ISO 8601 or RFC 2822 text, a
+        ``time`` and one of ``title`` and ``body`` are required. The time is an ISO 8601 or RFC 2822 text, a
         ``datetime``, or a number of seconds or milliseconds since 1970. ``id``, ``lang``, ``source`` and
-        ``url`` may be there; other fields are not looked at. Also understood are ``text`` for the body,
+        ``url`` are optional; other fields are ignored. Accepted aliases are ``text`` for the body,
         ``language``, ``published`` or ``date`` for the time, and ``link``. ``fetched`` is the time of an
         article that states none.
     now : datetime, optional
-        Later times become this one; by default the time of the machine.
+        Later times become this one; by default the current time.
     newest : callable, optional
-        Returns the time of the newest article so far, which is the time of a record that claims to be from
-        more than a day after ``now``: such a record must not move a window of time.
+        Returns the time of the newest article so far. A record that claims to be from more than a day after
+        ``now`` gets this time, so that it does not move a time window.
     max_text, max_title : int
-        Characters of the body and of the title that are used. A longer text is cut, and ends with an
-        ellipsis.
+        Maximum lengths in characters. A longer text is truncated and ends with an ellipsis.
     check_language : bool
-        Whether the text is looked at when there is a language tag, see
-        :func:`~isogloss.events._language_tags.settle_language`.
+        Whether a language tag is checked against the text, see
+        :func:`~isogloss.events._language_tags.resolve_language`.
     notes : Counter, optional
         Repairs are counted here.
 
     Raises
     ------
     ArticleError
-        There is no time, no text, or a field is of the wrong kind; ``reason`` says which in a word or two.
+        There is no time or no text, or a field has the wrong type; ``reason`` names the problem.
 
     Notes
     -----
-    Repairs are: a language that is missing, unknown or wrong is identified; a time without zone is taken
-    for UTC; a time in the future becomes ``now`` or that of the newest article; markup is removed; long texts
-    are cut; characters that no text may have are replaced; a missing id is the URL, or else a digest of the
-    record.
+    Repairs are: a language that is missing, unknown or wrong is identified; a time without zone is UTC; a
+    time in the future becomes ``now`` or the time of the newest article; markup is removed; long texts are
+    truncated; invalid characters are replaced; a missing id becomes the URL, or else a digest of the record.
 
     Examples
     --------
     >>> notes = Counter()
-    >>> article = article_from(
+    >>> article = parse_article(
     ...     {"title": "Sturm &uuml;ber der Küste", "body": "<p>Der Sturm hat zwei Dächer abgedeckt.</p>",
     ...      "time": "2021-07-01 08:01:00", "id": 7},
     ...     notes=notes,
@@ -186,7 +184,7 @@ def article_from(
     ('7', 'de', 'Sturm über der Küste', 'Der Sturm hat zwei Dächer abgedeckt.')
     >>> sorted(notes)
     ['language identified', 'markup removed', 'time without zone']
-    >>> article_from({"title": "Storm"})
+    >>> parse_article({"title": "Storm"})
     Traceback (most recent call last):
     isogloss.exceptions.ArticleError: field "time" is missing; expected a time such as ...
     """
@@ -194,18 +192,16 @@ def article_from(
         raise ArticleError("not an object", f"got a {type(record).__name__}; expected an object with fields")
     notes = Counter() if notes is None else notes
     try:
-        return _checked(
-            record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes
-        )
+        return _parse(record, now or datetime.now(UTC), newest, (max_title, max_text), check_language, notes)
     except (IsoglossError, MemoryError):
         raise
     except Exception as error:  # a bug, and no reason to refuse the records before and after this one
-        logger.exception("a record could not be read")
+        logger.exception("parsing a record failed")
         said = f"the record cannot be read ({type(error).__name__}); please report this as a bug"
         raise ArticleError("cannot be read", said) from error
 
 
-def _checked(
+def _parse(
     record: Mapping[str, Any],
     now: datetime,
     newest: Callable[[], datetime | None] | None,
@@ -222,59 +218,62 @@ def _checked(
         )
     stated = _field(record, "time")
     claimed = _time(record.get("fetched") if stated is None else stated, notes)
-    time = _not_in_the_future(claimed, now, newest, notes)
+    time = _clamp_future(claimed, now, newest, notes)
     source, url = (_name(record, name, notes) for name in ("source", "url"))
     tag = _field(record, "lang")
-    lang = settle_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
+    lang = resolve_language(tag, f"{title}\n{body}", check=check_language, notes=notes)
     key = _name(record, "id", notes) or url or _digest(title, body, claimed, source)
     other = "" if stated is None else None if time == claimed else claimed.isoformat()
     return Article(key, lang, title, body, time, source, url, other)
 
 
 def _field(record: Mapping[str, Any], name: str) -> Any:
-    return next((record[key] for key in _NAMES.get(name, (name,)) if record.get(key) is not None), None)
+    return next(
+        (record[key] for key in _FIELD_ALIASES.get(name, (name,)) if record.get(key) is not None), None
+    )
 
 
 def _text(record: Mapping[str, Any], name: str, limit: int, notes: Counter[str]) -> str:
-    """A field as plain text."""
+    """Return a field as plain text."""
     value = _field(record, name)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _wrong(name, value, "text")
+        raise _wrong_field(name, value, "text")
     for sign in "<&":
-        if value.count(sign) > MAX_MARKUP:
-            value = sign.join(value.split(sign, MAX_MARKUP)[:MAX_MARKUP])
+        if value.count(sign) > MAX_MARKUP_TAGS:
+            value = sign.join(value.split(sign, MAX_MARKUP_TAGS)[:MAX_MARKUP_TAGS])
             notes["text cut"] += 1
     if has_markup(value):
-        value = text_of_html(value)
+        value = html_to_text(value)
         notes["markup removed"] += 1
     value = value.strip()
     if len(value) > limit:
         value = value[: max(0, limit - 1)].rstrip() + _ELLIPSIS
-        notes[CUT[name]] += 1
-    return _sound(value, notes).strip()
+        notes[TRUNCATION_NOTES[name]] += 1
+    return _replace_bad_chars(value, notes).strip()
 
 
 def _name(record: Mapping[str, Any], name: str, notes: Counter[str]) -> str:
-    """A short field; an id may be a number."""
+    """Return a short field; an id may be a number."""
     value = _field(record, name)
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _wrong(name, value, "text")
+        raise _wrong_field(name, value, "text")
     if isinstance(value, int) and value.bit_length() > _MAX_ID_BITS:
         raise ArticleError("field too long", f'field "{name}" is a number of hundreds of digits')
     value = str(value)
-    if len(value) > _MAX_NAME:
+    if len(value) > _MAX_FIELD_CHARS:
         raise ArticleError(
-            "field too long", f'field "{name}" has {len(value):,} characters; expected at most {_MAX_NAME:,}'
+            "field too long",
+            f'field "{name}" has {len(value):,} characters; expected at most {_MAX_FIELD_CHARS:,}',
         )
-    return " ".join(_sound(value, notes).split())
+    return " ".join(_replace_bad_chars(value, notes).split())
 
 
-def _sound(text: str, notes: Counter[str]) -> str:
-    """A text without lone surrogates and zeros, which files and databases refuse."""
+def _replace_bad_chars(text: str, notes: Counter[str]) -> str:
+    """Replace lone surrogates and null characters, which files and databases refuse."""
     if text.isascii() and "\0" not in text:
         return text
     try:
@@ -286,24 +285,24 @@ def _sound(text: str, notes: Counter[str]) -> str:
 
 
 def _time(value: Any, notes: Counter[str]) -> datetime:
-    """The moment that a record claims, in UTC."""
+    """Return the time that a record claims, in UTC."""
     if value is None or value == "":
         said = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
         raise ArticleError("without time", said)
     try:
-        moment = _moment(value)
+        moment = _parse_time(value)
         if moment.tzinfo is None:
             notes["time without zone"] += 1
             moment = moment.replace(tzinfo=UTC)
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError, OSError, TypeError) as reason:
-        raise _wrong("time", value, "a time such as 2031-03-05T08:40:00+01:00") from reason
-    if moment < _EARLIEST:
-        raise _wrong("time", value, "a time after 1900")
+        raise _wrong_field("time", value, "a time such as 2031-03-05T08:40:00+01:00") from reason
+    if moment < _MIN_TIME:
+        raise _wrong_field("time", value, "a time after 1900")
     return moment
 
 
-def _not_in_the_future(
+def _clamp_future(
     claimed: datetime,
     now: datetime,
     newest: Callable[[], datetime | None] | None,
@@ -312,15 +311,15 @@ def _not_in_the_future(
     if claimed <= now:
         return claimed
     notes["time in the future"] += 1
-    known = newest() if newest is not None and claimed - now > FUTURE_SLACK else None
+    known = newest() if newest is not None and claimed - now > MAX_CLOCK_SKEW else None
     return (now if known is None else min(known, now)).astimezone(UTC)
 
 
-def _moment(value: Any) -> datetime:
+def _parse_time(value: Any) -> datetime:
     if isinstance(value, datetime):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
+        return datetime.fromtimestamp(value / 1000 if abs(value) > _MIN_MILLISECONDS else value, UTC)
     if not isinstance(value, str):
         raise TypeError(value)
     text = value.strip()
@@ -330,13 +329,13 @@ def _moment(value: Any) -> datetime:
         return parsedate_to_datetime(text)
 
 
-def _wrong(name: str, value: Any, expected: str) -> ArticleError:
+def _wrong_field(name: str, value: Any, expected: str) -> ArticleError:
     reason = "bad time" if name == "time" else "field of the wrong kind"
     return ArticleError(reason, f'field "{name}" is {_shown(value)}; expected {expected}')
 
 
 def _shown(value: Any) -> str:
-    """The beginning of a value; of one that cannot be printed, what kind it is."""
+    """Return the beginning of a value for a message, or its type if it cannot be printed."""
     try:
         return f"{value[:60] if isinstance(value, str) else value!r:.60}"
     except (ValueError, RecursionError):  # thousands of digits, or of lists inside each other
@@ -344,6 +343,6 @@ def _shown(value: Any) -> str:
 
 
 def _digest(*parts: object) -> str:
-    """An id for a record that has none: the same for the same content."""
+    """Return an id for a record without one: the same for the same content."""
     joined = "\n".join(map(str, parts)).encode("utf-8", "replace")
     return hashlib.blake2b(joined, digest_size=12).hexdigest()

@@ -1,9 +1,9 @@
-"""Articles in, events out: everything that happens to an article, in order.
+"""Event stream: articles in, events out.
 
-An article that repeats another is set aside; the others are annotated, put into a cluster of their language,
-compared with articles of all languages, and every so often the clusters that changed are grouped to events.
-The whole is a fold: after the same articles in the same order a stream is in the same state, to the last bit,
-however the articles were handed over.
+A reprint is recorded and set aside. Every other article is analysed, assigned to a cluster of its language
+and compared with articles of all languages; at regular intervals the clusters that changed are grouped into
+events. The stream is a fold: after the same articles in the same order it is in the same state, to the last
+bit, however the articles were batched.
 """
 
 from __future__ import annotations
@@ -13,63 +13,63 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, Self
 
-from isogloss.events.analyse import Prepared, Preparer
+from isogloss.events.analyse import AnalysedArticle, ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
 from isogloss.events.cluster import ClusterSettings, ClusterState, Decision, transition
 from isogloss.events.event import Event
-from isogloss.events.ingest import Duplicates
-from isogloss.events.link import Explanation, Linker, LinkState, Signatures, explain_link
-from isogloss.events.track import EventTracker, Rules
+from isogloss.events.ingest import DuplicateIndex
+from isogloss.events.link import Linker, LinkExplanation, LinkState, ProfileBuilder, explain_link
+from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.similarity import DocumentModel
 
-__all__ = ["Changes", "EventStream", "Failed", "Step", "StreamSettings"]
+__all__ = ["ArticleOutcome", "ErrorHandler", "EventStream", "EventStreamSettings", "StreamChanges"]
 
-Failed = Callable[[Article, Exception], bool]
-"""Is told of an article that cannot be prepared, and why; whether to try again."""
+ErrorHandler = Callable[[Article, Exception], bool]
+"""Called with an article that cannot be analysed and the exception; returns whether to try again."""
 
-_DAY = 86_400.0
-_PAUSE = 3600.0
-"""Seconds without an article after which events are brought up to date before time goes on."""
-_SPARE = 0.25
-"""Articles of expired clusters that are kept while their events go on, as a share of `max_articles`."""
+_DAY_S = 86_400.0
+_MAX_PAUSE_S = 3600.0
+"""Gap between articles after which events are updated before the next article."""
+_EXPIRED_SHARE = 0.25
+"""Articles of expired clusters of live events that are kept, as a share of `max_articles`."""
 
 
 @dataclass(frozen=True)
-class StreamSettings:
-    """What decides how articles become events.
+class EventStreamSettings:
+    """Settings of an event stream.
 
     Parameters
     ----------
     clusters : ClusterSettings
-        Which articles of a language belong together.
-    rules : Rules
-        When clusters become one event.
+        Settings of online clustering.
+    rules : AgglomerationRules
+        Rules for merging clusters into events.
     update_every : int
-        Articles after which clusters that changed are grouped to events.
+        Articles between updates of the events.
     duplicates : float
-        Similarity from which on a text repeats another, see :class:`~isogloss.events.ingest.Duplicates`.
+        Minimum similarity of a reprint, see :class:`~isogloss.events.ingest.DuplicateIndex`.
     """
 
     clusters: ClusterSettings = field(default_factory=ClusterSettings)
-    rules: Rules = field(default_factory=Rules)
+    rules: AgglomerationRules = field(default_factory=AgglomerationRules)
     update_every: int = 64
     duplicates: float = 0.5
 
 
-class Step(NamedTuple):
-    """What became of an article.
+class ArticleOutcome(NamedTuple):
+    """Result of adding an article.
 
     Attributes
     ----------
     article : str
-        Its id.
+        Id of the article.
     cluster : int
-        The cluster it is in.
+        Its cluster, or that of its original.
     original : str or None
-        The article that it repeats word for word, or nearly so; it is in no cluster itself.
+        The article that it reprints; a reprint is in no cluster itself.
     repeated : bool
-        Whether it was known; nothing changed then.
+        Whether the article was known; nothing changed then.
     """
 
     article: str
@@ -79,23 +79,23 @@ class Step(NamedTuple):
 
 
 @dataclass
-class Changes:
-    """What changed between two updates of a stream.
+class StreamChanges:
+    """Changes of a stream between two updates.
 
     Attributes
     ----------
     clusters : set of int
         New or changed.
     merged : dict of int to int
-        Clusters that went into others, or lost their articles to them.
+        Clusters that were merged into others, or lost their articles to them.
     events : set of int
         New or changed.
     aliases : dict of int to int
-        Events that went into others.
+        Events that were merged into others.
     ended : set of int
-        Events that have no cluster any more and went into no other one.
+        Events whose last cluster expired.
     reprints : list of (str, str)
-        Articles that repeat others, and those.
+        Reprints and their originals.
     """
 
     clusters: set[int] = field(default_factory=set)
@@ -107,35 +107,36 @@ class Changes:
 
 
 class EventStream:
-    """Follows the news: articles of many languages in, events out.
+    """Groups a stream of articles in many languages into events.
 
-    Memory: bounded by the articles of the window, see :class:`~isogloss.events.cluster.ClusterSettings`, and a
-    quarter more for clusters that expired while their events go on.
+    Memory: bounded by the articles of the window (see :class:`~isogloss.events.cluster.ClusterSettings`) and
+    a quarter more for expired clusters of live events.
 
     Parameters
     ----------
-    settings : StreamSettings, optional
-        What decides how articles become events.
+    settings : EventStreamSettings, optional
+        Settings of the stream.
     annotator : Annotator, optional
         Finds names, places, dates and keywords.
     linker : Linker, optional
-        Tells whether clusters of two languages are one story; the one that comes with isogloss by default.
+        Estimates whether two clusters tell one story; by default the one that comes with isogloss.
     model : DocumentModel, optional
-        A common space of documents: articles near in it are candidates and count as similar.
+        Maps articles to a latent space, in which near articles are candidates for links.
     observer : callable, optional
-        Is told the changes of every update, while all that changed can still be asked about; what it does is
-        up to it.
-    beat : callable, optional
-        Is called before every article.
+        Called with the changes of every update, before expired data is deleted.
+    heartbeat : callable, optional
+        Called before every article.
     n_jobs : int, optional
-        Processes that look at the words of articles, while this one puts them together; None or 1 is none
-        beside this one, -1 one per core. Events are the same. They are started when there are many articles,
-        and end with :meth:`close`; articles are read some hundred ahead then.
+        Worker processes that analyse articles; None or 1 for none, -1 for one per core. Results do not
+        depend on it. The processes are started when there are many articles and stopped by :meth:`close`;
+        some hundred articles are then read ahead.
+    scheduler : str
+        Address of a Dask scheduler, such as ``tcp://scheduler:8786``, whose workers analyse the articles.
 
     Attributes
     ----------
     current : str
-        The id of the article that is being taken in; empty between articles.
+        Id of the article that is being added; empty between articles.
 
     Examples
     --------
@@ -151,60 +152,63 @@ class EventStream:
 
     def __init__(
         self,
-        settings: StreamSettings | None = None,
+        settings: EventStreamSettings | None = None,
         *,
         annotator: Annotator | None = None,
         linker: Linker | None = None,
         model: DocumentModel | None = None,
-        observer: Callable[[Changes], None] | None = None,
-        beat: Callable[[], None] = lambda: None,
+        observer: Callable[[StreamChanges], None] | None = None,
+        heartbeat: Callable[[], None] = lambda: None,
         n_jobs: int | None = None,
+        scheduler: str = "",
     ) -> None:
-        self.settings = settings or StreamSettings()
+        self.settings = settings or EventStreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
-        self.preparer = Preparer(self.annotator, model, n_jobs=n_jobs)
-        self.observer, self.beat = observer, beat
+        self.analyser = ArticleAnalyser(self.annotator, model, n_jobs=n_jobs, scheduler=scheduler)
+        self.observer, self.heartbeat = observer, heartbeat
         self.current = ""
         self.clusters = ClusterState(self.settings.clusters)
-        self.duplicates = Duplicates(self.settings.duplicates)
-        self.signatures = Signatures()
+        self.duplicates = DuplicateIndex(self.settings.duplicates)
+        self.profile_builder = ProfileBuilder()
         self.links = LinkState(linker)
         self.tracker = EventTracker(self.links, self.settings.rules)
-        self.copies: dict[str, list[str]] = {}
+        self.reprints_of: dict[str, list[str]] = {}
         self.original_of: dict[str, str] = {}
         self.pending = 0
         self.count = 0
-        self.changes = Changes()
-        self.dormant: dict[int, float] = {}
-        self.fallen: list[int] = []
-        self.left: dict[int, int | None] = {}
+        self.changes = StreamChanges()
+        self.expired_since: dict[int, float] = {}
+        self.newly_expired: list[int] = []
+        self.successor_of: dict[int, int | None] = {}
 
-    def add(self, articles: Iterable[Article], *, failed: Failed | None = None) -> list[Step]:
-        """Take articles in, in the order in which they come.
+    def add(
+        self, articles: Iterable[Article], *, on_error: ErrorHandler | None = None
+    ) -> list[ArticleOutcome]:
+        """Add articles, in this order.
 
         Parameters
         ----------
         articles : iterable of Article
             The articles.
-        failed : callable, optional
-            Is told of an article that cannot be prepared, and why. The article is tried again if it answers
-            True and left out otherwise; either way nothing of the stream has changed. Without it, the
+        on_error : callable, optional
+            Called with an article that cannot be analysed and the exception. The article is tried again if
+            it returns True and skipped otherwise; the stream has not changed either way. Without it, the
             exception is raised.
         """
-        steps = []
+        outcomes = []
         self.current = ""
-        for article, prepared in self.preparer.run(articles):
+        for article, analysed in self.analyser.run(articles):
             self.current = article.id
-            self.beat()
-            if self._is_prepared(article, prepared, failed):
-                steps.append(self._add(article, prepared))
+            self.heartbeat()
+            if self._can_analyse(article, analysed, on_error):
+                outcomes.append(self._add(article, analysed))
             self.current = ""
-        return steps
+        return outcomes
 
     def close(self) -> None:
-        """End the processes that were started; they start again when they are needed."""
-        self.preparer.close()
+        """Stop the worker processes; they start again when they are needed."""
+        self.analyser.close()
 
     def __enter__(self) -> Self:
         return self
@@ -212,14 +216,14 @@ class EventStream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def update(self) -> Changes:
-        """Bring events up to date with the articles that came, and tell what changed since the last time.
+    def update(self) -> StreamChanges:
+        """Update the events, and return what changed since the last update.
 
-        It happens by itself after every ``update_every`` articles. To do it at other times is part of the
-        order of things: a stream that was updated elsewhere may have come to other events.
+        The stream does so by itself after every ``update_every`` articles. The times of updates are part of
+        the input: a stream that is updated at other times may come to other events.
         """
         self.pending = 0
-        self._bury()
+        self._forget_expired()
         touched, ids = set(self.links.changed), self.tracker.ids
         aliases = len(ids.aliases)
         changed = self.tracker.update()
@@ -228,30 +232,30 @@ class EventStream:
         new = list(islice(reversed(ids.aliases), len(ids.aliases) - aliases))
         for event in reversed(new):
             self.changes.aliases[event] = ids.resolve(event)
-        self._note_ends()
-        told, self.changes = self.changes, Changes()
+        self._record_ended()
+        changes, self.changes = self.changes, StreamChanges()
         if self.observer is not None:
-            self.observer(told)
-        return told
+            self.observer(changes)
+        return changes
 
     def events(self) -> Iterator[Event]:
-        """All events of the window, the oldest id first."""
+        """Return all events of the window, ascending by id."""
         return self.tracker.events()
 
     def event(self, number: int) -> Event:
-        """An event by its id, or by one that it had before."""
+        """Return an event by its id or an alias."""
         return self.tracker.event(number)
 
     def reprints(self, article: str) -> list[str]:
-        """Ids of articles that repeat an article, in the order in which they came."""
-        return list(self.copies.get(article, ()))
+        """Return the ids of the reprints of an article, in the order of arrival."""
+        return list(self.reprints_of.get(article, ()))
 
-    def explain(self, one: int, other: int) -> Explanation:
-        """Why two clusters were linked, or were not."""
-        return explain_link(self.links.link(one, other), self.links.linker, self.links.signatures)
+    def explain(self, one: int, other: int) -> LinkExplanation:
+        """Explain the probability of the link between two clusters."""
+        return explain_link(self.links.link(one, other), self.links.linker, self.links.articles)
 
     def assignment(self) -> dict[str, int]:
-        """The event of every article of the window, reprints included."""
+        """Return the event of every article of the window, including reprints."""
         found = {
             article: event
             for cluster, event in self.tracker.ids.event_of.items()
@@ -260,115 +264,116 @@ class EventStream:
         }
         return found | {copy: found[first] for copy, first in self.original_of.items() if first in found}
 
-    def _is_prepared(self, article: Article, prepared: Prepared, failed: Failed | None) -> bool:
-        """Find all that is needed of an article before anything changes; whether that could be done."""
+    def _can_analyse(
+        self, article: Article, analysed: AnalysedArticle, on_error: ErrorHandler | None
+    ) -> bool:
+        """Complete the analysis of an article before anything changes; return whether that succeeded."""
         while True:
             try:
-                if self._known(article.id) is None and not self._repeats(article, prepared):
-                    _ = prepared.terms, prepared.draft, prepared.latent
+                if self._known(article.id) is None and not self._repeats(article, analysed):
+                    _ = analysed.terms, analysed.profile, analysed.latent
                 return True
             except Exception as error:
-                if failed is None:
+                if on_error is None:
                     raise
-                if not failed(article, error):
+                if not on_error(article, error):
                     return False
 
-    def _repeats(self, article: Article, prepared: Prepared) -> bool:
-        """Whether an article repeats one of the window; nothing is remembered."""
-        first = self.duplicates.find(article, prepared.fingerprint, remember=False)
+    def _repeats(self, article: Article, analysed: AnalysedArticle) -> bool:
+        """Return whether an article is a reprint, without recording it."""
+        first = self.duplicates.find(article, analysed.fingerprint, remember=False)
         return first is not None and first in self.links.cluster_of
 
-    def _add(self, article: Article, prepared: Prepared) -> Step:
+    def _add(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome:
         known = self._known(article.id)
         if known is not None:
             return known
-        original = self._original(article, prepared)
+        original = self._original(article, analysed)
         if original is not None:
             return original
         time = article.time.timestamp()
-        if self.pending and time - self.clusters.now > _PAUSE:
+        if self.pending and time - self.clusters.now > _MAX_PAUSE_S:
             self.update()
-        signature = self.signatures.finish(prepared.draft, prepared.latent)
-        decision = transition(self.clusters, article, prepared.terms)
-        self._follow(decision)
-        self.links.apply(replace(decision, expired=()) if decision.expired else decision, signature)
+        profile = self.profile_builder.weigh(analysed.profile, analysed.latent)
+        decision = transition(self.clusters, article, analysed.terms)
+        self._record_moves(decision)
+        self.links.apply(replace(decision, expired=()) if decision.expired else decision, profile)
         self.count += 1
         self.pending += 1
         if self.pending >= self.settings.update_every:
             self.update()
-        return Step(article.id, self.clusters.members[article.id].cluster)
+        return ArticleOutcome(article.id, self.clusters.members[article.id].cluster)
 
-    def _known(self, article: str) -> Step | None:
+    def _known(self, article: str) -> ArticleOutcome | None:
         first = self.original_of.get(article)
         cluster = self.links.cluster_of.get(first or article)
-        return None if cluster is None else Step(article, cluster, first, repeated=True)
+        return None if cluster is None else ArticleOutcome(article, cluster, first, repeated=True)
 
-    def _original(self, article: Article, prepared: Prepared) -> Step | None:
-        """The step of an article that repeats one of the window."""
-        first = self.duplicates.find(article, prepared.fingerprint)
+    def _original(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome | None:
+        """Record a reprint; None if the article is not one."""
+        first = self.duplicates.find(article, analysed.fingerprint)
         cluster = self.links.cluster_of.get(first) if first is not None else None
         if first is None or cluster is None:
             return None
-        self.copies.setdefault(first, []).append(article.id)
+        self.reprints_of.setdefault(first, []).append(article.id)
         self.original_of[article.id] = first
         self.changes.reprints.append((article.id, first))
-        return Step(article.id, cluster, first)
+        return ArticleOutcome(article.id, cluster, first)
 
-    def _follow(self, decision: Decision) -> None:
-        """Keep the books: what went where, and what is over."""
-        self.dormant.update(dict.fromkeys(decision.expired, self.clusters.now))
-        self.fallen += decision.expired
+    def _record_moves(self, decision: Decision) -> None:
+        """Record merged, emptied and expired clusters."""
+        self.expired_since.update(dict.fromkeys(decision.expired, self.clusters.now))
+        self.newly_expired += decision.expired
         homes = {move.source: move.target for move in decision.moved}
         for source, target in [*decision.merged, *((one, homes[one]) for one in decision.emptied)]:
             self.changes.merged[source] = target
-            self._leaves(source, target)
+            self._record_departure(source, target)
 
-    def _bury(self) -> None:
-        """Forget clusters that expired, when all of their event have, long after, or when there are many."""
-        ids, over = self.tracker.ids, self._outlived()
-        for event in self._doubtful():
-            if ids.members[event] <= self.dormant.keys():
+    def _forget_expired(self) -> None:
+        """Delete expired clusters whose event has expired, and those that are overdue."""
+        ids, over = self.tracker.ids, self._overdue_clusters()
+        for event in self._possibly_ended():
+            if ids.members[event] <= self.expired_since.keys():
                 over |= ids.members[event]
-        self.fallen.clear()
+        self.newly_expired.clear()
         for cluster in sorted(over):
-            self._leaves(cluster, None)
+            self._record_departure(cluster, None)
             for article in self.links.profiles[cluster].articles:
-                for copy in self.copies.pop(article, ()):
+                for copy in self.reprints_of.pop(article, ()):
                     del self.original_of[copy]
             self.links.expire(cluster)
-            del self.dormant[cluster]
+            del self.expired_since[cluster]
 
-    def _outlived(self) -> set[int]:
-        """Clusters that expired long ago and, where too many articles are kept, those that expired first."""
+    def _overdue_clusters(self) -> set[int]:
+        """Return clusters that expired long ago and, above the limit, those that expired first."""
         limits = self.settings.clusters
-        oldest = self.clusters.now - limits.max_age * _DAY
-        excess = len(self.links.signatures) - (1 + _SPARE) * limits.max_articles
+        oldest = self.clusters.now - limits.max_age * _DAY_S
+        excess = len(self.links.articles) - (1 + _EXPIRED_SHARE) * limits.max_articles
         over = set()
-        for cluster, since in self.dormant.items():
+        for cluster, since in self.expired_since.items():
             if since >= oldest and excess <= 0:
                 break
             over.add(cluster)
             excess -= len(self.links.profiles[cluster])
         return over
 
-    def _doubtful(self) -> set[int]:
-        """Events that may be over: a cluster of theirs expired since, or they changed."""
-        ids, shaken = self.tracker.ids, self.tracker.shaken
-        fallen = self.dormant if shaken is None else self.fallen
-        return {ids.event_of[one] for one in fallen if one in ids.event_of} | (
-            (shaken or set()) & ids.members.keys()
-        )
+    def _possibly_ended(self) -> set[int]:
+        """Return events that may have ended: those that changed or lost a cluster."""
+        ids, changed = self.tracker.ids, self.tracker.changed_events
+        expired = self.expired_since if changed is None else self.newly_expired
+        events = {ids.event_of[cluster] for cluster in expired if cluster in ids.event_of}
+        return events | ((changed or set()) & ids.members.keys())
 
-    def _leaves(self, cluster: int, target: int | None) -> None:
-        """A cluster is no more: its event goes on with another cluster, or may be over."""
+    def _record_departure(self, cluster: int, target: int | None) -> None:
+        """Record that an event lost a cluster, and the cluster that its articles moved to."""
         event = self.tracker.ids.event_of.get(cluster)
         if event is not None:
-            self.left[event] = target if target is not None else self.left.get(event)
+            self.successor_of[event] = target if target is not None else self.successor_of.get(event)
 
-    def _note_ends(self) -> None:
-        """Events that lost their last cluster: to another event, or because their time was over."""
+    def _record_ended(self) -> None:
+        """Record events that lost their last cluster: as aliases of another event, or as ended."""
         ids = self.tracker.ids
-        for event, target in self.left.items():
+        for event, target in self.successor_of.items():
             if event in ids.members or event in ids.aliases:
                 continue
             while target in self.changes.merged:
@@ -380,4 +385,4 @@ class EventStream:
             else:
                 ids.alias(event, successor)
                 self.changes.aliases[event] = successor
-        self.left.clear()
+        self.successor_of.clear()

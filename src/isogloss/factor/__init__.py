@@ -1,21 +1,12 @@
-"""Battery factor analysis: one latent vector explains every view, seen or missing.
+"""Factor analysis of several views ("batteries"): one latent vector explains what the views share.
 
-=============== ==================================================================
-``battery``     any number of views
-``inter``       two views
-``base``        what a fitted model can do: factors, predictions, densities
-``selection``   the number of factors, by held-out likelihood and BIC
-``parameters``  means, loadings, noise
-``noise``       full, diagonal and isotropic noise
-``units``       views made alike
-``data``        rows as EM sees them: moments per presence pattern
-``steps``       the E- and M-step
-``accelerated`` longer M-steps for complete rows
-``one_view``    the best parameters of a view given the others
-``start``       where a fit begins; the closed form for two views
-``inference``   posteriors and conditionals, as functions of parameters
-``collect``     sums over rows, wherever they are
-=============== ==================================================================
+:class:`MultiBatteryFA` fits any number of views, with rows that lack views, by EM on moments.
+:class:`InterBatteryFA` is the closed form for two views. :func:`choose_components` selects the number of
+factors by held-out likelihood or BIC. Fitted models give posteriors, conditionals and densities for any set
+of observed views.
+
+Private modules: ``_data`` summarises rows as moments per presence pattern, ``_steps`` and ``_accelerated``
+are the EM steps, ``_start`` initialises them, and ``_inference`` computes posteriors from parameters.
 """
 
 import lazy_loader

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import Estimator
 from isogloss.factor._inference import (
     Conditional,
     ReconstructionErrors,
@@ -21,15 +22,14 @@ from isogloss.factor._inference import (
 )
 from isogloss.factor._parameters import FactorParameters
 from isogloss.factor._steps import factor_posterior
-from isogloss.threads import ThreadBoundMixin
-from isogloss.views import Views, check_views
+from isogloss.views import Views, ViewsMixin, check_views
 
 __all__ = ["FactorDensity"]
 
 Array = NDArray[np.float64]
 
 
-class FactorDensity(ThreadBoundMixin, TransformerMixin, BaseEstimator):
+class FactorDensity(ViewsMixin, TransformerMixin, Estimator):
     """A joint Gaussian of all views, given its parameters.
 
     Attributes
@@ -47,10 +47,12 @@ class FactorDensity(ThreadBoundMixin, TransformerMixin, BaseEstimator):
     """
 
     parameters_: FactorParameters
-    view_names_: tuple[str, ...]
-    dims_: tuple[int, ...]
     n_rows_: int
     log_likelihood_: float
+
+    @abstractmethod
+    def fit(self, views: Any, y: Any = None) -> Self:
+        """Learn from views."""
 
     @property
     def means_(self) -> list[Array]:
@@ -73,13 +75,7 @@ class FactorDensity(ThreadBoundMixin, TransformerMixin, BaseEstimator):
 
     def transform_view(self, X: Any, view: int | str) -> Array:
         """The posterior mean of the factors given one view alone."""
-        check_is_fitted(self)
-        index = self._view_index(view)
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-        if X.shape[1] != self.dims_[index]:
-            raise ValueError(
-                f"X has {X.shape[1]} features; view {self.view_names_[index]!r} has {self.dims_[index]}"
-            )
+        X, index = self._check_one(X, view)
         alone = [X if v == index else None for v in range(len(self.dims_))]
         return factors_of(self.parameters_, Views(alone, dims=self.dims_)).mean
 
@@ -159,27 +155,5 @@ class FactorDensity(ThreadBoundMixin, TransformerMixin, BaseEstimator):
         turns = k * k if two_full else k * (k - 1) // 2
         return D + D * k - turns + p.shape.parameters(p.dims)
 
-    def _check_seen(self, views: Any) -> Views:
-        check_is_fitted(self)
-        seen = check_views(views, dims=self.dims_)
-        if seen.dims != self.dims_:
-            raise ValueError(f"views have {seen.dims} features; the model was fitted on {self.dims_}")
-        return seen
-
-    def _view_index(self, view: int | str) -> int:
-        if isinstance(view, str):
-            if view not in self.view_names_:
-                raise ValueError(f"no view named {view!r}; the views are {', '.join(self.view_names_)}")
-            return self.view_names_.index(view)
-        if not 0 <= view < len(self.dims_):
-            raise ValueError(f"no view {view}; there are {len(self.dims_)} views, counted from 0")
-        return int(view)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "parameters_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = True
-        return tags

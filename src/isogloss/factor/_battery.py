@@ -8,24 +8,22 @@ appendix E of the supplement of *Multilingual factor analysis*, with missing vie
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
-from isogloss.em import Callback, EMResult, FullExpectation, run_em
-from isogloss.engine import Batches, Engine, LocalEngine
+from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, POSITIVE_SHARE, Constraints, StrOptions
+from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, FullExpectation, OnDecrease
+from isogloss.engine import ENGINE_CONSTRAINTS, Batches, Engine, LocalEngine
 from isogloss.factor._base import FactorDensity
 from isogloss.factor._collect import check_moments, collect_patterns
 from isogloss.factor._data import FactorData, prepare
-from isogloss.factor._noise import noise_of
+from isogloss.factor._noise import NOISES
 from isogloss.factor._parameters import FactorParameters
 from isogloss.factor._start import maxvar_start, random_start
 from isogloss.factor._steps import factor_model, log_likelihood_of
-from isogloss.linalg import check_count, check_number
 from isogloss.stats import PatternMoments
 
 __all__ = ["MultiBatteryFA"]
@@ -33,7 +31,7 @@ __all__ = ["MultiBatteryFA"]
 Array = NDArray[np.float64]
 
 
-class MultiBatteryFA(FactorDensity):
+class MultiBatteryFA(EMMixin, FactorDensity):
     r"""Factor analysis of any number of views, any of which may be missing in any row.
 
     Parameters
@@ -114,7 +112,18 @@ class MultiBatteryFA(FactorDensity):
     Views(500 rows; en: 3 features, 500 rows; de: 4 features, 500 rows; sl: 5 features, 500 rows)
     """
 
-    trace_: tuple[Any, ...]
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "noise": [StrOptions(set(NOISES))],
+        "noise_floor": [POSITIVE_SHARE],  # without a floor the likelihood has no bound
+        "ridge": [NON_NEGATIVE],
+        "init": [StrOptions({"maxvar", "random"})],
+        "keep_moments": ["boolean"],
+        "random_state": ["random_state"],
+        **EM_CONSTRAINTS,
+        **ENGINE_CONSTRAINTS,
+    }
+
     moments_: PatternMoments
 
     def __init__(
@@ -128,7 +137,7 @@ class MultiBatteryFA(FactorDensity):
         accelerate: bool = True,
         tol: float = 1e-4,
         max_iter: int = 1000,
-        on_decrease: str = "revert",
+        on_decrease: OnDecrease = "revert",
         keep_moments: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -162,7 +171,7 @@ class MultiBatteryFA(FactorDensity):
         callbacks : iterable of callables
             Called as ``callback(iteration, parameters)`` after every E-step; a true answer stops.
         """
-        self._check_parameters()
+        self._validate_params()
         moments, names = collect_patterns(views, self._engine(), self.batch_rows)
         return self._fit(moments, names, callbacks)
 
@@ -174,7 +183,7 @@ class MultiBatteryFA(FactorDensity):
         callbacks: Iterable[Callback] = (),
     ) -> Self:
         """Fit from sums over the rows, taken anywhere; views are ``view0``, ``view1``, ... by default."""
-        self._check_parameters()
+        self._validate_params()
         given = tuple(f"view{v}" for v in range(len(moments.dims))) if names is None else tuple(names)
         if len(given) != len(moments.dims):
             raise ValueError(f"{len(given)} names for {len(moments.dims)} views; expected one each")
@@ -185,7 +194,7 @@ class MultiBatteryFA(FactorDensity):
 
         As long as there are too few rows for the model, they are only collected.
         """
-        self._check_parameters()
+        self._validate_params()
         if hasattr(self, "parameters_") and not hasattr(self, "moments_"):
             raise ValueError("partial_fit adds to moments_, which keep_moments=False gave up; use fit")
         moments, names = collect_patterns(views, self._engine(), self.batch_rows)
@@ -227,43 +236,17 @@ class MultiBatteryFA(FactorDensity):
     def _climb(self, data: FactorData, start: FactorParameters, callbacks: tuple[Callback, ...]) -> None:
         """EM from a start, in standardised units; what is kept and reported is in those of the rows."""
         model = factor_model(data, floor=self.noise_floor, accelerate=self.accelerate)
-        result: EMResult[FactorParameters] = run_em(
+        result = self._run_em(
             model,
             FullExpectation(model, Batches([data]), LocalEngine()),
             start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            on_decrease=self.on_decrease,  # type: ignore[arg-type]
-            accelerate=self.accelerate,
-            callbacks=[_in_units_of_rows(callback, data) for callback in callbacks],
+            [_in_units_of_rows(callback, data) for callback in callbacks],
         )
         self.parameters_ = result.parameters.moved(data.units)
-        self.trace_, self.n_iter_, self.converged_ = tuple(result.trace), result.n_iter, result.converged
-        if not result.converged and self.max_iter:
-            warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol:g} per row in {self.n_iter_} steps; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+        self._keep_trace(result)
 
     def _check_moments(self, moments: PatternMoments, names: tuple[str, ...]) -> None:
         check_moments(moments, names, self.n_components, self.noise, self.ridge)
-
-    def _check_parameters(self) -> None:
-        check_count(self.n_components, "n_components", 1, 10**9, "number of factors")
-        check_count(self.max_iter, "max_iter", 0, 10**9, "most steps")
-        check_count(self.batch_rows, "batch_rows", 1, 10**12, "rows per batch")
-        check_number(self.ridge, "ridge", np.inf, "noise added, as a share of the variance")
-        check_number(self.tol, "tol", np.inf, "least gain per row worth another step")
-        if not check_number(self.noise_floor, "noise_floor", 1.0, "least variance of the noise") > 0:
-            raise ValueError("noise_floor=0; expected a positive number, or the likelihood has no bound")
-        noise_of(self.noise, [1])
-        if self.init not in ("maxvar", "random"):
-            raise ValueError(f"init={self.init!r}; expected 'maxvar' or 'random'")
-
-    def _engine(self) -> Engine:
-        return LocalEngine(self.n_jobs) if self.engine is None else self.engine
 
 
 def _in_units_of_rows(callback: Callback, data: FactorData) -> Callback:

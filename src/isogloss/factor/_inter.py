@@ -7,12 +7,13 @@ analysis*, 1979).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.em import Callback
+from isogloss._estimator import Constraints, StrOptions
+from isogloss.em import Callback, OnDecrease
 from isogloss.engine import Engine
 from isogloss.factor._battery import MultiBatteryFA
 from isogloss.factor._data import FactorData
@@ -63,6 +64,11 @@ class InterBatteryFA(MultiBatteryFA):
     ((500, 4), (1, 4, 4))
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **MultiBatteryFA._parameter_constraints,
+        "solver": [StrOptions({"auto", "closed", "em"})],
+    }
+
     correlations_: Array
 
     def __init__(
@@ -77,7 +83,7 @@ class InterBatteryFA(MultiBatteryFA):
         accelerate: bool = True,
         tol: float = 1e-4,
         max_iter: int = 1000,
-        on_decrease: str = "revert",
+        on_decrease: OnDecrease = "revert",
         keep_moments: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -121,8 +127,3 @@ class InterBatteryFA(MultiBatteryFA):
         if len(names) != 2:
             raise ValueError(f"{len(names)} views given; InterBatteryFA is for two: use MultiBatteryFA")
         super()._check_moments(moments, names)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.solver not in ("auto", "closed", "em"):
-            raise ValueError(f"solver={self.solver!r}; expected 'auto', 'closed' or 'em'")

@@ -22,7 +22,7 @@ from isogloss.io import ParserFailure, ParserProcess
 __all__ = ["FeedReader", "Record", "Sitemap", "SitemapEntry", "parse_feed", "parse_sitemap", "scan_xml"]
 
 Record = dict[str, Any]
-"""Fields of an article as :func:`~isogloss.events.article_from` reads them."""
+"""Fields of an article as :func:`~isogloss.events.parse_article` reads them."""
 
 MAX_XML_DEPTH = 100
 MAX_SITEMAP_ENTRIES = 50_000

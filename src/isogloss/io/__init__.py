@@ -1,13 +1,15 @@
-"""Files: model files, atomic writes, compressed reads, and parsers for untrusted input.
+"""Model files, and the file handling that other packages share.
 
-:func:`save`, :func:`load` and :func:`describe` handle model files (JSON and safetensors, never pickle):
-``_encoding`` and ``_decoding`` convert values, ``_classes`` decides which classes a file may name, and
-``_container`` is the file itself. Loading a model runs no code from the file: it holds numbers, text and
-names of public classes of isogloss. Damaged or newer files raise
-:class:`~isogloss.exceptions.ModelFileError`; the digests detect damage, not forgery.
+:func:`save`, :func:`load` and :func:`describe` work on model files: JSON and safetensors in one file, never
+pickle. Opening a model file runs no code from it. It holds numbers, text and the names of public classes of
+isogloss, which are constructed with their parameters and given their fitted attributes. A file that is
+truncated, modified, of a newer format or not a model file raises
+:class:`~isogloss.exceptions.ModelFileError`. The digests inside detect damage, not forgery: they say nothing
+about who wrote the file.
 
-For everybody who reads or writes files: :func:`open_decompressed`, :func:`read_lines`, :func:`atomic_write`.
-For untrusted input: :class:`ParserProcess`, :class:`XmlReader`, :func:`strip_controls`.
+The rest reads compressed files and lines (:func:`open_decompressed`, :func:`read_lines`), writes files
+atomically (:func:`atomic_write`), reads untrusted XML (:class:`XmlReader`), runs parsers in a child process
+(:class:`ParserProcess`) and strips control characters for terminals (:func:`strip_controls`).
 """
 
 import lazy_loader

@@ -19,7 +19,7 @@ _RENAMED = {
     "isogloss.alignment.lexical.LexicalPrior": "isogloss.alignment.models.LexicalPrior",
     "isogloss.alignment.schedule.FertilityProgress": "isogloss.alignment.models.FertilityProgress",
     "isogloss.alignment.steps.Settings": "isogloss.alignment.models.Settings",
-    "isogloss.events.agglomeration.Rules": "isogloss.events.track.Rules",
+    "isogloss.events.agglomeration.Rules": "isogloss.events.track.AgglomerationRules",
     "isogloss.events.linker.Linker": "isogloss.events.link.Linker",
     "isogloss.events.state.ClusterSettings": "isogloss.events.cluster.ClusterSettings",
     "isogloss.graphical.BackoffModel": "isogloss.sequences.BackoffModel",

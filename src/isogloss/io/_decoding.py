@@ -143,7 +143,9 @@ class ModelDecoder:
     def _estimator(self, content: Node) -> Any:
         name, params, state = _parts(content, "class", "params", "state")
         cls = resolve_class(name, "estimator")
-        model = cls(**{key: self.decode(node) for key, node in params.items()})
+        given = {key: self.decode(node) for key, node in params.items()}
+        # A file of an older version may have parameters that have moved into groups since.
+        model = cls(**getattr(cls, "_grouped", dict)(given))
         for key, node in state.items():
             if not is_state(cls, key):
                 raise ModelFileError(f"sets {key!r:.80}, which is not a fitted attribute of {name}")

@@ -1,6 +1,6 @@
-"""Compiled loops: contiguous arrays in, arrays out, the GIL released while they run; and tables of links.
+"""C++ kernels: contiguous arrays in, arrays out, with the GIL released.
 
-They know nothing of estimators and check shapes only; each has a slow NumPy twin in ``tests/oracles``.
+They know nothing about estimators and check only shapes. Each has a slow NumPy twin in ``tests/oracles``.
 """
 
 from isogloss.kernels._kernels import (

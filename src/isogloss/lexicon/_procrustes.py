@@ -14,12 +14,13 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
 
+from isogloss._estimator import NON_NEGATIVE_INT, Constraints
 from isogloss.multiview import LinearMultiview
 from isogloss.views import Views, check_views
 
@@ -58,11 +59,14 @@ class Procrustes(LinearMultiview):
     True
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {"hub": [NON_NEGATIVE_INT, str]}
+
     def __init__(self, hub: int | str = 0) -> None:
         self.hub = hub
 
     def fit(self, views: Any, y: Any = None) -> Self:
         """Find the rotations."""
+        self._validate_params()
         views = check_views(views, min_views=2)
         self._remember(views)
         self.weights_ = _rotations(views, self._view_index(self.hub))

@@ -108,7 +108,7 @@ class WordSpace:
             How many words of each language are rows of their own for ``'mbfa'``, which learns from them how
             the language's vectors are spread; other models have no use for them.
         smoothing : float, optional
-            Strength of the rows of noise, see :mod:`~isogloss.lexicon._smoothing`; they do not move rotations.
+            Strength of the rows of noise (module ``_smoothing``); they do not move rotations.
             By default six times the dimensions of the narrowest vectors over the pairs that two languages
             have, between 0.1 and 10: the fewer pairs, the more of what agrees in them does so by chance.
         normalise : sequence of {'unit', 'centre'}

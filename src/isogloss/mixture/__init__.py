@@ -1,4 +1,9 @@
-"""Mixtures: Gaussian mixtures by EM and its variants, and k-means in a kernel's feature space."""
+"""Mixture models: Gaussian mixtures by EM, and kernel k-means.
+
+:class:`GaussianMixture` offers full, tied, diagonal and spherical covariances, sparse, incremental and
+accelerated EM, missing values, sample weights, streams, and data larger than memory. :class:`KernelKMeans`
+clusters in the feature space of any kernel.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,5 @@
 from ._covariance import SHAPES as SHAPES
+from ._gaussian import EMVariants as EMVariants
 from ._gaussian import GaussianMixture as GaussianMixture
 from ._kernel_kmeans import KernelKMeans as KernelKMeans
 from ._start import summarise as summarise

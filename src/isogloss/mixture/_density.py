@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isogloss._estimator import Estimator
 from isogloss.mixture._covariance import SHAPES
 from isogloss.mixture._gaps import conditional_means, log_joint_with_gaps
 from isogloss.mixture._steps import MixtureParameters, log_joint
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["MixtureDensity"]
 
 Array = NDArray[np.float64]
 
 
-class MixtureDensity(ThreadBoundMixin, DensityMixin, BaseEstimator):
+class MixtureDensity(DensityMixin, Estimator):
     """Posteriors, densities, samples and criteria of the mixture in ``parameters_``."""
 
     n_features_in_: int
@@ -29,6 +30,10 @@ class MixtureDensity(ThreadBoundMixin, DensityMixin, BaseEstimator):
     covariance_type: str
     missing: str
     random_state: Any
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows."""
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable component of each row."""

@@ -10,29 +10,40 @@ incremental, sparse, and other variants* (1998); stepwise EM in Cappé and Mouli
 from __future__ import annotations
 
 import dataclasses
-import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from isogloss._estimator import (
+    OPEN_SHARE,
+    POSITIVE,
+    POSITIVE_INT,
+    POSITIVE_SHARE,
+    Constraints,
+    Interval,
+    StrOptions,
+    check_fields,
+)
 from isogloss.em import (
+    EM_CONSTRAINTS,
     Callback,
+    EMMixin,
     EMModel,
     EMResult,
     FreeEnergy,
     FullExpectation,
     IncrementalExpectation,
+    OnDecrease,
     SparseExpectation,
     best_of,
-    run_em,
 )
-from isogloss.engine import Engine, LocalEngine, Rows, Source
+from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine, Source
 from isogloss.mixture._covariance import SHAPES
 from isogloss.mixture._density import MixtureDensity
 from isogloss.mixture._gaps import expect_with_gaps
@@ -47,14 +58,46 @@ from isogloss.mixture._start import (
 from isogloss.mixture._steps import MixtureParameters, mixture_model
 from isogloss.stats import ExpectedCounts
 
-__all__ = ["GaussianMixture"]
+__all__ = ["EMVariants", "GaussianMixture"]
 
 Array = NDArray[np.float64]
 
-ALGORITHMS = ("em", "sparse", "generalised", "incremental")
+
+@dataclasses.dataclass(frozen=True)
+class EMVariants:
+    """Settings of the variants of EM.
+
+    Parameters
+    ----------
+    refresh : int
+        Steps between two refreshes of the active lists of sparse EM.
+    active_threshold : float
+        Posterior above which a component is active in sparse EM.
+    step : float
+        Length of a generalised M-step, in (0, 1].
+    decay : float
+        Stepwise EM in ``partial_fit`` gives batch t the weight ``(t + 1) ** -decay``; in (0.5, 1].
+    """
+
+    refresh: int = 10
+    active_threshold: float = 1e-4
+    step: float = 0.5
+    decay: float = 0.6
+
+    def check(self) -> None:
+        """Refuse settings that cannot be."""
+        check_fields(
+            self,
+            {
+                "refresh": [POSITIVE_INT],
+                "active_threshold": [OPEN_SHARE],
+                "step": [POSITIVE_SHARE],
+                "decay": [Interval(Real, 0.5, 1, closed="right")],
+            },
+        )
 
 
-class GaussianMixture(MixtureDensity):
+class GaussianMixture(EMMixin, BatchesMixin, MixtureDensity):
     """A mixture of Gaussians, fitted by EM on rows in memory, on disk or on a cluster.
 
     Parameters
@@ -65,9 +108,9 @@ class GaussianMixture(MixtureDensity):
         Each component its own matrix, one matrix for all, variances per feature, one variance.
     algorithm : {'em', 'sparse', 'generalised', 'incremental'}
         'em' looks at everything in every step. 'sparse' keeps a list of active components per row and
-        looks at those alone, refreshing the lists every ``refresh`` steps; it switches itself on when
-        the lists are short. 'generalised' moves only ``step`` of the way to the maximum in the M-step.
-        'incremental' does an M-step after every batch of rows.
+        looks at those alone, refreshing the lists now and then; it switches itself on when the lists are
+        short. 'generalised' moves only some of the way to the maximum in the M-step. 'incremental' does
+        an M-step after every batch of rows. Their settings are in ``variants``.
     accelerate : bool
         Extrapolate with SQUAREM; a jump that would lower the bound is not taken. For the algorithms 'em'
         and 'generalised'.
@@ -86,14 +129,8 @@ class GaussianMixture(MixtureDensity):
         this number itself if none does). It is a constraint of the M-step, which stays exact under it.
     missing : {'raise', 'marginalise'}
         What NaN means: an error, or a missing value, which EM then treats as hidden.
-    refresh : int
-        Steps between two refreshes of the active lists of sparse EM.
-    active_threshold : float
-        Posterior above which a component is active.
-    step : float
-        Length of a generalised M-step, in (0, 1].
-    decay : float
-        Stepwise EM in ``partial_fit`` gives batch t the weight ``(t + 1) ** -decay``; in (0.5, 1].
+    variants : EMVariants, optional
+        Settings of sparse, generalised and stepwise EM.
     on_decrease : {'raise', 'warn', 'revert'}
         What to do when the bound falls.
     warm_start : bool
@@ -147,6 +184,25 @@ class GaussianMixture(MixtureDensity):
     array([0, 1])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "covariance_type": [StrOptions(set(SHAPES))],
+        "algorithm": [StrOptions({"em", "sparse", "generalised", "incremental"})],
+        "n_init": [POSITIVE_INT],
+        "init_params": [StrOptions(set(STARTS))],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "covariances_init": ["array-like", None],
+        "covariance_floor": [POSITIVE],
+        "missing": [StrOptions({"raise", "marginalise"})],
+        "variants": [EMVariants, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        **EM_CONSTRAINTS,
+        **ENGINE_CONSTRAINTS,
+    }
+    _parameter_groups: ClassVar[Mapping[str, type]] = {"variants": EMVariants}
+
     statistic_: ExpectedCounts
     floor_: float
     n_batches_: int
@@ -167,11 +223,8 @@ class GaussianMixture(MixtureDensity):
         covariances_init: ArrayLike | None = None,
         covariance_floor: float = 1e-6,
         missing: str = "raise",
-        refresh: int = 10,
-        active_threshold: float = 1e-4,
-        step: float = 0.5,
-        decay: float = 0.6,
-        on_decrease: str = "raise",
+        variants: EMVariants | None = None,
+        on_decrease: OnDecrease = "raise",
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -191,10 +244,7 @@ class GaussianMixture(MixtureDensity):
         self.covariances_init = covariances_init
         self.covariance_floor = covariance_floor
         self.missing = missing
-        self.refresh = refresh
-        self.active_threshold = active_threshold
-        self.step = step
-        self.decay = decay
+        self.variants = variants
         self.on_decrease = on_decrease
         self.warm_start = warm_start
         self.random_state = random_state
@@ -223,7 +273,7 @@ class GaussianMixture(MixtureDensity):
         callbacks : iterable of callables
             Called as ``callback(iteration, parameters)`` after every E-step; a true answer stops.
         """
-        self._check_parameters()
+        self._validate_params()
         source = self._source(X, sample_weight)
         rng = check_random_state(self.random_state)
         summary = self._summarise(source, rng)
@@ -236,7 +286,7 @@ class GaussianMixture(MixtureDensity):
 
         The first batch decides the start, so it should hold some rows of every component.
         """
-        self._check_parameters()
+        self._validate_params()
         first = not hasattr(self, "statistic_")
         source = self._source(X, sample_weight, reset=first)
         if first:
@@ -247,7 +297,7 @@ class GaussianMixture(MixtureDensity):
         model = self._model()
         batch = FullExpectation(model, source, self._engine())(self.parameters_)
         average = batch.blend(batch, 1.0 / batch.rows, 0.0)
-        gain = (self.n_batches_ + 1.0) ** -self.decay
+        gain = (self.n_batches_ + 1.0) ** -self._variants().decay
         self.statistic_ = average if first else self.statistic_.blend(average, 1.0 - gain, gain)
         self.n_batches_ += 1
         before, self.parameters_ = self.parameters_, model.solve(self.statistic_, self.parameters_)
@@ -262,24 +312,16 @@ class GaussianMixture(MixtureDensity):
         statistic = FullExpectation(model, source, self._engine())(self.parameters_)
         return model.free_energy(statistic, self.parameters_)
 
-    def _check_parameters(self) -> None:
-        _one_of("covariance_type", self.covariance_type, tuple(SHAPES))
-        _one_of("algorithm", self.algorithm, ALGORITHMS)
-        _one_of("init_params", self.init_params, STARTS)
-        _one_of("missing", self.missing, ("raise", "marginalise"))
-        for name, low in (("n_components", 1), ("n_init", 1), ("max_iter", 0), ("batch_rows", 1)):
-            if not getattr(self, name) >= low:
-                raise ValueError(f"{name}={getattr(self, name)}; expected at least {low}")
-        if not self.covariance_floor > 0:
-            raise ValueError(f"covariance_floor={self.covariance_floor}; expected a positive number")
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        self._variants().check()
         if self.accelerate and self.algorithm in ("sparse", "incremental"):
             raise ValueError(
                 f"accelerate=True works with full E-steps; algorithm={self.algorithm!r} has none"
             )
-        if not 0 < self.step <= 1:
-            raise ValueError(f"step={self.step}; expected a number in (0, 1]")
-        if not 0.5 < self.decay <= 1:
-            raise ValueError(f"decay={self.decay}; expected a number in (0.5, 1]")
+
+    def _variants(self) -> EMVariants:
+        return EMVariants() if self.variants is None else self.variants
 
     def _source(self, X: Any, sample_weight: ArrayLike | None, *, reset: bool = True) -> Source[Any]:
         if isinstance(X, Source):
@@ -288,14 +330,11 @@ class GaussianMixture(MixtureDensity):
             return X
         rows = self._validate(X, reset=reset)
         if sample_weight is None:
-            return Rows(rows, batch_rows=self.batch_rows)
+            return self._batches(rows)
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if not weights.sum() > 0:
             raise ValueError("sample_weight sums to zero; at least one row must count")
-        return Rows(rows, weights, batch_rows=self.batch_rows)
-
-    def _engine(self) -> Engine:
-        return LocalEngine(self.n_jobs) if self.engine is None else self.engine
+        return self._batches(rows, weights)
 
     def _summarise(self, source: Source[Any], rng: np.random.RandomState) -> Summary:
         summary = summarise(source, self._engine(), seed=int(rng.randint(2**31 - 1)))
@@ -305,16 +344,17 @@ class GaussianMixture(MixtureDensity):
         return summary
 
     def _model(self) -> EMModel[MixtureParameters]:
+        variants = self._variants()
         model = mixture_model(
             self.covariance_type,
             floor=self.floor_,
-            step=self.step if self.algorithm == "generalised" else 1.0,
-            threshold=self.active_threshold,
+            step=variants.step if self.algorithm == "generalised" else 1.0,
+            threshold=variants.active_threshold,
         )
         if self.missing == "raise":
             return model
         shape = SHAPES[self.covariance_type]
-        with_gaps = partial(expect_with_gaps, shape, threshold=self.active_threshold)
+        with_gaps = partial(expect_with_gaps, shape, threshold=variants.active_threshold)
         return dataclasses.replace(model, expect=with_gaps, sparse=None)
 
     def _starts(self, summary: Summary, rng: np.random.RandomState) -> Iterable[MixtureParameters]:
@@ -339,43 +379,21 @@ class GaussianMixture(MixtureDensity):
         start: MixtureParameters,
         callbacks: Iterable[Callback],
     ) -> EMResult[MixtureParameters]:
-        engine = self._engine()
+        engine, variants = self._engine(), self._variants()
         if self.algorithm == "sparse" and model.sparse is not None:
             expectation: Any = SparseExpectation(
-                model, source, engine, refresh=self.refresh, threshold=self.active_threshold
+                model, source, engine, refresh=variants.refresh, threshold=variants.active_threshold
             )
         elif self.algorithm == "incremental":
             expectation = IncrementalExpectation(model, source, engine)
         else:
             expectation = FullExpectation(model, source, engine)
-        return run_em(
-            model,
-            expectation,
-            start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            on_decrease=self.on_decrease,  # type: ignore[arg-type]
-            accelerate=self.accelerate,
-            callbacks=callbacks,
-        )
+        return self._run_em(model, expectation, start, callbacks)
 
     def _take(self, result: EMResult[MixtureParameters]) -> Self:
         self.parameters_ = result.parameters
         self.statistic_ = result.statistic.blend(result.statistic, 1.0 / result.statistic.rows, 0.0)
         self.n_batches_ = 1
-        self.trace_ = result.trace
         self.lower_bound_ = result.bound / result.statistic.rows
-        self.converged_ = result.converged
-        self.n_iter_ = result.n_iter
-        if not result.converged and self.max_iter:
-            warnings.warn(
-                f"EM did not reach tol={self.tol} in {self.max_iter} sweeps; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._keep_trace(result)
         return self
-
-
-def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}")

@@ -22,21 +22,20 @@ References
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import assert_all_finite, check_random_state, gen_batches
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from isogloss.linalg import check_count, check_number, check_symmetric, check_vector
-from isogloss.threads import ThreadBoundMixin
+from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, Estimator, StrOptions, warn_caller
+from isogloss.linalg import check_count, check_symmetric, check_vector
 from isogloss.views import Matrix
 
 __all__ = ["KernelKMeans"]
@@ -54,9 +53,7 @@ _TIES = 1e-12
 _BATCH = 512
 
 
-class KernelKMeans(
-    ThreadBoundMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Kernel k-means: clusters that are round in the feature space of a kernel, whatever their shape here.
 
     Parameters
@@ -139,6 +136,19 @@ class KernelKMeans(
     array([0, 1])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_clusters": [POSITIVE_INT],
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [NON_NEGATIVE, None],
+        "degree": [NON_NEGATIVE],
+        "coef0": [Real],
+        "kernel_params": [dict, None],
+        "n_init": [POSITIVE_INT],
+        "max_iter": [POSITIVE_INT],
+        "tol": [NON_NEGATIVE],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -166,7 +176,7 @@ class KernelKMeans(
 
     def fit(self, X: Matrix, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Cluster the rows of ``X`` (the kernel matrix if precomputed); ``y`` is ignored."""
-        self._check_settings()
+        self._validate_params()
         X = self._check_rows(X, reset=True)
         weight = _check_weights(sample_weight, X)
         rows = int(np.count_nonzero(weight))
@@ -210,13 +220,6 @@ class KernelKMeans(
     @property
     def _n_features_out(self) -> int:
         return int(self.dual_coef_.shape[1])
-
-    def _check_settings(self) -> None:
-        if not callable(self.kernel) and self.kernel not in KERNELS:
-            raise ValueError(f"kernel={self.kernel!r} is not known; use a callable or one of {KERNELS}")
-        check_count(self.n_init, "n_init", 1, sys.maxsize, "the number of starts")
-        check_count(self.max_iter, "max_iter", 1, sys.maxsize, "the most iterations of a start")
-        check_number(self.tol, "tol", np.inf, "the relative change of inertia at which a start ends")
 
     def _check_rows(self, X: Matrix, reset: bool = False) -> Matrix:
         if not reset:
@@ -396,4 +399,4 @@ def _warn(best: _Run, indefinite: bool, max_iter: int) -> None:
     elif found < k:
         message = f"only {found} of {k} clusters have rows: fewer rows than clusters are distinct"
     if message:
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        warn_caller(message, ConvergenceWarning)

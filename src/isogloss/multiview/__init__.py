@@ -1,4 +1,15 @@
-"""One space from several views: CCA and its multi-set, kernel, hub and certified relatives."""
+"""Multi-view models: CCA and its multi-set, kernel, hub and certified variants.
+
+:class:`CCA` is for two views; :class:`SumCor`, :class:`SSCor` and :class:`MaxVar` are for more;
+:class:`HubCCA` connects views through one of them when rows are missing; :class:`KernelCCA` and
+:class:`KernelSumCor` work with kernels; :class:`RandomProjection` reduces wide views;
+:class:`OptimalWeighting` combines views.
+
+- ``solvers``: the algorithms, as functions from statistics or operators to directions.
+- ``certificates``: bounds that show how far a SUMCOR solution can be from the global maximum
+  (:func:`certify`).
+- ``kernels``: kernels of views.
+"""
 
 import lazy_loader
 

@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import TransformerMixin
 
-from isogloss.threads import ThreadBoundMixin
-from isogloss.views import Matrix, Views, check_views
+from isogloss._estimator import Estimator
+from isogloss.views import Matrix, Views, ViewsMixin, check_views
 
-__all__ = ["LinearMultiview", "Multiview", "view_correlations"]
+__all__ = ["LinearMultiview", "Multiview", "two_or_more", "view_correlations"]
 
 Array = NDArray[np.float64]
 
 
-class Multiview(ThreadBoundMixin, TransformerMixin, BaseEstimator):
+class Multiview(ViewsMixin, TransformerMixin, Estimator):
     """A model that gives every view a projection into one common space.
 
     Subclasses implement ``fit`` (which calls :meth:`_remember`) and ``_project``.
-
-    Attributes
-    ----------
-    view_names_ : tuple of str
-        Names of the views seen in ``fit``.
-    dims_ : tuple of int
-        Their numbers of features.
     """
 
-    view_names_: tuple[str, ...]
-    dims_: tuple[int, ...]
+    @abstractmethod
+    def fit(self, views: Any, y: Any = None) -> Self:
+        """Learn from views."""
 
     def _remember(self, views: Views) -> None:
         self.view_names_, self.dims_ = views.names, views.dims
 
-    def _project(self, X: Matrix, view: int) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _project(self, X: Matrix, view: int) -> Array: ...
 
     def transform_view(self, X: Any, view: int | str) -> Array:
         """Project rows of one view alone, as a query in one language needs it."""
-        check_is_fitted(self)
-        index = self._view_index(view)
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
-        if X.shape[1] != self.dims_[index]:
-            raise ValueError(
-                f"X has {X.shape[1]} features; view {self.view_names_[index]!r} has {self.dims_[index]}"
-            )
-        return self._project(X, index)
+        return self._project(*self._check_one(X, view))
 
     def transform(self, views: Any) -> Views:
         """Project every view; rows that lack a view lack its projection too."""
-        check_is_fitted(self)
         views = self._check_seen(views)
         projected = [self._project(x, v) if x.shape[0] else None for v, x in enumerate(views.arrays)]
         width = next(z.shape[1] for z in projected if z is not None)
@@ -65,27 +50,6 @@ class Multiview(ThreadBoundMixin, TransformerMixin, BaseEstimator):
         """Sum over components and pairs of views of the correlations of the projections."""
         correlations = view_correlations(self.transform(views))
         return float(sum(correlations[:, i, j].sum() for i, j in combinations(range(len(self.dims_)), 2)))
-
-    def _check_seen(self, views: Any) -> Views:
-        seen = check_views(views)
-        if seen.dims != self.dims_:
-            raise ValueError(f"views have {seen.dims} features; the model was fitted on {self.dims_}")
-        return seen
-
-    def _view_index(self, view: int | str) -> int:
-        if isinstance(view, str):
-            if view not in self.view_names_:
-                raise ValueError(f"no view named {view!r}; the views are {', '.join(self.view_names_)}")
-            return self.view_names_.index(view)
-        if not 0 <= view < len(self.dims_):
-            raise ValueError(f"no view {view}; there are {len(self.dims_)} views, counted from 0")
-        return view
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 class LinearMultiview(Multiview):
@@ -103,6 +67,11 @@ class LinearMultiview(Multiview):
     def _project(self, X: Matrix, view: int) -> Array:
         weights = self.weights_[view]
         return np.asarray(X @ weights, dtype=np.float64) - self.means_[view] @ weights
+
+
+def two_or_more(views: Any) -> Views:
+    """Views, at least two of them."""
+    return check_views(views, min_views=2)
 
 
 def view_correlations(projected: Views) -> Array:

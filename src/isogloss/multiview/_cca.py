@@ -25,7 +25,6 @@ from scipy.linalg import svd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.engine import Engine
 from isogloss.multiview._covariance import CovarianceMultiview
 from isogloss.multiview._significance import PermutationTest, WilksTest, permutation_test, wilks_test
 from isogloss.multiview._sumcor import block_rows
@@ -116,29 +115,6 @@ class CCA(CovarianceMultiview):
     spectrum_: Array | None
     ranks_: tuple[int, ...] | None
     regressions_: list[Array]
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float | Sequence[float] = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        batch_rows: int = 65_536,
-        engine: Engine | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.batch_rows = batch_rows
-        self.engine = engine
 
     def predict(self, X: Any, source_view: int | str = 0, target_view: int | str = 1) -> Array:
         """Predict rows of one view from rows of the other, by regression on its variates.

@@ -11,17 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import POSITIVE_INT, Constraints, StrOptions
 from isogloss.multiview._base import Multiview
 from isogloss.multiview.certificates import Certificate, certify
 from isogloss.multiview.solvers import Solution
 from isogloss.views import Views
 
-__all__ = ["CertifiedMultiview", "gain_of_last_start"]
+__all__ = ["ASCENT_CONSTRAINTS", "CertifiedMultiview", "gain_of_last_start"]
 
 Array = NDArray[np.float64]
 
 # Ascents that end in the same place are apart by some multiple of their tolerance, seldom by this one.
 _OPEN = 10
+
+
+ASCENT_CONSTRAINTS: Constraints = {
+    "algorithm": [StrOptions({"block", "horst"})],
+    "n_init": [POSITIVE_INT, StrOptions({"auto"})],
+    "sdp_start": ["boolean"],
+}
 
 
 class CertifiedMultiview(Multiview):

@@ -9,7 +9,7 @@ ways there, of which :func:`row_coordinates` takes the first that is small enoug
   at the span of the rows, the problem of a linear kernel (:mod:`~isogloss.multiview.kernels._problem`): three
   views of a hundred thousand features and three thousand rows have nine thousand directions;
 * the *features*, from second moments;
-* an *operator*, :math:`W_i = R_i^{-1/2}` as a polynomial (:mod:`~isogloss.multiview.solvers._inverse_root`), where
+* an *operator*, :math:`W_i = R_i^{-1/2}` as a polynomial (``solvers/_inverse_root.py``), where
   nothing is taken apart and the bound is numerical.
 """
 

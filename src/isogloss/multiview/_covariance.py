@@ -8,16 +8,17 @@ second moments are solved from their rows, without forming a covariance.
 from __future__ import annotations
 
 import logging
-import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from isogloss.engine import Engine, LocalEngine, Rows, Source
+from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, SHARE, Constraints, StrOptions, warn_caller
+from isogloss.engine import ENGINE_CONSTRAINTS, Engine, EngineMixin, Rows, Source
 from isogloss.multiview._base import LinearMultiview
 from isogloss.multiview.solvers import (
     CovarianceProducts,
@@ -38,13 +39,12 @@ __all__ = ["CovarianceMultiview", "NamedMoments", "collect_moments"]
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-SOLVERS = ("auto", "moments", "operator")
 # Features of a view above which second moments cost too much: 5,000 squared are 200 MB.
 _WIDE = 5_000
 _WIDE_SPARSE = 2_000
 
 
-class CovarianceMultiview(LinearMultiview):
+class CovarianceMultiview(EngineMixin, LinearMultiview):
     """Fitting, given a solver. Subclasses implement ``_solve`` and ``_solve_rows``.
 
     Attributes
@@ -53,17 +53,40 @@ class CovarianceMultiview(LinearMultiview):
         What ``partial_fit`` adds to; not there after ``solver='operator'``.
     """
 
-    n_components: int
-    ridge: float | Sequence[float]
-    solver: str
-    tol: float
-    max_iter: int
-    random_state: Any
-    n_jobs: int | None
-    batch_rows: int
-    engine: Engine | None
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "ridge": [SHARE, "array-like"],
+        "solver": [StrOptions({"auto", "moments", "operator"})],
+        "tol": [NON_NEGATIVE],
+        "max_iter": [POSITIVE_INT],
+        "random_state": ["random_state"],
+        **ENGINE_CONSTRAINTS,
+    }
 
     moments_: ViewMoments
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float | Sequence[float] = 0.0,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        batch_rows: int = 65_536,
+        engine: Engine | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.batch_rows = batch_rows
+        self.engine = engine
 
     def fit(self, views: Any, y: Any = None) -> Self:
         """Find the directions.
@@ -75,7 +98,7 @@ class CovarianceMultiview(LinearMultiview):
         y : None
             Not used.
         """
-        self._check_parameters()
+        self._validate_params()
         self._forget()
         if self._wants_rows(views):
             self._fit_rows(check_views(views, min_views=2))
@@ -92,7 +115,7 @@ class CovarianceMultiview(LinearMultiview):
 
         As long as there are fewer rows than the components need, they are only collected.
         """
-        self._check_parameters()
+        self._validate_params()
         if self.solver == "operator" or (hasattr(self, "weights_") and not hasattr(self, "moments_")):
             raise ValueError("partial_fit adds second moments; fit with solver='moments' (or 'auto') first")
         moments, names = collect_moments(views, self._engine(), self.batch_rows)
@@ -112,11 +135,11 @@ class CovarianceMultiview(LinearMultiview):
     def _check_views(self, n_views: int) -> None:
         """Refuse numbers of views that the model is not for."""
 
-    def _solve(self, moments: ViewMoments) -> Solution:
-        raise NotImplementedError
+    @abstractmethod
+    def _solve(self, moments: ViewMoments) -> Solution: ...
 
-    def _solve_rows(self, products: RowProducts) -> Solution:
-        raise NotImplementedError
+    @abstractmethod
+    def _solve_rows(self, products: RowProducts) -> Solution: ...
 
     def _solve_moments(self) -> Self:
         solution = self._solve(self.moments_)
@@ -154,27 +177,16 @@ class CovarianceMultiview(LinearMultiview):
     def _warned(self) -> Self:
         """Say, to who called ``fit``, when the tolerance was not reached."""
         if not self.converged_:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} sweeps, moving more than "
                 f"the square root of tol={self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
-
-    def _check_parameters(self) -> None:
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver={self.solver!r}; expected one of {', '.join(SOLVERS)}")
-        for name, low in (("n_components", 1), ("max_iter", 1), ("batch_rows", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < low:
-                raise ValueError(f"{name}={value!r}; expected an integer of at least {low}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol}; expected a number that is not negative")
 
     def _wants_rows(self, views: Any) -> bool:
         if isinstance(views, Source):
@@ -187,9 +199,6 @@ class CovarianceMultiview(LinearMultiview):
         regular = min(check_ridges(self.ridge, checked.n_views)) > 0
         sparse_and_wide = any(issparse(x) and x.shape[1] > _WIDE_SPARSE for x in checked.arrays)
         return max(checked.dims) > _WIDE or (regular and sparse_and_wide)
-
-    def _engine(self) -> Engine:
-        return LocalEngine(self.n_jobs) if self.engine is None else self.engine
 
     def _refuse_lack_of_rows(self, counts: NDArray[np.int64]) -> None:
         lack = lack_of_rows(counts, self.n_components)

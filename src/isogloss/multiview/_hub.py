@@ -11,15 +11,16 @@ English one, while two small languages may have no article in common.
 from __future__ import annotations
 
 import logging
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.engine import Engine, LocalEngine, Rows, Source
-from isogloss.linalg import check_count, check_number, regularise
-from isogloss.multiview._base import LinearMultiview
+from isogloss._estimator import NON_NEGATIVE_INT, POSITIVE_INT, SHARE, Constraints
+from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine, Source
+from isogloss.linalg import check_count, regularise
+from isogloss.multiview._base import LinearMultiview, two_or_more
 from isogloss.multiview.solvers import (
     HubOperator,
     Survey,
@@ -38,7 +39,6 @@ from isogloss.multiview.solvers import (
     whiten,
 )
 from isogloss.stats import Sketch, ViewMoments
-from isogloss.views import check_views
 
 __all__ = ["HubCCA"]
 
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 _WORTH_SAYING = 1e-8
 
 
-class HubCCA(LinearMultiview):
+class HubCCA(BatchesMixin, LinearMultiview):
     """CCA of many views with missing rows, each view tied to the hub by the rows it shares with it.
 
     Step 1 reduces every view to the directions that covary with the hub, step 2 maximises the sum of
@@ -139,6 +139,17 @@ class HubCCA(LinearMultiview):
     (3, 2)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "hub": [NON_NEGATIVE_INT, str],
+        "n_directions": [POSITIVE_INT, None],
+        "ridge": [SHARE],
+        "n_oversamples": [NON_NEGATIVE_INT],
+        "n_iter": [NON_NEGATIVE_INT],
+        "random_state": ["random_state"],
+        **ENGINE_CONSTRAINTS,
+    }
+
     hub_: int
     counts_: NDArray[np.int64]
     shrinkage_: Array
@@ -182,8 +193,8 @@ class HubCCA(LinearMultiview):
         y : None
             Not used.
         """
-        self._check_parameters()
-        engine, source = self._engine_and_source(views)
+        self._validate_params()
+        engine, source = self._engine_and_source(views, two_or_more)
         seen = engine.map_reduce(survey_views, merge_surveys, source)
         hub = self._find_hub(seen)
         for view in range(len(seen.dims)):
@@ -226,7 +237,7 @@ class HubCCA(LinearMultiview):
         check_is_fitted(self)
         if name in self.view_names_:
             raise ValueError(f"the model has a view {name!r} already; the views are {self.view_names_}")
-        engine, source = self._engine_and_source(views)
+        engine, source = self._engine_and_source(views, two_or_more)
         seen = self._in_order(engine.map_reduce(survey_views, merge_surveys, source), name)
         hub, new = (0, 1) if seen.names[0] == self.view_names_[self.hub_] else (1, 0)
         check_rows(seen, hub, new, self.n_components)
@@ -280,21 +291,16 @@ class HubCCA(LinearMultiview):
             raise ValueError(f"the hub {hub_name!r} has {width} features; fitted on {self.dims_[self.hub_]}")
         return Survey(names, seen.dims, seen.counts, seen.means)
 
-    def _check_parameters(self) -> None:
-        k = check_count(self.n_components, "n_components", 1, 10**9, "dimensions of the common space")
-        if self.n_directions is not None:
-            check_count(self.n_directions, "n_directions", k, 10**9, "at least n_components")
-        check_number(self.ridge, "ridge", 1.0, "0 is the covariance itself, 1 the identity")
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.n_directions is not None and self.n_directions < self.n_components:
+            raise ValueError(
+                f"n_directions={self.n_directions}; expected at least n_components={self.n_components}"
+            )
 
     def _directions(self) -> int:
         k = self.n_components
         return max(2 * k, k + 10) if self.n_directions is None else self.n_directions
-
-    def _engine_and_source(self, views: Any) -> tuple[Engine, Source[Any]]:
-        engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
-        if not isinstance(views, Source):
-            views = Rows(check_views(views, min_views=2), batch_rows=self.batch_rows)
-        return engine, engine.persist(views)
 
     def _find_hub(self, seen: Survey) -> int:
         names, hub = seen.names, self.hub

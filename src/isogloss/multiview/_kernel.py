@@ -22,12 +22,12 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from isogloss.linalg import check_count
-from isogloss.multiview._certified import CertifiedMultiview, gain_of_last_start
+from isogloss._estimator import Constraints
+from isogloss.multiview._certified import ASCENT_CONSTRAINTS, CertifiedMultiview, gain_of_last_start
 from isogloss.multiview.certificates import DENSE_LIMIT, Certificate
 from isogloss.multiview.kernels import (
     DualProducts,
@@ -128,6 +128,11 @@ class KernelSumCor(CertifiedMultiview, KernelMultiview):
     True
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **KernelMultiview._parameter_constraints,
+        **ASCENT_CONSTRAINTS,
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -150,24 +155,26 @@ class KernelSumCor(CertifiedMultiview, KernelMultiview):
         max_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
+        super().__init__(
+            n_components,
+            ridge=ridge,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            regularisation=regularisation,
+            low_rank=low_rank,
+            rank=rank,
+            low_rank_tol=low_rank_tol,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
         self.algorithm = algorithm
         self.n_init = n_init
         self.sdp_start = sdp_start
-        self.low_rank = low_rank
-        self.rank = rank
-        self.low_rank_tol = low_rank_tol
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _solve(self, problem: WhitenedProblem, rng: np.random.RandomState) -> Solution:
         return climb_whitened(
@@ -224,11 +231,6 @@ class KernelSumCor(CertifiedMultiview, KernelMultiview):
                 "certify(views[:n]), or use SumCor"
             )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.n_init != "auto":
-            check_count(self.n_init, "n_init", 1, 10**9, "the number of starts, or 'auto'")
-
 
 class KernelCCA(KernelMultiview):
     """Canonical correlation analysis of two views with kernels.
@@ -263,41 +265,6 @@ class KernelCCA(KernelMultiview):
     >>> bool(model.correlations_[0] > 0.99)
     True
     """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float | Sequence[float] = 0.1,
-        kernel: Kernel | Sequence[Kernel] = "rbf",
-        gamma: float | Sequence[float | None] | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        regularisation: str = "approximate",
-        low_rank: str | None = None,
-        rank: int | None = None,
-        low_rank_tol: float = 1e-6,
-        solver: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 500,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.regularisation = regularisation
-        self.low_rank = low_rank
-        self.rank = rank
-        self.low_rank_tol = low_rank_tol
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _solve(self, problem: WhitenedProblem, rng: np.random.RandomState) -> Solution:
         return solve_dual_cca(problem, self.n_components)

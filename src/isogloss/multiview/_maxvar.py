@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, lobpcg
 from sklearn.utils import check_random_state
 
-from isogloss.engine import Engine
 from isogloss.multiview._covariance import CovarianceMultiview
 from isogloss.multiview.solvers import (
     CovarianceProducts,
@@ -90,29 +89,6 @@ class MaxVar(CovarianceMultiview):
 
     eigenvalues_: Array
     shares_: Array
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float | Sequence[float] = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        batch_rows: int = 65_536,
-        engine: Engine | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.batch_rows = batch_rows
-        self.engine = engine
 
     def _solve(self, moments: ViewMoments) -> Solution:
         return solve_maxvar(moments, self.n_components, self.ridge, random_state=self.random_state)

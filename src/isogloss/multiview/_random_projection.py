@@ -24,14 +24,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.linalg import check_count, check_number
+from isogloss._estimator import POSITIVE_INT, POSITIVE_SHARE, SHARE, Constraints
 from isogloss.multiview._base import LinearMultiview
 from isogloss.multiview.solvers import RowProducts, check_ridges, lack_of_rows
 from isogloss.views import Views, check_views
@@ -88,6 +88,14 @@ class RandomProjection(LinearMultiview):
     [(80, 1), (90, 1), (100, 1)]
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "ridge": [POSITIVE_SHARE, "array-like"],
+        "orthonormal": ["boolean"],
+        "tol": [SHARE],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_components: int = 10,
@@ -113,8 +121,9 @@ class RandomProjection(LinearMultiview):
         y : None
             Not used.
         """
+        self._validate_params()
         views = check_views(views, min_views=2)
-        products = RowProducts(views, self._check_parameters(views))
+        products = RowProducts(views, self._check_views(views))
         lack = lack_of_rows(products.counts, 1)
         if lack is not None:
             raise ValueError(lack)
@@ -133,9 +142,9 @@ class RandomProjection(LinearMultiview):
             raise ValueError(f"weights of {len(weights)} views given; there are {len(self.weights_)}")
         return [P @ np.asarray(W, dtype=np.float64) for P, W in zip(self.weights_, weights, strict=True)]
 
-    def _check_parameters(self, views: Views) -> tuple[float, ...]:
-        k = check_count(self.n_components, "n_components", 1, 10**9, "random directions per view")
-        check_number(self.tol, "tol", 1.0, "the relative residual of the regressions")
+    def _check_views(self, views: Views) -> tuple[float, ...]:
+        """Refuse views that the parameters are not for; the ridge of each."""
+        k = self.n_components
         if self.orthonormal and k * views.n_views > min(views.dims):
             raise ValueError(
                 f"{views.n_views} views of n_components={k} make {k * views.n_views} columns, and the "

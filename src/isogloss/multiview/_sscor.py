@@ -17,12 +17,13 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from isogloss._estimator import POSITIVE_INT, Constraints
 from isogloss.engine import Engine
 from isogloss.multiview._covariance import CovarianceMultiview
 from isogloss.multiview.solvers import (
@@ -104,6 +105,11 @@ class SSCor(CovarianceMultiview):
             [0.96, 0.95, 1.  ]]])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **CovarianceMultiview._parameter_constraints,
+        "n_init": [POSITIVE_INT],
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -118,16 +124,18 @@ class SSCor(CovarianceMultiview):
         batch_rows: int = 65_536,
         engine: Engine | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
+        super().__init__(
+            n_components,
+            ridge=ridge,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            batch_rows=batch_rows,
+            engine=engine,
+        )
         self.n_init = n_init
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.batch_rows = batch_rows
-        self.engine = engine
 
     def _solve(self, moments: ViewMoments) -> Solution:
         return solve_sscor(
@@ -152,11 +160,6 @@ class SSCor(CovarianceMultiview):
     def _take(self, solution: Solution, products: CovarianceProducts) -> Self:
         self.start_objectives_ = solution.ends
         return super()._take(solution, products)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.n_init, (int, np.integer)) or self.n_init < 1:
-            raise ValueError(f"n_init={self.n_init!r}; expected an integer of at least 1")
 
 
 def solve_sscor(

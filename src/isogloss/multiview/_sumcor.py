@@ -16,14 +16,15 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from isogloss._estimator import Constraints
 from isogloss.engine import Engine
-from isogloss.multiview._certified import CertifiedMultiview, gain_of_last_start
+from isogloss.multiview._certified import ASCENT_CONSTRAINTS, CertifiedMultiview, gain_of_last_start
 from isogloss.multiview._coordinates import Coordinates, MomentCoordinates, row_coordinates
 from isogloss.multiview._covariance import CovarianceMultiview
 from isogloss.multiview.certificates import DENSE_LIMIT, Certificate
@@ -50,8 +51,6 @@ from isogloss.views import Views
 __all__ = ["SumCor", "block_rows", "solve_sumcor", "solve_sumcor_rows"]
 
 Array = NDArray[np.float64]
-
-ALGORITHMS = ("block", "horst")
 
 
 class SumCor(CertifiedMultiview, CovarianceMultiview):
@@ -150,6 +149,11 @@ class SumCor(CertifiedMultiview, CovarianceMultiview):
     (array([2.89, 2.72]), True)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **CovarianceMultiview._parameter_constraints,
+        **ASCENT_CONSTRAINTS,
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -166,18 +170,20 @@ class SumCor(CertifiedMultiview, CovarianceMultiview):
         batch_rows: int = 65_536,
         engine: Engine | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
+        super().__init__(
+            n_components,
+            ridge=ridge,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            batch_rows=batch_rows,
+            engine=engine,
+        )
         self.algorithm = algorithm
         self.n_init = n_init
         self.sdp_start = sdp_start
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.batch_rows = batch_rows
-        self.engine = engine
 
     def _judge_fit(self) -> Certificate:
         if hasattr(self, "moments_"):
@@ -237,13 +243,6 @@ class SumCor(CertifiedMultiview, CovarianceMultiview):
             self._fitted_views = products.views
         self.sdp_gain_ = gain_of_last_start(solution, self.tol) if self.sdp_start else None
         return super()._take(solution, products)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm={self.algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
-        if self.n_init != "auto" and not (isinstance(self.n_init, (int, np.integer)) and self.n_init >= 1):
-            raise ValueError(f"n_init={self.n_init!r}; expected 'auto' or an integer of at least 1")
 
 
 def solve_sumcor(

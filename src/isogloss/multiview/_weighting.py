@@ -19,16 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
-from sklearn.utils.validation import check_is_fitted
 
-from isogloss.engine import Engine, LocalEngine, Rows, Source
-from isogloss.linalg import check_count, check_number, whitening_matrix
-from isogloss.multiview._base import Multiview, view_correlations
+from isogloss._estimator import POSITIVE_INT, SHARE, Constraints
+from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine
+from isogloss.linalg import whitening_matrix
+from isogloss.multiview._base import Multiview, two_or_more, view_correlations
 from isogloss.multiview.solvers import Survey, merge_surveys, reduce_parts, survey_views, three_view_subspace
 from isogloss.stats import ViewMoments
 from isogloss.views import Matrix, Views, check_views
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 _CONSTANT = 1e-20
 
 
-class OptimalWeighting(Multiview):
+class OptimalWeighting(BatchesMixin, Multiview):
     """The k features of three or more views that predict as well as all of their features.
 
     Every view (or group of views) is reduced to k features by CCA with the others; the three reduced
@@ -115,6 +115,14 @@ class OptimalWeighting(Multiview):
     (20000, 1)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "groups": [list, tuple, None],
+        "symmetric": ["boolean"],
+        "ridge": [SHARE],
+        **ENGINE_CONSTRAINTS,
+    }
+
     weights_: list[Array]
     means_: list[Array]
     regressions_: list[Array]
@@ -148,9 +156,8 @@ class OptimalWeighting(Multiview):
         y : None
             Not used.
         """
-        check_count(self.n_components, "n_components", 1, 10**9, "dimension of the hidden state")
-        check_number(self.ridge, "ridge", 1.0, "0 is the covariance itself, 1 the identity")
-        engine, source = self._engine_and_source(views)
+        self._validate_params()
+        engine, source = self._engine_and_source(views, two_or_more)
         seen = engine.map_reduce(survey_views, merge_surveys, source)
         _check_complete(seen)
         groups = _check_groups(self.groups, seen.names)
@@ -171,7 +178,6 @@ class OptimalWeighting(Multiview):
 
     def transform(self, views: Any) -> Array:  # type: ignore[override]
         """The features of complete rows: an array (n, k), or (n, 2k) for two views."""
-        check_is_fitted(self)
         views = self._check_seen(views)
         if not views.complete:
             _refuse_incomplete(int((~views.present.all(axis=1)).sum()))
@@ -185,7 +191,6 @@ class OptimalWeighting(Multiview):
 
     def score(self, views: Any, y: Any = None) -> float:
         """Sum over features and pairs of views of the correlations of the estimates from one view each."""
-        check_is_fitted(self)
         views = self._check_seen(views)
         estimates = [self._project(x, v) for v, x in enumerate(views.arrays)]
         correlations = view_correlations(Views(estimates, present=views.present))
@@ -194,12 +199,6 @@ class OptimalWeighting(Multiview):
     def _project(self, X: Matrix, view: int) -> Array:
         coefficients = self.regressions_[view]
         return np.asarray(X @ coefficients, dtype=np.float64) - self.means_[view] @ coefficients
-
-    def _engine_and_source(self, views: Any) -> tuple[Engine, Source[Any]]:
-        engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
-        if not isinstance(views, Source):
-            views = Rows(check_views(views, min_views=2), batch_rows=self.batch_rows)
-        return engine, engine.persist(views)
 
     def _weigh(self, Sigma: Array, seen: Survey, groups: list[list[int]]) -> Array:
         """Weights of all features, in the order of the views."""

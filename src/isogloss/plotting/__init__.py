@@ -1,4 +1,7 @@
-"""Pictures, with matplotlib (install ``isogloss[plot]``). Each function draws and returns what it drew on."""
+"""Figures with matplotlib (``pip install 'isogloss[plot]'``).
+
+Each function draws on given or new axes and returns what it drew on.
+"""
 
 import lazy_loader
 

@@ -9,32 +9,30 @@ each, see :meth:`DiscreteHMM.network`.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.em import Callback, EMModel, EMResult, FullExpectation, Iteration, best_of, run_em
-from isogloss.engine import Batches, Engine, LocalEngine, Rows, Source
+from isogloss._estimator import N_JOBS, NON_NEGATIVE, POSITIVE_INT, Constraints, Estimator, StrOptions
+from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMResult, FullExpectation, OnDecrease, best_of
+from isogloss.engine import Batches, Engine, Rows, Source
 from isogloss.graphical import BayesianNetwork, Sequences, encode_sequences, symbols_of, unrolled_hmm
 from isogloss.kernels import hmm_best_paths, hmm_posteriors
 from isogloss.sequences._hmm_steps import PARTS, HMMParameters, count_labelled, draw_start, hmm_model
 from isogloss.stats import ExpectedCounts
-from isogloss.threads import ThreadBoundMixin, count_threads
+from isogloss.threads import count_threads
 
 __all__ = ["DiscreteHMM"]
 
 Array = NDArray[np.float64]
 
 
-class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
+class DiscreteHMM(EMMixin, Estimator):
     """A hidden Markov model whose states give out symbols.
 
     Parameters
@@ -109,13 +107,29 @@ class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
     array([-1.3001, -0.6931])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "states": [Collection, None],
+        "symbols": [Collection, POSITIVE_INT, None],
+        "unseen": [StrOptions({"raise", "missing"})],
+        "smoothing": [NON_NEGATIVE],
+        "learn": [list, tuple, set, frozenset],
+        "start_init": ["array-like", None],
+        "transition_init": ["array-like", None],
+        "emission_init": ["array-like", None],
+        "n_init": [POSITIVE_INT],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+        "batch_sequences": [POSITIVE_INT, None],
+        "engine": [Engine, None],
+        **EM_CONSTRAINTS,
+    }
+    _jobs_over_batches = False
+
     parameters_: HMMParameters
     symbols_: tuple[Hashable, ...]
     states_: tuple[Hashable, ...]
-    trace_: tuple[Iteration, ...]
     lower_bound_: float
-    converged_: bool
-    n_iter_: int
 
     def __init__(
         self,
@@ -133,7 +147,7 @@ class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
         tol: float = 1e-4,
         max_iter: int = 100,
         accelerate: bool = False,
-        on_decrease: str = "raise",
+        on_decrease: OnDecrease = "raise",
         random_state: Any = None,
         n_jobs: int | None = None,
         batch_sequences: int | None = None,
@@ -179,9 +193,9 @@ class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
         callbacks : iterable of callables
             Called as ``callback(iteration, parameters)`` after every E-step; a true answer stops.
         """
-        self._check_parameters()
+        self._validate_params()
         self.states_ = tuple(range(self.n_components)) if self.states is None else tuple(self.states)
-        engine = LocalEngine() if self.engine is None else self.engine
+        engine = self._engine()
         source = engine.persist(self._source(X, y, sample_weight))
         count = partial(count_labelled, self.n_components, len(self.symbols_))
         counts = engine.map_reduce(count, ExpectedCounts.merge, source)
@@ -191,7 +205,7 @@ class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
         starts = [
             self._with_known_parts(draw_start(counts, self.n_components, rng)) for _ in range(self.n_init)
         ]
-        return self._take(best_of(self._climb(model, expectation, start, callbacks) for start in starts))
+        return self._take(best_of(self._run_em(model, expectation, start, callbacks) for start in starts))
 
     def predict(self, X: Any, y: Any = None) -> list[NDArray[Any]]:
         """The likeliest path of states of each sequence (Viterbi), through the states known in ``y``."""
@@ -270,16 +284,9 @@ class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
         tables = (self.start_[None], self.transition_, self.emission_)
         return sum(int((table > 0).sum() - len(table)) for table in tables)
 
-    def _check_parameters(self) -> None:
-        for name, low in (("n_components", 1), ("n_init", 1), ("max_iter", 0)):
-            if not getattr(self, name) >= low:
-                raise ValueError(f"{name}={getattr(self, name)!r}; expected at least {low}")
-        if not 0 <= self.smoothing < np.inf:
-            raise ValueError(f"smoothing={self.smoothing!r}; expected a number of pseudo-counts, 0 or more")
-        if self.unseen not in ("raise", "missing"):
-            raise ValueError(f"unseen={self.unseen!r}; expected 'raise' or 'missing'")
-        unknown = [name for name in self.learn if name not in PARTS]
-        if unknown or isinstance(self.learn, str):
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if any(name not in PARTS for name in self.learn):
             raise ValueError(f"learn={self.learn!r}; expected some of {', '.join(map(repr, PARTS))}")
         if self.states is not None and len(set(self.states)) != self.n_components:
             raise ValueError(f"states={self.states!r}; expected {self.n_components} different names")
@@ -318,36 +325,10 @@ class DiscreteHMM(ThreadBoundMixin, BaseEstimator):
         parts = {name: (getattr(self, f"{name}_init"), getattr(start, name)) for name in PARTS}
         return HMMParameters(**{name: _given(name, given, drawn) for name, (given, drawn) in parts.items()})
 
-    def _climb(
-        self,
-        model: EMModel[HMMParameters],
-        expectation: FullExpectation[HMMParameters],
-        start: HMMParameters,
-        callbacks: Iterable[Callback],
-    ) -> EMResult[HMMParameters]:
-        return run_em(
-            model,
-            expectation,
-            start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            on_decrease=self.on_decrease,  # type: ignore[arg-type]
-            accelerate=self.accelerate,
-            callbacks=callbacks,
-        )
-
     def _take(self, result: EMResult[HMMParameters]) -> Self:
         self.parameters_ = result.parameters
-        self.trace_ = tuple(result.trace)
         self.lower_bound_ = result.bound / result.statistic.rows
-        self.converged_ = result.converged
-        self.n_iter_ = result.n_iter
-        if not result.converged and self.max_iter:
-            warnings.warn(
-                f"EM did not reach tol={self.tol} in {self.max_iter} passes; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._keep_trace(result)
         return self
 
 

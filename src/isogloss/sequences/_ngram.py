@@ -9,28 +9,25 @@ X1 -> X2 -> ... of :meth:`NgramModel.network`. All that is kept of the text is c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import POSITIVE, POSITIVE_INT, Constraints, Estimator, StrOptions
 from isogloss.graphical import BayesianNetwork, unrolled_markov
 from isogloss.sequences._backoff import BEGIN, END, BackoffModel, tokens_of
 from isogloss.sequences._smoothing import add_k, kneser_ney, maximum_likelihood, ngram_trie
 from isogloss.stats import Counts
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["NgramModel", "count_ngrams"]
 
 Sentences = Iterable[str | Sequence[str]]
 
-SMOOTHINGS = ("mle", "add_k", "kneser_ney")
 
-
-class NgramModel(ThreadBoundMixin, BaseEstimator):
+class NgramModel(Estimator):
     """A language model that looks ``order - 1`` words back.
 
     Parameters
@@ -79,6 +76,16 @@ class NgramModel(ThreadBoundMixin, BaseEstimator):
     [('dog', 0.644...), ('</s>', 0.098...)]
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "order": [POSITIVE_INT],
+        "smoothing": [StrOptions({"mle", "add_k", "kneser_ney"})],
+        "k": [POSITIVE],
+        "discount": [POSITIVE, list, tuple, None],
+        "vocabulary": [Collection, None],
+        "min_count": [POSITIVE_INT],
+        "random_state": ["random_state"],
+    }
+
     counts_: Counts
     model_: BackoffModel
 
@@ -103,7 +110,7 @@ class NgramModel(ThreadBoundMixin, BaseEstimator):
 
     def fit(self, X: Sentences | Counts, y: Any = None) -> Self:
         """Count the n-grams of sentences, or take counts, and estimate the probabilities."""
-        self._check_parameters()
+        self._validate_params()
         self.counts_ = Counts().merge(X) if isinstance(X, Counts) else count_ngrams(X, self.order)
         return self._solve()
 
@@ -111,7 +118,7 @@ class NgramModel(ThreadBoundMixin, BaseEstimator):
         """Add sentences, or counts, to what was counted before; the probabilities are estimated anew."""
         if not hasattr(self, "counts_"):
             return self.fit(X)
-        self._check_parameters()
+        self._validate_params()
         self.counts_.merge(X if isinstance(X, Counts) else count_ngrams(X, self.order))
         return self._solve()
 
@@ -167,16 +174,8 @@ class NgramModel(ThreadBoundMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def _check_parameters(self) -> None:
-        if self.smoothing not in SMOOTHINGS:
-            raise ValueError(
-                f"smoothing={self.smoothing!r}; expected one of {', '.join(map(repr, SMOOTHINGS))}"
-            )
-        for name in ("order", "min_count"):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f"{name}={getattr(self, name)!r}; expected at least 1")
-        if not 0 < self.k < np.inf:
-            raise ValueError(f"k={self.k!r}; expected a positive number of counts")
+    def _validate_params(self) -> None:
+        super()._validate_params()
         if self.discount is not None and not all(0 < d <= i for i, d in enumerate(self._discounts(), 1)):
             raise ValueError(f"discount={self.discount!r}; expected above 0 and at most 1, 2 and 3")
 

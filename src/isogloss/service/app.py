@@ -17,6 +17,7 @@ import isogloss
 from isogloss.service._backlog import Backlog
 from isogloss.service._change_feed import Changes
 from isogloss.service._metrics import Measured, Metrics
+from isogloss.service._middleware import SECURITY_HEADERS, HeadMiddleware, RequestLimitsMiddleware
 from isogloss.service._state import Parts, Worker
 from isogloss.service.api import (
     PREFIX,
@@ -30,13 +31,12 @@ from isogloss.service.api import (
     words_router,
 )
 from isogloss.service.auth import Access, check_exposure, is_loopback
-from isogloss.service.http import Guard, Heads
 from isogloss.service.models import Comparing, Models
 from isogloss.service.schemas import Problem
 from isogloss.service.schemas import _errors as errors
 from isogloss.service.search import Search, Titles, neighbours_of
 from isogloss.service.settings import ServerSettings, Settings
-from isogloss.service.worker import Retention, prepared_figures
+from isogloss.service.worker import Retention
 from isogloss.store import PRUNED_TALLY, Store
 
 __all__ = ["create_app"]
@@ -104,15 +104,15 @@ def create_app(
         responses={"default": {"model": Problem, "description": "What went wrong, in the one shape."}},
     )
     app.state.parts, app.state.access = parts, parts.access
-    errors.install(app)
+    errors.install(app, SECURITY_HEADERS)
     for router in ROUTERS:
         app.include_router(router)
     if (pages := importlib.util.find_spec(PAGES)) is not None and pages.origin:
         app.include_router(importlib.import_module(PAGES).router, include_in_schema=False)
     limits = settings.limits
-    app.add_middleware(Heads)
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(
-        Guard,
+        RequestLimitsMiddleware,
         body_bytes=limits.body_bytes,
         body_seconds=limits.body_seconds,
         concurrent_reads=limits.concurrent_reads,
@@ -172,7 +172,6 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
                 "1 if the last scheduled run of retention deleted nothing and needs isogloss prune --yes",
                 bool(retention.status()["refusal"]),
             ),
-            **prepared_figures(store),
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 

@@ -1,22 +1,35 @@
-"""A client of the service: its routes as methods, with patience where it is asked for."""
+"""A client of the service: its routes as methods; requests are sent again where that is safe."""
 
 from __future__ import annotations
 
 import json
+import ssl
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
 
-from isogloss.service._transport import Transport
+from isogloss.exceptions import ServiceClientError
+from isogloss.extras import require_extra
+
+require_extra("client", "the client of the service")
+import httpx  # noqa: E402
 
 __all__ = ["Client"]
+
+PREFIX = "/api/v1"
+BUSY = frozenset({429, 503})
+"""Statuses that say that nothing was done, and when to come again."""
+
+MAX_WAIT_S = 60.0
+"""Longest wait before another attempt, whatever a service asks for."""
 
 Answer = dict[str, Any]
 
 
 class Client:
-    """The service at an address.
+    """The service at an address, for any number of threads.
 
     Answers are plain dicts and lists, as the reference of the API has them. An answer of 429 or 503 is waited
     out, as long as the service asks for; a broken connection is tried again where that changes nothing.
@@ -45,8 +58,18 @@ class Client:
     """
 
     def __init__(self, url: str, token: str = "", *, retries: int = 5, timeout: float = 30.0) -> None:
-        self.url = url.rstrip("/")
-        self._transport = Transport(self.url, token, retries=retries, timeout=timeout)
+        self.url, self.retries = url.rstrip("/"), retries
+        secure = _is_secure(self.url)
+        headers = {"Accept": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.Client(
+            base_url=self.url + PREFIX,
+            headers=headers,
+            timeout=timeout,
+            verify=ssl.create_default_context() if secure else False,
+            trust_env=False,  # the token goes to this address and to no proxy
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -55,8 +78,8 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Give the connection of this thread back."""
-        self._transport.close()
+        """Close all connections."""
+        self._http.close()
 
     def send(self, articles: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str = "") -> Answer:
         """Send one article or many; they are on the disk when this returns.
@@ -64,7 +87,7 @@ class Client:
         Parameters
         ----------
         articles : mapping or sequence of mappings
-            Fields as :func:`~isogloss.events.article_from` takes them.
+            Fields as :func:`~isogloss.events.parse_article` takes them.
         key : str
             The name of this request, so that it counts once however often it is sent; a random one by
             default.
@@ -92,7 +115,7 @@ class Client:
 
     def delete_article(self, seq: int) -> None:
         """Delete an article with all its traces; events are made anew without it."""
-        self._transport.ask("DELETE", f"/articles/{int(seq)}")
+        self._ask("DELETE", f"/articles/{int(seq)}")
 
     def events(self, q: str | None = None, **filters: Any) -> Answer:
         """One page of events: ``events`` and the ``cursor`` of the next page.
@@ -138,8 +161,26 @@ class Client:
         seconds : float, optional
             When to end; never by default.
         """
-        for event in self._transport.follow("/changes", after, seconds):
-            yield json.loads(event)
+        ends = None if seconds is None else time.monotonic() + seconds
+        line, failures = after, 0
+        while True:
+            left = None if ends is None else ends - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            try:
+                for came, event in self._messages("/changes", line, left):
+                    line, failures = came, 0
+                    yield event
+            except httpx.TransportError as error:
+                failures += 1
+                if failures > self.retries:
+                    raise self._no_answer(error) from error
+                time.sleep(_backoff(failures))
+            except _BusyError as busy:
+                failures += 1
+                if failures > self.retries:
+                    raise busy.refusal from None
+                time.sleep(busy.seconds if left is None else min(busy.seconds, left))
 
     def compare(self, a: str, b: str, *, langs: tuple[str | None, str | None] = (None, None)) -> Answer:
         """How similar two texts are, and why."""
@@ -210,16 +251,136 @@ class Client:
 
     def revoke_token(self, id: str) -> None:
         """Take a token back."""
-        self._transport.ask("DELETE", f"/tokens/{_quoted(id)}")
+        self._ask("DELETE", f"/tokens/{_quoted(id)}")
 
     def _object(self, *asked: Any, **more: Any) -> Answer:
-        return dict(json.loads(self._transport.ask(*asked, **more)))
+        return dict(json.loads(self._ask(*asked, **more)))
 
     def _list(self, *asked: Any, **more: Any) -> list[Answer]:
-        return list(json.loads(self._transport.ask(*asked, **more)))
+        return list(json.loads(self._ask(*asked, **more)))
 
     def _text(self, *asked: Any, **more: Any) -> str:
-        return self._transport.ask(*asked, **more).decode()
+        return self._ask(*asked, **more).decode()
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        *,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Send a request and wait for its answer.
+
+        What reads, and what has a key, is sent again after a broken connection; everything is after 429
+        and 503, which say that nothing was done.
+        """
+        sent = dict(headers or {})
+        content = None
+        if body is not None:
+            content = json.dumps(body, default=str).encode()
+            sent["Content-Type"] = "application/json"
+        idempotent = method != "POST" or "Idempotency-Key" in sent
+        for attempt in range(self.retries + 1):
+            last = attempt == self.retries
+            try:
+                response = self._http.request(
+                    method, path, params=_given(query), content=content, headers=sent
+                )
+            except httpx.TransportError as error:
+                if last or not idempotent:
+                    raise self._no_answer(error) from error
+                time.sleep(_backoff(attempt))
+                continue
+            if response.status_code < 400:
+                return response.content
+            wait = _wait(response)
+            if last or wait is None:
+                raise _refusal(response)
+            time.sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _messages(
+        self, path: str, after: int | None, seconds: float | None
+    ) -> Iterator[tuple[int | None, Answer]]:
+        """Server-sent events of one connection: the line to come back with, and the data."""
+        with self._http.stream(
+            "GET",
+            path,
+            params=_given({"after": after, "seconds": seconds}),
+            headers={"Accept": "text/event-stream"},
+        ) as response:
+            if response.status_code != 200:
+                response.read()
+                refusal, wait = _refusal(response), _wait(response)
+                raise refusal if wait is None else _BusyError(refusal, wait)
+            line, data = after, ""
+            for text in _lines(response):
+                name, _, value = text.partition(": ")
+                if name == "id":
+                    line = int(value)
+                elif name == "data":
+                    data = value
+                elif not name and data:
+                    yield line, json.loads(data)
+                    data = ""
+
+    def _no_answer(self, error: Exception) -> ServiceClientError:
+        return ServiceClientError(f"{self.url} does not answer ({error})")
+
+
+class _BusyError(Exception):
+    """An answer that asks to come again after some seconds."""
+
+    def __init__(self, refusal: ServiceClientError, seconds: float) -> None:
+        super().__init__(refusal, seconds)
+        self.refusal, self.seconds = refusal, seconds
+
+
+def _is_secure(url: str) -> bool:
+    """Whether an address is one of HTTPS; raise an error if it is not one of HTTP either."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL()
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ServiceClientError(f"the address is {url!r}; expected one such as http://127.0.0.1:8470")
+    return parsed.scheme == "https"
+
+
+def _given(query: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (query or {}).items() if value is not None}
+
+
+def _lines(response: httpx.Response) -> Iterator[str]:
+    """Lines of a stream; unlike those of httpx they end at line feeds only, as those of events do."""
+    rest = b""
+    for part in response.iter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line.decode().removesuffix("\r") for line in lines)
+
+
+def _backoff(attempt: int) -> float:
+    """Seconds to wait after a broken connection, 6.4 at most."""
+    return 0.1 * 2.0 ** min(attempt, 6)
+
+
+def _wait(response: httpx.Response) -> float | None:
+    """Seconds after which to send a request again, if its answer says so."""
+    after = response.headers.get("Retry-After", "")
+    if response.status_code not in BUSY or not (after.isascii() and after.isdigit()):
+        return None
+    return min(float(after), MAX_WAIT_S)
+
+
+def _refusal(response: httpx.Response) -> ServiceClientError:
+    status = response.status_code
+    try:
+        told = response.json()["error"]
+        return ServiceClientError(f"{status}: {told['message']}", status=status, code=str(told["code"]))
+    except (ValueError, KeyError, TypeError):
+        return ServiceClientError(f"{status}: {response.content[:200]!r}", status=status)
 
 
 def _pages(ask: Callable[..., Answer], name: str, filters: dict[str, Any]) -> Iterator[Answer]:

@@ -17,10 +17,16 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from isogloss.events import leave_alone_what_stays
+from isogloss.events import freeze_gc
 from isogloss.exceptions import SettingsError
 from isogloss.service._background import SIGNALS
-from isogloss.service.http import BACKLOG, Connections, Protocol, connection_limit, raise_descriptor_limit
+from isogloss.service.http import (
+    BACKLOG,
+    Connections,
+    HttpConnection,
+    connection_limit,
+    raise_descriptor_limit,
+)
 from isogloss.service.settings import Settings
 
 __all__ = ["Server", "listen", "running", "serve"]
@@ -53,7 +59,9 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=cast(type[Protocol], partial(Protocol, open_connections=self.open_connections)),
+                http=cast(
+                    type[HttpConnection], partial(HttpConnection, open_connections=self.open_connections)
+                ),
                 log_config=None,
                 access_log=False,
                 lifespan="on",
@@ -126,7 +134,7 @@ def serve(
         tell()
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
         sys.setswitchinterval(SWITCH)
-        leave_alone_what_stays()
+        freeze_gc()
         server.run(sockets=[bound])
 
 

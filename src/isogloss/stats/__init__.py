@@ -1,6 +1,10 @@
-"""Statistics that add: a model sees its data only through one of these.
+"""Statistics that add: models see their data only through these summaries.
 
-Adding a batch, adding what somebody else has seen, and resuming after a stop are the same operation.
+A :class:`Statistic` has ``update(batch)`` and ``merge(other)``, so streams, clusters, resumed runs and pooled
+archives are the same operation. :class:`ViewMoments` holds means and cross products of every pair of views,
+:class:`PatternMoments` does so per presence pattern, :class:`Counts` and :class:`CountTable` hold integers,
+:class:`Sketch` holds random products of large cross-covariances, and :class:`ExpectedCounts` holds the sums
+of an E-step.
 """
 
 import lazy_loader

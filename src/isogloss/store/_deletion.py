@@ -103,8 +103,7 @@ def _delete(session: Session, numbers: Sequence[int], who: str, moment: int) -> 
     marks = ", ".join("?" * len(gone))
     of_articles = f"seq IN (SELECT seq FROM journal WHERE article IN ({marks}))"
     ((first,),) = session.run(f"SELECT min(seq) FROM journal WHERE article IN ({marks})", gone)
-    for table in ("prepared", "attempt"):
-        session.run(f"DELETE FROM {table} WHERE {of_articles}", gone)
+    session.run(f"DELETE FROM attempt WHERE {of_articles}", gone)
     session.run(f"UPDATE journal SET kind = '{_TOMBSTONE}', revision = 0 WHERE article IN ({marks})", gone)
     ((line,),) = session.run(
         "INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, 0, ?) RETURNING seq",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from isogloss.store._store import Store
 from isogloss.store.interface import Row, Session
-from isogloss.store.queries import delete_prepared, from_micros, read_position, to_micros
+from isogloss.store.queries import from_micros, to_micros
 
 __all__ = ["PRUNED_TALLY", "PrunePlan", "newest_article_time", "plan_prune", "prune_before"]
 
@@ -144,7 +144,6 @@ def prune_before(
         session.run("DELETE FROM journal WHERE seq <= ? AND kind = 'update' AND received < ?", [line, limit])
         session.run("DELETE FROM quarantine WHERE received < ?", [limit])
         session.run("DELETE FROM alias WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.id = alias.event)")
-        delete_prepared(session, read_position(session))
     return pruned
 
 

@@ -31,7 +31,6 @@ from isogloss.store.queries import (
     begin_rebuild,
     changed_since,
     checkpoint_lines,
-    claim_lines,
     cluster_links,
     clusters_exist,
     compile_update,
@@ -44,8 +43,6 @@ from isogloss.store.queries import (
     failed_lines,
     find_events,
     finish_rebuild,
-    forget_claims,
-    keep_prepared,
     list_quarantined,
     locate_article,
     public_ids,
@@ -59,18 +56,14 @@ from isogloss.store.queries import (
     read_last_line,
     read_link,
     read_position,
-    read_prepared,
     read_revisions,
-    read_tallies,
     rebuild_requested,
     record_failure,
     record_line_start,
     record_update,
     request_rebuild,
     retry_quarantined,
-    something_waits,
     to_micros,
-    way_of_worker,
 )
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase, check_application_id
@@ -302,8 +295,9 @@ class Store:
             return read_checkpoint(session, lines[0])[:2] if lines else None
 
     def tallies(self) -> Mapping[str, int]:
-        """Return the counts that workers keep."""
-        return self._read(read_tallies)
+        """Return the counters of the store, such as how many articles were pruned."""
+        with self.database.read() as session:
+            return dict(session.run("SELECT name, count FROM tally ORDER BY name"))
 
     def record_failure(self, line: int, reason: str, message: str, taken: int | None = None) -> bool:
         """Count a failed attempt at a journal line; return whether the line is now in quarantine."""
@@ -333,46 +327,6 @@ class Store:
     def retry_quarantined(self, lines: Sequence[int] = ()) -> Sequence[int]:
         """Append the articles of quarantined lines to the journal again; of all lines if none is named."""
         return self._write(retry_quarantined, lines, to_micros(datetime.now(UTC)))
-
-    def claim(self, owner: str, way: int, *, most: int, seconds: float = 60.0) -> list[JournalLine]:
-        """Claim the oldest articles that nobody prepares, for a while; see :meth:`keep_prepared`.
-
-        Parameters
-        ----------
-        owner : str
-            Who claims them; a name that nobody else has.
-        way : int
-            Alike for those who prepare alike. Nothing is to be had in another way than the worker's.
-        most : int
-            How many at most.
-        seconds : float
-            After which others may claim them.
-        """
-        with self.database.read() as session:
-            if not something_waits(session, way):
-                return []
-        with self.database.write_concurrently() as session:
-            return claim_lines(session, owner, way, most=most, seconds=seconds)
-
-    def keep_prepared(self, owner: str, rows: Sequence[tuple[int, bytes]]) -> int:
-        """Keep what was found of claimed articles, by their lines; of how many the claim still held."""
-        with self.database.write_concurrently() as session:
-            return keep_prepared(session, owner, rows)
-
-    def forget_claims(self, owner: str, lines: Sequence[int]) -> None:
-        """Give claims back."""
-        with self.database.write_concurrently() as session:
-            forget_claims(session, owner, lines)
-
-    def prepared(self, after: int, last: int) -> dict[int, tuple[int, bytes]]:
-        """What others prepared of the lines after one and up to another, and in which way."""
-        with self.database.read() as session:
-            return read_prepared(session, after, last)
-
-    def way_of_worker(self) -> int | None:
-        """The way in which the worker prepares articles; None when there has been none."""
-        with self.database.read() as session:
-            return way_of_worker(session)
 
     # Everything else that is stored
 

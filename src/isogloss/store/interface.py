@@ -35,10 +35,6 @@ class Session(ABC):
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of values."""
 
-    @abstractmethod
-    def skip_locked(self, table: str) -> str:
-        """Return the SQL clause that skips rows of a table that another transaction has locked."""
-
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a query and return its first row, or None."""
         rows = self.run(sql, values)

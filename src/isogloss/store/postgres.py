@@ -265,9 +265,6 @@ class _PostgresSession(Session):
             else:
                 cursor.execute(*batch)
 
-    def skip_locked(self, table: str) -> str:
-        return f"FOR UPDATE OF {table} SKIP LOCKED"
-
 
 def batch_statement(sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[list[Any]]] | None:
     """Turn a statement that is run once per row into one that takes all rows as arrays.

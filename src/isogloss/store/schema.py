@@ -140,6 +140,13 @@ STEPS: tuple[Step, ...] = (
             event TEXT NOT NULL, kind TEXT NOT NULL, term TEXT NOT NULL, PRIMARY KEY (kind, term, event))""",
         "CREATE INDEX rebuilt_event_term_event ON rebuilt_event_term (event)",
     ),
+    (
+        # Articles are no longer prepared through the store.
+        "DROP TABLE prepared",
+        "DELETE FROM progress WHERE name IN ('preparing', 'begun')",
+        """DELETE FROM tally WHERE name IN
+            ('prepared_here', 'prepared_elsewhere', 'prepared_stale', 'prepared_damaged')""",
+    ),
 )
 """All migration steps; the version of a database is the number of steps applied to it."""
 

@@ -275,9 +275,6 @@ class _SQLiteSession(Session):
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self.connection.executemany(sql, rows)
 
-    def skip_locked(self, table: str) -> str:
-        return ""
-
 
 def _translate_error(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""

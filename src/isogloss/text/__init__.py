@@ -1,19 +1,11 @@
-"""Text: languages, words, frequencies of words, vectors.
+"""Text: languages, tokenisation, word frequencies and vectors.
 
-==================  ==================================================================
-``languages``       codes, names, scripts, directions, stop words
-``identification``  which language a text is in
-``tokens``          from a text to its words
-``segment``         words of scripts without blanks
-``stems``           stems of words
-``gazetteer``       places that a text names
-``frequencies``     in how many documents a word occurs; sums that merge and forget
-``vocabulary``      the words that get a column
-``counting``        counts of words in many texts, on one core or on all
-``weighting``       TF-IDF, its logarithmic variant, BM25
-``vectoriser``      all of it as one estimator
-``extras``          packages that some languages need
-==================  ==================================================================
+:class:`Tokeniser` turns text of any language into words, :func:`identify` detects the language, and
+:class:`TextVectoriser` turns texts into weighted vectors (TF-IDF, BM25). :class:`DocumentFrequencies` merge,
+and :class:`FrequencyWindow` forgets old days. :func:`known_languages` lists the languages; their data is in
+``_languages``, ``_segment`` (scripts without spaces) and ``_stems``.
+
+- ``gazetteer``: :class:`Gazetteer` finds countries and cities in text.
 """
 
 import lazy_loader

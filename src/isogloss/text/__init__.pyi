@@ -11,6 +11,7 @@ from ._tokens import Tokeniser as Tokeniser
 from ._tokens import check_text as check_text
 from ._vectoriser import TextVectoriser as TextVectoriser
 from ._vocabulary import Vocabulary as Vocabulary
+from ._weighting import WEIGHTING_CONSTRAINTS as WEIGHTING_CONSTRAINTS
 from ._weighting import Scheme as Scheme
 from ._weighting import TermWeighting as TermWeighting
 from .gazetteer._gazetteer import Gazetteer as Gazetteer

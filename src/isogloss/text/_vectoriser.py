@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import N_JOBS, NON_NEGATIVE_INT, POSITIVE_INT, POSITIVE_SHARE, Constraints, Estimator
 from isogloss.text._counting import count_frequencies, count_words
 from isogloss.text._frequencies import DocumentFrequencies
 from isogloss.text._tokens import Tokeniser
 from isogloss.text._vocabulary import Vocabulary
-from isogloss.text._weighting import Scheme, TermWeighting
-from isogloss.threads import ThreadBoundMixin
+from isogloss.text._weighting import WEIGHTING_CONSTRAINTS, Scheme, TermWeighting
 
 __all__ = ["TextVectoriser"]
 
 
-class TextVectoriser(ThreadBoundMixin, TransformerMixin, BaseEstimator):
+class TextVectoriser(TransformerMixin, Estimator):
     r"""The vector space model of section 6.1 of the thesis, for texts of one language.
 
     A text d becomes :math:`\phi(d)_k = TF_k(d) \log(N / DF_k)`, divided by its length; other weights are in
@@ -69,6 +69,17 @@ class TextVectoriser(ThreadBoundMixin, TransformerMixin, BaseEstimator):
     array([[0.  , 0.59, 0.  , 0.  , 0.8 ]], dtype=float32)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "lang": [str],
+        "tokeniser": [Tokeniser, None],
+        "min_df": [POSITIVE_INT],
+        "drop_top": [NON_NEGATIVE_INT],
+        "coverage": [POSITIVE_SHARE],
+        "max_features": [POSITIVE_INT, None],
+        "n_jobs": N_JOBS,
+        **WEIGHTING_CONSTRAINTS,
+    }
+
     def __init__(
         self,
         lang: str = "en",
@@ -100,6 +111,7 @@ class TextVectoriser(ThreadBoundMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, texts: Iterable[str], y: object = None) -> Self:
         """Learn the vocabulary and the weights."""
+        self._validate_params()
         self.tokeniser_ = Tokeniser(self.lang) if self.tokeniser is None else self.tokeniser
         self.frequencies_ = count_frequencies(texts, self.tokeniser_, n_jobs=self.n_jobs)
         return self._solve()

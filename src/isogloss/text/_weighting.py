@@ -16,22 +16,31 @@ and every row is then divided by its length, unless ``norm=None``.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.threads import ThreadBoundMixin
+from isogloss._estimator import NON_NEGATIVE, SHARE, Constraints, Estimator, StrOptions
 
-__all__ = ["Scheme", "TermWeighting"]
+__all__ = ["WEIGHTING_CONSTRAINTS", "Scheme", "TermWeighting"]
 
 Scheme = Literal["tfidf", "log", "bm25", "counts"]
 
 
-class TermWeighting(ThreadBoundMixin, TransformerMixin, BaseEstimator):
+WEIGHTING_CONSTRAINTS: Constraints = {
+    "scheme": [StrOptions(set(get_args(Scheme)))],
+    "smooth": ["boolean"],
+    "norm": [StrOptions({"l2"}), None],
+    "k1": [NON_NEGATIVE],
+    "b": [SHARE],
+}
+
+
+class TermWeighting(TransformerMixin, Estimator):
     r"""Counts of words to weights of words.
 
     Parameters
@@ -68,6 +77,8 @@ class TermWeighting(ThreadBoundMixin, TransformerMixin, BaseEstimator):
            [0.   , 0.   , 0.693]], dtype=float32)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = WEIGHTING_CONSTRAINTS
+
     def __init__(
         self,
         scheme: Scheme = "tfidf",
@@ -101,7 +112,7 @@ class TermWeighting(ThreadBoundMixin, TransformerMixin, BaseEstimator):
         total : float
             Number of occurrences of all words of the vocabulary.
         """
-        self._check_parameters()
+        self._validate_params()
         self.n_features_in_ = len(df)
         self.idf_ = self._idf(np.asarray(df, dtype=np.float64), n_documents)
         self.mean_length_ = total / n_documents if n_documents else 0.0
@@ -142,14 +153,6 @@ class TermWeighting(ThreadBoundMixin, TransformerMixin, BaseEstimator):
         lengths = _row_sums(counts.data, counts.indptr).astype(np.float32) / max(self.mean_length_, 1e-9)
         held_back = np.repeat(self.k1 * (1 - self.b + self.b * lengths), np.diff(counts.indptr))
         return np.asarray(tf * (self.k1 + 1) / (tf + held_back), dtype=np.float32)
-
-    def _check_parameters(self) -> None:
-        if self.scheme not in ("tfidf", "log", "bm25", "counts"):
-            raise ValueError(f"got scheme={self.scheme!r:.40}; expected 'tfidf', 'log', 'bm25' or 'counts'")
-        if self.norm not in ("l2", None):
-            raise ValueError(f"got norm={self.norm!r:.40}; expected 'l2' or None")
-        if not (self.k1 >= 0 and 0 <= self.b <= 1):
-            raise ValueError(f"got k1={self.k1!r:.40}, b={self.b!r:.40}; expected k1 >= 0 and b from 0 to 1")
 
 
 def _check_counts(counts: Any) -> sparse.csr_matrix:

@@ -80,13 +80,13 @@ class Texts(Target):
         from datetime import date
 
         from isogloss.events.annotate._dates import find_dates
-        from isogloss.events.annotate._words import Words
+        from isogloss.events.annotate._words import TokenisedText
         from isogloss.text import Tokeniser, identify
 
         lang, text = given
         Tokeniser(lang)(text)
         identify(text)
-        words = Words.of(text, lang)
+        words = TokenisedText.of(text, lang)
         for day in (date(2024, 3, 5), date.min, date.max):
             find_dates(text, words, lang, day)
 
@@ -103,10 +103,10 @@ class Html(Target):
 
     def run(self, given):
         """Remove the markup."""
-        from isogloss.events._html import has_markup, text_of_html
+        from isogloss.events._html import has_markup, html_to_text
 
         has_markup(given)
-        text_of_html(given)
+        html_to_text(given)
 
 
 class Pipeline(Target):
@@ -130,12 +130,12 @@ class Pipeline(Target):
 
     def run(self, given):
         """Check a record, analyse the article, and fold it into the stream."""
-        from isogloss.events import EventStream, article_from
+        from isogloss.events import EventStream, parse_article
 
         stream = vars(self).get("_stream")
         if stream is None or stream.count > self.LONGEST:
             stream = self._stream = EventStream(annotator=self._annotator)
-        article = article_from(given)
+        article = parse_article(given)
         json.dumps(article.as_record(), ensure_ascii=False).encode()
         stream.add([article])
         if stream.count % 16 == 0:
@@ -211,11 +211,11 @@ class Warc(WithFolder):
 
     def run(self, given):
         """Read every page."""
-        from isogloss.events import article_from
+        from isogloss.events import parse_article
         from isogloss.events.ingest._warc import web_pages
 
         for _, page in web_pages(self.file("crawl.warc", given), 1 << 20):
-            article_from(self._parse(page))
+            parse_article(self._parse(page))
 
     def close(self):
         """End the parser."""
@@ -530,11 +530,11 @@ class Models(WithFolder):
 
     @cached_property
     def _sound(self):
-        import isogloss.events
+        import isogloss.events.link
         from isogloss.io import save
         from tests.service import data
 
-        found = [Path(isogloss.events.__file__).with_name("linker.isogloss").read_bytes()]
+        found = [Path(isogloss.events.link.__file__).with_name("linker.isogloss").read_bytes()]
         for model in (data.models().similarity, data.models().aligners["en", "de"]):
             path = self.file("sound.isogloss", b"")
             save(model, path)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from isogloss.alignment._checks import AlignerBase
 from isogloss.alignment.models import DIRECTIONS, FertilityRow, JumpRow
 
 __all__ = ["fertility_rows", "jump_rows", "lexicon_rows"]
@@ -15,7 +15,7 @@ LEAST = 0.01
 """Rows with a smaller count are left out."""
 
 
-def lexicon_rows(aligner: Any) -> list[tuple[str, str, float, float, float]]:
+def lexicon_rows(aligner: AlignerBase) -> list[tuple[str, str, float, float, float]]:
     """Word pairs with their probabilities and counts, the likeliest translations of a word first."""
     sources, t = aligner.table_.sources, aligner.parameters_.lexicon
     keep = np.flatnonzero(aligner.counts_.max(axis=1) >= LEAST)
@@ -28,7 +28,7 @@ def lexicon_rows(aligner: Any) -> list[tuple[str, str, float, float, float]]:
     ]
 
 
-def jump_rows(aligner: Any) -> Iterator[JumpRow]:
+def jump_rows(aligner: AlignerBase) -> Iterator[JumpRow]:
     """Jumps by direction and origin; counts are the numbers of jumps, spread like their weights."""
     words = aligner.source_words_, aligner.target_words_
     classes = aligner.source_classes_, aligner.target_classes_
@@ -42,10 +42,12 @@ def jump_rows(aligner: Any) -> Iterator[JumpRow]:
             yield name, origin, frequent.get(c, ""), at - reach, float(counts[c, at])
 
 
-def fertility_rows(aligner: Any) -> Iterator[FertilityRow]:
+def fertility_rows(aligner: AlignerBase) -> Iterator[FertilityRow]:
     """How many words each word has generated, and how often."""
-    words = aligner.source_words_, aligner.target_words_
+    words, state = (aligner.source_words_, aligner.target_words_), aligner.fertility_
+    if state is None:
+        return
     for d, name in enumerate(DIRECTIONS):
-        counts = aligner.fertility_.counts[f"fertility_{name}"]
+        counts = state.counts[f"fertility_{name}"]
         for w, born in np.argwhere(counts >= LEAST).tolist():
             yield name, words[d][w], born, float(counts[w, born])

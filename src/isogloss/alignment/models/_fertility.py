@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss._estimator import NON_NEGATIVE, OPEN_SHARE, POSITIVE_INT, check_fields
 from isogloss.alignment._bitext import Bitext
 from isogloss.alignment.models._fertility_steps import (
     FertilityParameters,
@@ -63,19 +64,16 @@ class FertilityOptions:
 
     def check(self) -> None:
         """Refuse what cannot be."""
-        for name in ("fertility_pseudo", "distortion_pseudo"):
-            if getattr(self, name) < 0:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r}; expected a number of pseudo-counts, 0 or more"
-                )
-        if self.n_classes < 1 or self.most_fertile < 1:
-            raise ValueError(
-                f"n_classes={self.n_classes!r}, most_fertile={self.most_fertile!r}; expected at least 1"
-            )
-        if self.null is not None and not 0 < self.null < 1:
-            raise ValueError(
-                f"null={self.null!r}; expected a probability between 0 and 1, or None to learn it"
-            )
+        check_fields(
+            self,
+            {
+                "n_classes": [POSITIVE_INT],
+                "most_fertile": [POSITIVE_INT],
+                "null": [OPEN_SHARE, None],
+                "fertility_pseudo": [NON_NEGATIVE],
+                "distortion_pseudo": [NON_NEGATIVE],
+            },
+        )
 
     def settings(
         self, model: str, lexical: LexicalPrior, threads: int, before: Mapping[str, Array]

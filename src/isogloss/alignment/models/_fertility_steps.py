@@ -7,7 +7,7 @@ A word :math:`e_i` has a fertility :math:`\phi_i`, the number of words it genera
           \prod_i n(\phi_i \mid e_i) \prod_j t(f_j \mid e_{a_j}) \; D(a),
 
 where :math:`D` is the distortion: :math:`\prod_i \phi_i! \prod_{a_j > 0} d(j \mid a_j, I, J)` in Model 3, and
-a product of displacements in Models 4 and 5 (:mod:`isogloss.alignment.models._distortion`). Equations (32), (46) and
+a product of displacements in Models 4 and 5 (module ``_distortion``). Equations (32), (46) and
 (50) of Brown, Della Pietra, Della Pietra and Mercer (Computational Linguistics 19, 1993).
 
 There are too many alignments to sum over. The E-step climbs from a given alignment to the best one that is

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,21 @@ FertilityRow: TypeAlias = tuple[str, str, int, float]
 
 ORIGINS = ("word", "other", "start")
 """From where a jump goes: a frequent word, any other word, or before the first word of a sentence."""
+
+
+class Counted(Protocol):
+    """A fitted aligner, as far as its counts go."""
+
+    fertility_: object | None
+
+    @property
+    def translation_table_(self) -> list[tuple[str, str, float, float, float]]: ...
+
+    @property
+    def jump_table_(self) -> list[JumpRow]: ...
+
+    @property
+    def fertility_table_(self) -> list[FertilityRow]: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +104,7 @@ class Priors:
         return cls(_columns(lexicon, 3), _columns(jumps, 5), _columns(fertility, 4))
 
     @classmethod
-    def of(cls, aligner: Any) -> Priors:
+    def of(cls, aligner: Counted) -> Priors:
         """What a fitted aligner has counted."""
         lexicon = [(e, f, count) for e, f, _, _, count in aligner.translation_table_]
         fertility = [] if aligner.fertility_ is None else aligner.fertility_table_

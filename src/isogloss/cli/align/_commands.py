@@ -16,6 +16,7 @@ from rich.markup import escape
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, tell, written
+from isogloss.cli._settings_option import CommandWithSettings, parse_settings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
     Columns,
@@ -33,21 +34,16 @@ from isogloss.cli.align._input import (
     open_text,
 )
 from isogloss.cli.align._options import (
+    SETTINGS,
     Agreement,
-    Bayes,
     Disk,
     FertilityFile,
-    Interpolate,
     JumpsFile,
     KeepCase,
     LexiconFile,
-    Null,
-    Prefix,
     PriorWeight,
-    Prune,
-    PseudoCount,
     Schedule,
-    Spelling,
+    SetOption,
     agreement_of,
     checked,
     priors_of,
@@ -76,30 +72,38 @@ align_group = typer.Typer(
 
 Method: TypeAlias = Annotated[
     str,
-    typer.Option(help=f"Which links: {', '.join(METHODS)}."),
+    typer.Option(help=f"How to combine the two directions: {', '.join(METHODS)}."),
 ]
 Threshold: TypeAlias = Annotated[
-    float, typer.Option(help="Least probability of 'agreed' links: lower for more of them.", min=0.0, max=1.0)
+    float,
+    typer.Option(help="Minimum probability of 'agreed' links; lower it for more links.", min=0.0, max=1.0),
 ]
 Itg: TypeAlias = Annotated[
-    bool, typer.Option("--itg", help="Leave out links that no bracketing of the pair allows.")
+    bool, typer.Option("--itg", help="Remove links that no bracketing of the pair allows.")
 ]
 Probabilities: TypeAlias = Annotated[
     bool, typer.Option("--probabilities", help="Write 0-0:0.93, each 'agreed' link with its probability.")
 ]
 
 
-@align_group.command("run")
+class RunCommand(CommandWithSettings):
+    """``isogloss align run``, with the options of 0.1 that are settings now."""
+
+    former_options = ("null", "spelling", "pseudo_count", "interpolate", "prune", "prefix")
+    former_flags = ("bayes",)
+
+
+@align_group.command("run", cls=RunCommand)
 def run(
     source: Source,
     target: Target = None,
     *,
     output: Output,
     model: Annotated[
-        Path | None, typer.Option(help="Also write the model, for the other commands.", callback=not_stdout)
+        Path | None, typer.Option(help="Also save the model, for the other commands.", callback=not_stdout)
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted run with this output stopped.")
+        bool, typer.Option("--resume", help="Resume an interrupted run with the same output.")
     ] = False,
     schedule: Schedule = "1:3,hmm:5",
     agreement: Agreement = "mutual",
@@ -110,14 +114,8 @@ def run(
     jumps: JumpsFile = None,
     fertility: FertilityFile = None,
     prior_weight: PriorWeight = 1.0,
-    null: Null = 0.1,
-    spelling: Spelling = 1.0,
-    pseudo_count: PseudoCount = 0.0,
-    bayes: Bayes = False,
-    interpolate: Interpolate = 0.0,
-    prune: Prune = 0.0,
     keep_case: KeepCase = False,
-    prefix: Prefix = None,
+    settings: SetOption = None,
     disk: Disk = None,
     probabilities: Probabilities = False,
     first: First = 0,
@@ -129,11 +127,11 @@ def run(
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> None:
-    """Learn from sentence pairs and write their links; the name of this command may be left out.
+    """Learn from sentence pairs and write their links. This is the default command.
 
-    Both directions are learned and joined. Writes one line per sentence pair, such as 0-0 1-2 (Pharaoh),
-    and an empty one for a bad pair. What was learned is kept beside the output until the links are
-    written, and Ctrl-C leaves it there for --resume.
+    Both directions are learned and combined. The output has one line per sentence pair, such as 0-0 1-2
+    (Pharaoh format), and an empty line for a bad pair. Ctrl-C keeps a checkpoint next to the output; continue
+    with --resume.
     """
     from isogloss import io
     from isogloss.alignment import Aligner, Bitext, WordForms, write_pharaoh
@@ -141,28 +139,22 @@ def run(
     _check(method, probabilities)
     check_outputs(as_json, output, model)
     if resume and is_stdout(output):
-        raise typer.BadParameter("--resume needs the name of the file that the interrupted run was to write")
+        raise typer.BadParameter("--resume needs the output file of the interrupted run")
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens)
     aligner = Aligner(
         schedule,
         agreement=agreement_of(agreement),
-        null=null,
-        spelling=spelling,
-        pseudo_count=pseudo_count,
-        bayes=bayes,
-        interpolate=interpolate,
-        prune=prune,
         priors=priors_of(lexicon, jumps, fertility, prior_weight),
         lower=not keep_case,
-        prefix=prefix,
         threshold=threshold,
         n_jobs=jobs,
+        **parse_settings(settings or (), SETTINGS),
     )
     checked(aligner)
     with AlignProgress(console) as progress, _folder_on(disk) as folder:
         with progress.reading("reading", _files(source, target)):
-            bitext = Bitext.from_pairs(text, forms=WordForms(not keep_case, prefix), folder=folder)
+            bitext = Bitext.from_pairs(text, forms=WordForms(aligner.lower, aligner.prefix), folder=folder)
         _tell(text.report, console, as_json)
         checkpoint = None if is_stdout(output) else _checkpoint_path(output)
         _train(aligner, bitext, checkpoint, resume, progress)
@@ -218,7 +210,7 @@ def _folder_on(disk: Path | None) -> Iterator[str | None]:
         yield None
         return
     if not disk.is_dir():
-        raise CorpusError(f"{disk}: is not a folder; give one that exists, with room for the text")
+        raise CorpusError(f"{disk}: not a folder; give an existing folder with room for the text")
     with TemporaryDirectory(prefix="isogloss-", dir=disk) as folder:
         yield folder
 
@@ -239,7 +231,7 @@ def _check(method: str, probabilities: bool) -> None:
     if method not in METHODS:
         raise typer.BadParameter(f"--method {method}: expected one of {', '.join(METHODS)}")
     if probabilities and method != "agreed":
-        raise typer.BadParameter("--probabilities: only links of --method agreed have them")
+        raise typer.BadParameter("--probabilities needs --method agreed")
 
 
 @align_group.command("apply")
@@ -251,7 +243,8 @@ def apply(
     output: Output,
     method: Method = "agreed",
     threshold: Annotated[
-        float | None, typer.Option(help="Least probability of 'agreed' links; the model's own by default.")
+        float | None,
+        typer.Option(help="Minimum probability of 'agreed' links; by default that of the model."),
     ] = None,
     itg: Itg = False,
     probabilities: Probabilities = False,
@@ -264,7 +257,7 @@ def apply(
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> None:
-    """Align other text with a model, without learning from it."""
+    """Align text with an existing model, without training."""
     from isogloss import io
     from isogloss.alignment import Aligner, write_pharaoh
 

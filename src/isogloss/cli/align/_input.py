@@ -43,28 +43,31 @@ Form: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="|".join(FORMS),
-        help="Two files of lines; or one file: tab-separated columns, 'source ||| target', TMX, zip.",
+        help="Two files of lines, or one file: tab-separated columns, 'source ||| target', TMX or zip.",
     ),
 ]
 Columns: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="SRC,TGT", help="Columns of a table, as numbers from 0 or names of its first line."),
+    typer.Option(
+        metavar="SRC,TGT", help="Columns of a table, as numbers from 0 or as names in the first line."
+    ),
 ]
 Languages: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="SRC,TGT", help="Languages in a TMX file or zip archive, as en,fr.")
+    str | None,
+    typer.Option(metavar="SRC,TGT", help="Languages in a TMX file or zip archive, for example en,fr."),
 ]
 Strict: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="Stop at the first bad pair instead of leaving it without links.")
+    bool, typer.Option("--strict", help="Stop at the first bad pair instead of writing an empty line.")
 ]
-MaxTokens: TypeAlias = Annotated[int, typer.Option(help="Longest sentence to align.", min=1)]
+MaxTokens: TypeAlias = Annotated[int, typer.Option(help="Maximum sentence length in words.", min=1)]
 Output: TypeAlias = Annotated[
     Path, typer.Option("--output", "-o", help="The file to write; - for standard output.")
 ]
-Model: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that --model wrote.")]
+Model: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved with --model.")]
 First: TypeAlias = Annotated[
-    int, typer.Option("--first", help="Number of the first word of a sentence.", min=0, max=1)
+    int, typer.Option("--first", help="Index of the first word of a sentence.", min=0, max=1)
 ]
-Jobs: TypeAlias = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
+Jobs: TypeAlias = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -98,7 +101,7 @@ def open_text(
         asked = (int(left), int(right)) if numbers else (left, right)
         return ColumnPairs(source, *asked, on_bad=bad, max_tokens=max_tokens)
     if languages is None:
-        raise typer.BadParameter("say with --languages which two languages of the file are meant, as en,fr")
+        raise typer.BadParameter("choose two languages of the file with --languages, for example en,fr")
     reader = TmxPairs if form == "tmx" else ZipPairs
     return reader(source, *_two(languages, "--languages"), on_bad=bad, max_tokens=max_tokens)
 
@@ -114,7 +117,7 @@ def _guess(source: Path, target: Path | None) -> str:
 def _two(text: str | None, option: str) -> tuple[str, str]:
     parts = [part.strip() for part in (text or "").split(",")]
     if len(parts) != 2 or not all(parts):
-        raise typer.BadParameter(f"{option} {text or ''}: expected two, with a comma between them")
+        raise typer.BadParameter(f"{option} {text or ''}: expected two values separated by a comma")
     return parts[0], parts[1]
 
 

@@ -38,11 +38,11 @@ def lexicon(
     model: Model,
     *,
     output: Output,
-    least: Annotated[float, typer.Option(help="Leave out pairs seen less often than this.", min=0.0)] = 0.5,
+    least: Annotated[float, typer.Option(help="Ignore pairs with a lower count than this.", min=0.0)] = 0.5,
     best: Annotated[int | None, typer.Option(help="Translations per word, in each direction.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a table of translations with their probabilities both ways and how often they were counted."""
+    """Write a table of translations with probabilities in both directions and counts."""
     from isogloss import io
     from isogloss.alignment import Aligner
 
@@ -57,7 +57,7 @@ def lexicon(
 
 
 def jumps(model: Model, *, output: Output, as_json: Json = False) -> None:
-    """Write how far apart neighbours' translations are, as counts; --jumps takes such a table."""
+    """Write a table of jump counts, as input for --jumps."""
     from isogloss import io
     from isogloss.alignment import Aligner, write_jumps
 
@@ -69,7 +69,7 @@ def jumps(model: Model, *, output: Output, as_json: Json = False) -> None:
 
 
 def fertility(model: Model, *, output: Output, as_json: Json = False) -> None:
-    """Write how many words each word generates, as counts; --fertility takes such a table."""
+    """Write a table of fertility counts, as input for --fertility."""
     from isogloss import io
     from isogloss.alignment import Aligner, write_fertilities
 
@@ -103,17 +103,19 @@ def _best(rows: list[Row], best: int) -> list[Row]:
 
 
 def score(
-    links: Annotated[Path, typer.Argument(metavar="LINKS", help="Links to judge: Pharaoh or NAACL.")],
+    links: Annotated[
+        Path, typer.Argument(metavar="LINKS", help="Links to score, in Pharaoh or NAACL format.")
+    ],
     gold: Annotated[
-        Path, typer.Argument(metavar="GOLD", help="Links of people: 0-0 sure, 0p0 possible; or NAACL.")
+        Path, typer.Argument(metavar="GOLD", help="Manual links: 0-0 sure, 0p0 possible; or NAACL format.")
     ],
     first: First = 0,
     gold_first: Annotated[
-        int | None, typer.Option(help="Number of the first word in GOLD, when it differs.", min=0, max=1)
+        int | None, typer.Option(help="Index of the first word in GOLD, if it differs.", min=0, max=1)
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare links with those of people: precision, recall, F1, alignment error rate."""
+    """Score links against manual ones: precision, recall, F1, alignment error rate."""
     from isogloss.alignment import RATES, score_links
 
     found = read_any_links(links, first=first)
@@ -136,17 +138,20 @@ def show(
     source: Source,
     target: Target = None,
     *,
-    number: Annotated[int, typer.Option("--number", "-n", help="Which sentence pair, from 1.", min=1)] = 1,
+    number: Annotated[
+        int, typer.Option("--number", "-n", help="Number of the sentence pair, from 1.", min=1)
+    ] = 1,
     links: Annotated[Path | None, typer.Option(help="Links to draw.")] = None,
-    model: Annotated[Path | None, typer.Option(help="A model whose posteriors shade the cells.")] = None,
-    gold: Annotated[Path | None, typer.Option(help="Links of people, drawn as frames.")] = None,
+    model: Annotated[Path | None, typer.Option(help="A model; its posteriors shade the cells.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Manual links, drawn as frames.")] = None,
     first: First = 0,
     svg: Annotated[
         Path | None,
         typer.Option(help="Write an SVG file instead of showing the picture; - for standard output."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Write an HTML page instead of showing it; - for standard output.")
+        Path | None,
+        typer.Option(help="Write an HTML page instead of showing the picture; - for standard output."),
     ] = None,
     form: Form = "auto",
     columns: Columns = "0,1",
@@ -209,7 +214,5 @@ def _picture(
 
 def _row(links: Links, row: int, path: Path) -> Any:
     if row >= len(links):
-        raise typer.BadParameter(
-            f"{path} has {len(links)} sentence pairs, number {row + 1} is not among them"
-        )
+        raise typer.BadParameter(f"{path} has only {len(links)} sentence pairs, not {row + 1}")
     return links[row]

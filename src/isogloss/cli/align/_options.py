@@ -11,72 +11,66 @@ if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Priors
 
 __all__ = [
+    "SETTINGS",
     "Agreement",
-    "Bayes",
     "Disk",
     "FertilityFile",
-    "Interpolate",
     "JumpsFile",
     "KeepCase",
     "LexiconFile",
-    "Null",
-    "Prefix",
     "PriorWeight",
-    "Prune",
-    "PseudoCount",
     "Schedule",
-    "Spelling",
+    "SetOption",
     "agreement_of",
     "checked",
     "priors_of",
 ]
 
 _AGREEMENTS = ("none", "product", "mutual")
+SETTINGS = (
+    "null", "spelling", "pseudo_count", "bayes", "interpolate", "prune", "prefix",
+    "classes", "uniform", "jump_pseudo", "batch_pairs", "keep_index",
+)  # fmt: skip
+"""Parameters of :class:`~isogloss.alignment.Aligner` that have no option of their own."""
 
 Schedule: TypeAlias = Annotated[
     str,
-    typer.Option(help="Models and iterations: 1, 2, diagonal, hmm, then 3, 4, 5; as 1:5,hmm:5,3:3,4:3."),
+    typer.Option(
+        help="Models (1, 2, diagonal, hmm, then 3, 4, 5) and iterations, for example 1:5,hmm:5,3:3,4:3."
+    ),
 ]
 Agreement: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="|".join(_AGREEMENTS), help="Whether the two directions train so that they agree."),
+    typer.Option(metavar="|".join(_AGREEMENTS), help="How to train the two directions to agree."),
 ]
-Null: TypeAlias = Annotated[float, typer.Option(help="Chance that a word comes from nothing.")]
-Spelling: TypeAlias = Annotated[
-    float, typer.Option(help="Pseudo-counts of word pairs that are spelt alike; 0 for none.", min=0.0)
-]
-PseudoCount: TypeAlias = Annotated[float, typer.Option(help="Pseudo-count of every word pair.", min=0.0)]
-Bayes: TypeAlias = Annotated[
-    bool,
-    typer.Option("--bayes", help="Variational Bayes for the lexicon, with --pseudo-count for the Dirichlet."),
-]
-Interpolate: TypeAlias = Annotated[
-    float, typer.Option(help="Share of the old lexicon in the new one after each iteration.")
-]
-Prune: TypeAlias = Annotated[
-    float, typer.Option(help="Drop word pairs less probable than this, as 1e-6: less memory.")
+SetOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help=f"Set a parameter: {', '.join(SETTINGS)}. Repeatable."),
 ]
 LexiconFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Known translations: source, target, count; or what 'lexicon' wrote.", metavar="FILE"),
+    typer.Option(
+        help="Known translations: source, target, count; or a table written by 'lexicon'.", metavar="FILE"
+    ),
 ]
 JumpsFile: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Known jumps: a table that 'jumps' wrote.", metavar="FILE")
+    Path | None, typer.Option(help="Known jumps: a table written by 'jumps'.", metavar="FILE")
 ]
 FertilityFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Known fertilities: a table that 'fertility' wrote; models 3 to 5.", metavar="FILE"),
+    typer.Option(
+        help="Known fertilities: a table written by 'fertility'; for models 3 to 5.", metavar="FILE"
+    ),
 ]
 PriorWeight: TypeAlias = Annotated[
-    float, typer.Option(help="Multiply the counts of these files by this.", min=0.0)
+    float, typer.Option(help="Multiply the counts of these files by this factor.", min=0.0)
 ]
-KeepCase: TypeAlias = Annotated[bool, typer.Option("--keep-case", help="Upper and lower case differ.")]
-Prefix: TypeAlias = Annotated[
-    int | None, typer.Option(help="Tell words apart by their first letters only, this many.", min=1)
-]
+KeepCase: TypeAlias = Annotated[bool, typer.Option("--keep-case", help="Distinguish upper and lower case.")]
 Disk: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Keep the text in this folder while it is read, not in memory.", metavar="FOLDER"),
+    typer.Option(
+        help="Keep the text in this folder during training, instead of in memory.", metavar="FOLDER"
+    ),
 ]
 
 

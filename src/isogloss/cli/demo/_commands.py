@@ -25,47 +25,47 @@ __all__ = ["demo_group"]
 
 COMPONENTS = 60
 NEXT = {
-    "events YOUR.jsonl": "your own news: an object a line with title, body and time",
+    "events YOUR.jsonl": "your own news: one JSON object per line with title, body and time",
     "demo --serve": "the same events as pages in your browser",
     "demo models": "mixtures, missing values, certified optima, with pictures",
     "--help": "alignments, dictionaries, corpora, networks",
 }
 """Commands to try after the demo, and what they show."""
 
-demo_group = typer.Typer(cls=DefaultGroup, help="See what isogloss does, on built-in sample data.")
+demo_group = typer.Typer(cls=DefaultGroup, help="Show what isogloss does, on built-in sample data.")
 
 
 @demo_group.command("news")
 def news(
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 50,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Put the events into a new store, and serve them as pages.")
+        bool, typer.Option("--serve", help="Store the events and show them as web pages.")
     ] = False,
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="With --serve: where the store goes; by default it is gone when the service stops.",
+            help="With --serve: folder of the store; by default a temporary one.",
             callback=not_stdout,
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="With --serve: port to listen on; 0 for any that is free.", min=0, max=65535)
+        int, typer.Option(help="With --serve: port to listen on; 0 for any free port.", min=0, max=65535)
     ] = 8470,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Follow invented news in five languages: learn a common space, find the events, score them."""
+    """Learn a common space for five languages, find the events in invented news, and score them."""
     from isogloss.events import EventStream, History
     from isogloss.events.ingest import sample_corpus, sample_news
     from isogloss.similarity import HubSimilarity
 
     if as_json and serve:
-        raise typer.BadParameter("--json prints and stops; leave it out to serve")
+        raise typer.BadParameter("--json cannot be combined with --serve")
     if serve:
         check_serving(folder, port)
     console = Console(quiet=as_json)
     told = sample_news()
     began = time.perf_counter()
-    with console.status("learning a common space of five languages from 1,044 short texts"):
+    with console.status("learning a common space for five languages from 1,044 short texts"):
         model = HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus())
     learned = time.perf_counter()
     history = History(EventStream(model=model))
@@ -90,7 +90,8 @@ def news(
     console.print(
         f"Against the {len(set(told.events.values()))} events they were written for: BCubed precision "
         f"{whole['precision']:.2f}, recall {whole['recall']:.2f}, F1 {whole['f1']:.2f}; pairs of articles "
-        f"F1 {pairs['f1']:.2f}.\nNews and truth are by the same hand: this shows that it works, not how well."
+        f"F1 {pairs['f1']:.2f}.\nThe news and the truth have the same authors: "
+        "this shows that it works, not how well."
     )
     if serve:
         serve_sample(told, model, folder, port)

@@ -38,13 +38,15 @@ COMPONENTS = 6
 
 def models(
     output: Annotated[
-        Path, typer.Option(help="Folder for pictures and the model file.", callback=not_stdout)
+        Path, typer.Option(help="Output folder for pictures and the model file.", callback=not_stdout)
     ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(help="Seed of the made-up data.")] = 0,
-    rows: Annotated[int, typer.Option(help="Rows of the mixture.", min=100)] = 20_000,
+    seed: Annotated[int, typer.Option(help="Random seed of the generated data.")] = 0,
+    rows: Annotated[int, typer.Option(help="Number of rows in the mixture.", min=100)] = 20_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Fit a mixture five ways, add up incomplete views, find what three views share, draw it all."""
+    """Fit a mixture in five ways, merge incomplete views, find what three views share, and draw it."""
+    output.mkdir(parents=True, exist_ok=True)
+
     import numpy as np
 
     from isogloss import io
@@ -67,7 +69,6 @@ def models(
     }
     _print(results, console)
     traces = {name: mixture.trace_ for name, (mixture, _) in fits.items()}
-    output.mkdir(parents=True, exist_ok=True)
     files = [output / "mixture.isogloss"]
     io.save(fits["EM"][0], files[0])
     console.print(f"\nThe model is in {files[0]}: {program()} model info {files[0]}")

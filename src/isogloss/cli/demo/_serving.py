@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tempfile
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING
 from isogloss.cli._console import Console
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
-from isogloss.cli.store._options import DEFAULT_CONFIG, load_settings, make_folder
+from isogloss.cli.store._options import DEFAULT_CONFIG, make_folder, resolve_paths
 from isogloss.exceptions import SettingsError
 from isogloss.io import atomic_write
-from isogloss.service.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from isogloss.events.ingest import SampleNews
+    from isogloss.service.settings import Settings
     from isogloss.similarity import DocumentModel
 
 __all__ = ["check_serving", "serve_sample"]
@@ -36,11 +35,12 @@ def check_serving(folder: Path | None, port: int) -> None:
         The port is taken, or the folder has a store or cannot be written to.
     """
     from isogloss.cli._serve import check_service
+    from isogloss.service.settings import ServerSettings, Settings
 
-    check_service(_at_port(Settings(), port))
+    check_service(Settings(server=ServerSettings(port=port)))
     if folder is not None:
         if (folder / DEFAULT_CONFIG).exists() or (folder / Settings().store.place).exists():
-            raise SettingsError(f"{folder}: there is a store already; give the demo a folder of its own")
+            raise SettingsError(f"{folder}: already has a store; choose another folder for the demo")
         make_folder(folder)
 
 
@@ -71,7 +71,7 @@ def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> N
     from isogloss.service import log_to_stderr
     from isogloss.store import Store
 
-    with Console().status("learning words of five languages, and how good the common space is"):
+    with Console().status("learning dictionaries of five languages and evaluating the common space"):
         settings = _settings(folder, model, port)
     with Store(settings.store.place) as store:
         store.add(news.articles)
@@ -85,19 +85,17 @@ def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
     """The settings of a demo, written to a file beside its models."""
     from isogloss import io
     from isogloss.cli.demo._words import evaluation, learn_words
+    from isogloss.service.settings import ModelSettings, ServerSettings, Settings
 
     io.save(model, folder / MODEL)
     with atomic_write(folder / REPORT) as file:
         file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
     aligners, dictionaries = learn_words(folder, model.languages)
-    settings = dataclasses.replace(
-        _at_port(Settings(), port),
-        models=ModelSettings(MODEL, REPORT, aligners=aligners, dictionaries=dictionaries),
+    settings = Settings(
+        server=ServerSettings(port=port),
+        models=ModelSettings(similarity=MODEL, report=REPORT, aligners=aligners, dictionaries=dictionaries),
     )
     with atomic_write(folder / DEFAULT_CONFIG) as file:
         file.write(settings.as_toml().encode())
-    return load_settings(folder / DEFAULT_CONFIG)
-
-
-def _at_port(settings: Settings, port: int) -> Settings:
-    return dataclasses.replace(settings, server=dataclasses.replace(settings.server, port=port))
+    # The environment must not override these: it may name a store that is in use.
+    return resolve_paths(settings, folder)

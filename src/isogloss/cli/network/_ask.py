@@ -23,12 +23,13 @@ __all__ = ["convert", "explain", "query", "sample", "show_network"]
 
 def show_network(
     file: File,
-    tables: Annotated[bool, typer.Option("--tables", help="With the probabilities.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="Also show the probability tables.")] = False,
     observed: Annotated[
-        list[str] | None, typer.Option("--observed", help="A variable to shade; may be repeated.")
+        list[str] | None, typer.Option("--observed", help="A variable to shade. Repeat for several.")
     ] = None,
     plate: Annotated[
-        list[str] | None, typer.Option("--plate", help="A frame, as 'n = 1..N: X, Y'; may be repeated.")
+        list[str] | None,
+        typer.Option("--plate", help="A plate such as 'n = 1..N: X, Y'. Repeat for several."),
     ] = None,
     svg: Annotated[
         Path | None, typer.Option(help="Write the picture to an SVG file; - for standard output.")
@@ -64,7 +65,7 @@ def _plate(text: str) -> Plate:
 
     label, colon, names = text.rpartition(":")
     if not colon:
-        raise typer.BadParameter(f"--plate {text!r}: expected a label, a colon and names with commas")
+        raise typer.BadParameter(f"--plate {text!r}: expected a label, a colon and comma-separated names")
     return Plate(label.strip(), [name.strip() for name in names.split(",") if name.strip()])
 
 
@@ -85,21 +86,21 @@ def _described(network: BayesianNetwork, *, tables: bool) -> dict[str, Any]:
 def query(
     file: File,
     variables: Annotated[
-        list[str] | None, typer.Argument(help="What to ask for; by default all that is not given.")
+        list[str] | None, typer.Argument(help="Variables to query; by default all that are not given.")
     ] = None,
     given: Evidence = None,
-    joint: Annotated[bool, typer.Option("--joint", help="One table of the variables together.")] = False,
-    best: Annotated[bool, typer.Option("--map", help="The most probable states instead.")] = False,
+    joint: Annotated[bool, typer.Option("--joint", help="Show one joint table of the variables.")] = False,
+    best: Annotated[bool, typer.Option("--map", help="Show the most probable joint state instead.")] = False,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for probabilities, given what was observed: isogloss network query FILE I -g G=g3."""
+    """Compute probabilities given evidence: isogloss network query FILE I -g G=g3."""
     from isogloss.graphical import Inference, NetworkPicture
 
     if joint and not variables:
-        raise typer.BadParameter("--joint needs the names of the variables whose table is wanted")
+        raise typer.BadParameter("--joint needs the names of the variables")
     if best and (joint or html is not None):
-        raise typer.BadParameter("--map tells states and no tables; leave out --joint and --html")
+        raise typer.BadParameter("--map shows states, not tables; leave out --joint and --html")
     check_outputs(as_json, html)
     network = open_network(file)
     ask, evidence = Inference(network), as_evidence(given)
@@ -143,7 +144,7 @@ def _tell_best(
     width = max(map(len, states), default=0)
     for name, state in states.items():
         echo(f"{name:{width}}  {state}")
-    echo(f"log probability with what is given: {log_probability:.6f}")
+    echo(f"log probability together with the evidence: {log_probability:.6f}")
 
 
 def explain(
@@ -151,11 +152,11 @@ def explain(
     first: Annotated[str, typer.Argument(metavar="X", help="A variable.")],
     second: Annotated[str, typer.Argument(metavar="Y", help="Another variable.")],
     given: Annotated[
-        list[str] | None, typer.Option("--given", "-g", help="An observed variable; may be repeated.")
+        list[str] | None, typer.Option("--given", "-g", help="An observed variable. Repeat for several.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether two variables are independent once others are observed, and why."""
+    """Explain whether two variables are independent given others."""
     from isogloss.graphical import d_separated
     from isogloss.graphical import explain as explained
 
@@ -173,7 +174,8 @@ def convert(
     output: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="The file to write; its name says which format. - for BIF on standard output."
+            metavar="OUT",
+            help="The file to write; its extension sets the format. - for BIF on standard output.",
         ),
     ],
     as_json: AsJson = False,
@@ -190,15 +192,15 @@ def convert(
 
 def sample(
     file: File,
-    number: Annotated[int, typer.Option("--number", "-n", help="How many rows.", min=0)] = 10,
-    seed: Annotated[int | None, typer.Option(help="The same seed draws the same rows.", min=0)] = None,
+    number: Annotated[int, typer.Option("--number", "-n", help="Number of rows.", min=0)] = 10,
+    seed: Annotated[int | None, typer.Option(help="Random seed.", min=0)] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write; without it or with -, rows are printed."),
+        typer.Option("--output", "-o", help="The file to write; by default or with -, print the rows."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw rows from a network."""
+    """Sample rows from a network."""
     from isogloss.graphical import decode, write_rows
     from isogloss.graphical import sample as sample_rows
 

@@ -25,30 +25,28 @@ class _Commands(LazyGroup):
         "query": Place(
             _ASK,
             "query",
-            "Ask for probabilities, given what was observed: isogloss network query FILE I -g G=g3.",
+            "Compute probabilities given evidence: isogloss network query FILE I -g G=g3.",
         ),
-        "explain": Place(
-            _ASK, "explain", "Say whether two variables are independent once others are observed, and why."
-        ),
-        "learn": Place(_LEARN, "learn", "Learn the probabilities of a network's graph from rows."),
+        "explain": Place(_ASK, "explain", "Explain whether two variables are independent given others."),
+        "learn": Place(_LEARN, "learn", "Learn the probabilities of a network from rows."),
         "tree": Place(
             _LEARN,
             "tree",
-            "Learn a tree over the columns of a file: the one with the highest likelihood (Chow and Liu).",
+            "Learn the most likely tree over the columns of a file (Chow and Liu).",
         ),
         "compare": Place(
             _LEARN,
             "compare",
-            "Compare how well graphs fit complete rows: BIC and BDeu, the best first.",
+            "Compare graphs on complete rows by BIC and BDeu, best first.",
         ),
-        "sample": Place(_ASK, "sample", "Draw rows from a network."),
+        "sample": Place(_ASK, "sample", "Sample rows from a network."),
         "convert": Place(_ASK, "convert", "Write a network in another format."),
     }
 
 
 network_group = typer.Typer(
     cls=_Commands,
-    help="Ask, learn and draw Bayesian networks.\n\nFILE is BIF, XMLBIF, JSON or a model file.",
+    help="Query, learn and draw Bayesian networks.\n\nFILE is BIF, XMLBIF, JSON or a model file.",
     no_args_is_help=True,
 )
 

@@ -23,10 +23,11 @@ File: TypeAlias = Annotated[
     typer.Argument(metavar="FILE", help=f"A network, or the name of an example: {', '.join(EXAMPLES)}."),
 ]
 Evidence: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--given", "-g", help="What was observed, as G=g3; may be repeated.")
+    list[str] | None,
+    typer.Option("--given", "-g", help="Evidence, for example G=g3. Repeat for several variables."),
 ]
 Html: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Write a page with the picture and tables; - for standard output.")
+    Path | None, typer.Option(help="Write an HTML page with picture and tables; - for standard output.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -47,7 +48,7 @@ def as_evidence(given: list[str] | None) -> dict[str, str]:
     for text in given or []:
         name, equals, state = text.partition("=")
         if not equals or not name:
-            raise typer.BadParameter(f"--given {text!r}: expected a variable and its state, as G=g3")
+            raise typer.BadParameter(f"--given {text!r}: expected a variable and its state, for example G=g3")
         if evidence.setdefault(name, state) != state:
             raise typer.BadParameter(f"--given {text!r}: {name} is already given as {evidence[name]}")
     return evidence

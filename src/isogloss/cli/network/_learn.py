@@ -35,7 +35,7 @@ NetworkOut: TypeAlias = Annotated[
     ),
 ]
 Smoothing: TypeAlias = Annotated[
-    float, typer.Option(help="Added to every count: 0 is maximum likelihood.", min=0.0)
+    float, typer.Option(help="Constant added to every count; 0 for maximum likelihood.", min=0.0)
 ]
 
 
@@ -55,16 +55,18 @@ def learn(
     output: NetworkOut,
     smoothing: Smoothing = 0.0,
     hidden: Annotated[
-        list[str] | None, typer.Option("--hidden", help="A variable to treat as never seen; may be repeated.")
+        list[str] | None, typer.Option("--hidden", help="A variable to treat as hidden. Repeat for several.")
     ] = None,
-    starts: Annotated[int, typer.Option(help="Starts of EM; the best is kept.", min=1)] = 1,
-    max_iter: Annotated[int, typer.Option(help="Most steps of EM.", min=1)] = 1000,
-    tol: Annotated[float, typer.Option(help="Gain of the bound per row worth another step.", min=0.0)] = 1e-6,
-    seed: Annotated[int, typer.Option(help="Where the random numbers begin.", min=0)] = 0,
+    starts: Annotated[int, typer.Option(help="Number of EM starts; the best is kept.", min=1)] = 1,
+    max_iter: Annotated[int, typer.Option(help="Maximum number of EM steps.", min=1)] = 1000,
+    tol: Annotated[
+        float, typer.Option(help="Stop when the bound per row gains less than this.", min=0.0)
+    ] = 1e-6,
+    seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn the probabilities of a network's graph from rows.
+    """Learn the probabilities of a network from rows.
 
     Complete rows are counted; missing cells (empty, ? or NA) and missing columns are learned by EM.
     """
@@ -91,12 +93,12 @@ def tree(
     rows: RowsFile,
     *,
     output: NetworkOut,
-    root: Annotated[str | None, typer.Option(help="The variable that the arrows lead away from.")] = None,
+    root: Annotated[str | None, typer.Option(help="The root of the tree.")] = None,
     smoothing: Smoothing = 0.0,
     html: Html = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a tree over the columns of a file: the one with the highest likelihood (Chow and Liu)."""
+    """Learn the most likely tree over the columns of a file (Chow and Liu)."""
     from isogloss.graphical import NetworkLearner, chow_liu, read_rows
 
     _check_files(as_json, output, html)
@@ -112,12 +114,12 @@ def tree(
 def compare(
     rows: RowsFile,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Networks, of which only the graphs are used.")
+        list[Path], typer.Argument(metavar="FILE", help="Networks; only their graphs are used.")
     ],
-    sample_size: Annotated[float, typer.Option(help="Imagined rows of BDeu's prior.")] = 10.0,
+    sample_size: Annotated[float, typer.Option(help="Equivalent sample size of the BDeu prior.")] = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare how well graphs fit complete rows: BIC and BDeu, the best first."""
+    """Compare graphs on complete rows by BIC and BDeu, best first."""
     lines = [_scores(file, rows, sample_size) for file in files]
     lines.sort(key=lambda line: -line["bic"])
     if as_json:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["concepts_group"]
 
-concepts_group = typer.Typer(help="Build and try concept dictionaries.", no_args_is_help=True)
+concepts_group = typer.Typer(help="Build and query concept dictionaries.", no_args_is_help=True)
 
-Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A folder that 'concepts build' made.")]
+Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A dictionary made by 'concepts build'.")]
 
 
 @concepts_group.callback()
@@ -43,28 +43,33 @@ def build(
         list[str],
         typer.Argument(
             metavar="[LANGUAGE=]FILE...",
-            help="Dumps of Wikipedia (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the file name up "
-            "to its first full stop is the language.",
+            help="Wikipedia dumps (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the part of the file "
+            "name before the first dot is used.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make.", callback=not_stdout)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)
+    ],
     sitelinks: Annotated[
         Path | None,
-        typer.Option(help="Wikidata's JSON dump or table wb_items_per_site: which articles are one concept."),
+        typer.Option(help="Wikidata's JSON dump or its table wb_items_per_site, to match articles."),
     ] = None,
     links: LinkTables = None,
     pages: PageTables = None,
     redirects: RedirectTables = None,
-    min_links: Annotated[int, typer.Option(help="Pages that link a phrase to an article.", min=1)] = 2,
+    min_links: Annotated[
+        int, typer.Option(help="Minimum number of pages that link a phrase to an article.", min=1)
+    ] = 2,
     min_share: Annotated[
-        float, typer.Option(help="Share of the links with a phrase that lead to one article.", min=0, max=1)
+        float,
+        typer.Option(help="Minimum share of the links of a phrase that lead to one article.", min=0, max=1),
     ] = 0.5,
     min_linked: Annotated[
-        float, typer.Option(help="Share of the pages with a word that link it.", min=0, max=1)
+        float, typer.Option(help="Minimum share of the pages with a word that link it.", min=0, max=1)
     ] = 0.05,
     as_json: Json = False,
 ) -> None:
-    """Learn what phrases of several languages mean from titles, redirects and links of Wikipedia."""
+    """Build a concept dictionary from the titles, redirects and links of Wikipedia."""
     from isogloss.corpora import WikipediaDump
     from isogloss.events.annotate import ConceptDictionary, build_concepts
 
@@ -104,9 +109,9 @@ def info(folder: Folder, as_json: Json = False) -> None:
 @concepts_group.command("find")
 def find(
     folder: Folder,
-    text: Annotated[str, typer.Argument(help="A text.")],
+    text: Annotated[str, typer.Argument(help="The text.")],
     lang: Annotated[
-        str | None, typer.Option("--lang", "-l", help="Its language; identified when absent.")
+        str | None, typer.Option("--lang", "-l", help="The language of the text; detected by default.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -15,7 +15,7 @@ from isogloss.cli._progress import progress_bar
 
 if TYPE_CHECKING:
     from isogloss.events.cluster import ClusterSettings
-    from isogloss.events.training import Labelled, LabelledPairs
+    from isogloss.events.training import LabelledNews, LabelledPairs
 
 __all__ = ["clusters", "links"]
 
@@ -31,19 +31,19 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 def clusters(
     news: News = None,
     threshold: Annotated[
-        float, typer.Option(help="Least resemblance of a title and its cluster.", min=0, max=1)
+        float, typer.Option(help="Minimum similarity of a title and its cluster.", min=0, max=1)
     ] = 0.25,
     body_threshold: Annotated[
         float, typer.Option(help="The same for an article with a body.", min=0, max=1)
     ] = 0.38,
     as_json: Json = False,
 ) -> None:
-    """Clusters of each language against events that are known, before anything is linked."""
+    """Score the clusters of each language against known events, before linking."""
     from isogloss.events.cluster import ClusterSettings
-    from isogloss.events.training import labelled_news
+    from isogloss.events.training import load_labelled_news
 
     settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
-    found = _cluster_scores(labelled_news(news), settings)
+    found = _cluster_scores(load_labelled_news(news), settings)
     if as_json:
         echo(json.dumps(found))
         return
@@ -59,21 +59,21 @@ def links(
     news: News = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", help="Score this file of 'link train' instead of training anew."),
+        typer.Option("--model", "-m", help="Score this model of 'link train' instead of cross-validating."),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Times that pairs are dealt out anew.", min=1)] = 1,
-    folds: Annotated[int, typer.Option(help="Parts of the pairs, each of them left out once.", min=2)] = 10,
+    repeats: Annotated[int, typer.Option(help="Number of repetitions of cross-validation.", min=1)] = 1,
+    folds: Annotated[int, typer.Option(help="Number of folds.", min=2)] = 10,
     as_json: Json = False,
 ) -> None:
-    """Links of clusters against events that are known: cross-validation, or the scores of a trained linker.
+    """Score links between clusters against known events, by cross-validation or for a trained linker.
 
-    In cross-validation, pairs of one cluster are in several parts, so the figures flatter; a linker and news
-    that it has not seen make a fair one.
+    Cross-validation puts pairs of the same cluster into several folds, so its scores are too optimistic.
+    Scoring a trained linker on unseen news is fair.
     """
-    from isogloss.events.training import labelled_news, labelled_pairs
+    from isogloss.events.training import labelled_pairs, load_labelled_news
 
     with Console(stderr=True).status("clustering and linking"):
-        labelled = labelled_news(news)
+        labelled = load_labelled_news(news)
         pairs = labelled_pairs(labelled.articles, labelled.events)
         found = _validated(pairs, repeats, folds) if model is None else _scored(pairs, model)
     if as_json:
@@ -88,7 +88,7 @@ def links(
     Console().print(table)
 
 
-def _cluster_scores(labelled: Labelled, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
+def _cluster_scores(labelled: LabelledNews, settings: ClusterSettings) -> dict[str, dict[str, Any]]:
     """Scores of each language and their mean, by each of two measures."""
     from isogloss.events.training import bcubed, find_clusters, monolingual, pairwise
 

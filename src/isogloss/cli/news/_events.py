@@ -38,29 +38,31 @@ _OTHERS = 54
 
 events_group = typer.Typer(
     cls=DefaultGroup,
-    help="Find events in news of many languages.\n\n"
-    "isogloss events NEWS is short for isogloss events find NEWS.",
+    help="Find events in multilingual news.\n\nisogloss events NEWS is short for isogloss events find NEWS.",
     no_args_is_help=True,
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Most = Annotated[int, typer.Option("--limit", "-n", help="Events to show, the largest first.", min=1)]
 Model = Annotated[
-    Path | None, typer.Option("--model", "-m", help="A file that 'similar fit' made, to compare texts with.")
+    Path | None, typer.Option("--model", "-m", help="A model made by 'similar fit', to compare texts with.")
 ]
 LinkerFile = Annotated[
-    Path | None, typer.Option("--linker", help="A file that 'link train' made; the shipped one by default.")
+    Path | None,
+    typer.Option(
+        "--linker", help="A model made by 'link train'; by default the one that comes with isogloss."
+    ),
 ]
-Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary that 'concepts build' made.")]
+Concepts = Annotated[Path | None, typer.Option("--concepts", help="A dictionary made by 'concepts build'.")]
 Jobs = Annotated[
     int,
-    typer.Option(
-        "--jobs", "-j", help="Processes that look at the words of articles; -1 for one per core, 1 for none."
-    ),
+    typer.Option("--jobs", "-j", help="Number of analysis processes; -1 for one per core, 1 for none."),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write all events to this file, a JSON object a line; - for standard output."
+        "--output",
+        "-o",
+        help="Write all events to this file, one JSON object per line; - for standard output.",
     ),
 ]
 
@@ -76,26 +78,22 @@ def find(
     journal: Annotated[
         Path | None,
         typer.Option(
-            help="Keep the articles here, in order; 'events replay' tells the same again.",
+            help="Write the articles to this journal; 'events replay' reproduces the events.",
             callback=not_stdout,
         ),
     ] = None,
     quarantine: Annotated[
         Path | None,
-        typer.Option(
-            help="Write records that are no articles to this file, with reasons.", callback=not_stdout
-        ),
+        typer.Option(help="Write invalid records to this file, with reasons.", callback=not_stdout),
     ] = None,
-    now: Annotated[
-        datetime | None, typer.Option(help="Later times become this one; the time of the machine by default.")
-    ] = None,
+    now: Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")] = None,
     model: Model = None,
     linker: LinkerFile = None,
     concepts: Concepts = None,
     jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """Find the events in news of many languages."""
+    """Find the events in multilingual news."""
     from isogloss.events.ingest import ArticleReader, Quarantine
 
     check_outputs(as_json, output)
@@ -117,7 +115,7 @@ def find(
 
 @events_group.command("replay")
 def replay(
-    journal: Annotated[Path, typer.Argument(help="A file that 'events find --journal' wrote.")],
+    journal: Annotated[Path, typer.Argument(help="A file written by 'events find --journal'.")],
     limit: Most = 20,
     output: Output = None,
     model: Model = None,
@@ -126,13 +124,13 @@ def replay(
     jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """Tell again what a journal of articles came to."""
+    """Find the events again from a journal."""
     from isogloss.events import read_journal
 
     check_outputs(as_json, output)
     history = _history(model, linker, concepts, jobs)
     _run(history, read_journal(journal), total_size([journal]))
-    _need_articles(history, f"{journal} has no whole line")
+    _need_articles(history, f"{journal} has no complete line")
     _tell(history, limit, output, as_json, {})
 
 
@@ -149,7 +147,7 @@ def _history(model: Path | None, linker: Path | None, concepts: Path | None, job
     stream = EventStream(
         annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
         linker=io.load(linker, expected=Linker) if linker else None,
-        model=io.load(model, expected=DocumentModel) if model else None,
+        model=io.load(model, expected=DocumentModel) if model else None,  # type: ignore[type-abstract]
         n_jobs=jobs,
     )
     return History(stream)
@@ -160,7 +158,9 @@ def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
     from isogloss.events import Journal
 
     if path.exists() and path.stat().st_size:
-        raise ArticleError("journal in use", f"{path}: has articles already; give the journal a new name")
+        raise ArticleError(
+            "journal in use", f"{path}: already has articles; choose another name for the journal"
+        )
     with Journal(path) as journal:
         for batch in batches(articles):
             journal.add(batch)
@@ -169,11 +169,11 @@ def _kept(articles: Iterable[Article], path: Path) -> Iterator[Article]:
 
 def cut_lines(notes: Counter[str], *, max_title: int, max_text: int) -> Iterator[str]:
     """Sentences about titles and bodies that were too long."""
-    from isogloss.events.article import CUT
+    from isogloss.events.article import TRUNCATION_NOTES
 
     for name, limit in (("title", max_title), ("body", max_text)):
-        if n := notes[CUT[name]]:
-            yield f"{n:,} of the articles had a {name} of more than {limit:,} characters, which was cut"
+        if n := notes[TRUNCATION_NOTES[name]]:
+            yield f"{counted(n, 'article')} had a {name} of more than {limit:,} characters (truncated)"
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -189,10 +189,10 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _run(history: History, articles: Iterable[Article], total_bytes: int | None) -> None:
-    from isogloss.events import collected_seldom
+    from isogloss.events import infrequent_gc
 
     with (
-        collected_seldom(),
+        infrequent_gc(),
         progress_bar() as progress,
         reading(progress, "reading articles", total_bytes) as describe,
         history.stream,
@@ -212,7 +212,7 @@ def _counted(articles: Iterable[Article], describe: Callable[[str], None]) -> Ge
 
 def _need_articles(history: History, why: str) -> None:
     if not history.cluster_of:
-        raise ArticleError("no article", f"there is no article to make events of: {why}")
+        raise ArticleError("no article", f"no valid article: {why}")
 
 
 def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:

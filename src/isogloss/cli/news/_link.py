@@ -15,11 +15,13 @@ from isogloss.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from isogloss.events.link import Linker
-    from isogloss.events.training import Labelled
+    from isogloss.events.training import LabelledNews
 
 __all__ = ["link_group"]
 
-link_group = typer.Typer(help="Train and score links across languages.", no_args_is_help=True)
+link_group = typer.Typer(
+    help="Train and score the linker of clusters across languages.", no_args_is_help=True
+)
 
 News = Annotated[
     Path | None,
@@ -39,20 +41,20 @@ def train(
         typer.Option(
             "--space",
             "-s",
-            help="A common space of documents, made by 'similar fit'.",
+            help="A document model made by 'similar fit'.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a linker on news whose events are known, with bodies and on titles alone."""
+    """Train a linker on news with known events, once with bodies and once on titles alone."""
     from isogloss import io
-    from isogloss.events.training import labelled_news, train_linker
+    from isogloss.events.training import load_labelled_news, train_linker
     from isogloss.similarity import DocumentModel
 
     check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
-        labelled = labelled_news(news)
-        model = io.load(space, expected=DocumentModel) if space is not None else None
+        labelled = load_labelled_news(news)
+        model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
         linker = train_linker(labelled.articles, labelled.events, model=model)
         io.save(linker, output)
     weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))
@@ -70,18 +72,21 @@ def train(
 def score(
     news: News = None,
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A file that 'link train' made; the shipped one.")
+        Path | None,
+        typer.Option(
+            "--model", "-m", help="A model made by 'link train'; by default the one that comes with isogloss."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score links and events on news whose events are known."""
+    """Score links and events on news with known events."""
     from isogloss import io
     from isogloss.events.link import Linker
-    from isogloss.events.training import labelled_news
+    from isogloss.events.training import load_labelled_news
 
     with Console(stderr=True).status("clustering and linking"):
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
-        found = _scores(labelled_news(news), linker)
+        found = _scores(load_labelled_news(news), linker)
     if as_json:
         echo(json.dumps(found))
         return
@@ -92,7 +97,7 @@ def score(
         Console().print(table)
 
 
-def _scores(labelled: Labelled, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
+def _scores(labelled: LabelledNews, linker: Linker) -> dict[str, dict[str, dict[str, float]]]:
     """Scores of links in shares of one, and of events."""
     from isogloss.events.training import (
         bcubed,

@@ -29,23 +29,23 @@ def list_events(
     config: Config = None,
     store: StorePlace = None,
     lang: Annotated[
-        list[str] | None, typer.Option(help="Only events told in this language; more than once for several.")
+        list[str] | None, typer.Option(help="Only events in this language. Repeat for several.")
     ] = None,
     place: Annotated[
         list[str] | None,
-        typer.Option(help="Only events at this place: an English name, a country's code or an id."),
+        typer.Option(help="Only events at this place: an English name, a country code or an id."),
     ] = None,
     concept: Annotated[
-        list[str] | None, typer.Option(help="Only events about this: what it is called, or its id.")
+        list[str] | None, typer.Option(help="Only events about this concept: a name or an id.")
     ] = None,
     since: Annotated[
-        datetime | None, typer.Option(help="Only events with an article since then, in UTC.")
+        datetime | None, typer.Option(help="Only events with an article since this time (UTC).")
     ] = None,
-    until: Annotated[
-        datetime | None, typer.Option(help="Only events that had begun by then, in UTC.")
-    ] = None,
-    languages: Annotated[int, typer.Option(help="Only events in at least as many languages.", min=1)] = 1,
-    sort: Annotated[str, typer.Option(help="last, size, languages or changed: the largest first.")] = "last",
+    until: Annotated[datetime | None, typer.Option(help="Only events that began by this time (UTC).")] = None,
+    languages: Annotated[int, typer.Option(help="Only events in at least this many languages.", min=1)] = 1,
+    sort: Annotated[
+        str, typer.Option(help="Sort by last, size, languages or changed, largest first.")
+    ] = "last",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
     as_json: JsonOutput = False,
 ) -> None:
@@ -71,7 +71,7 @@ def list_events(
     elif events:
         Console().print(_table(events))
     else:
-        echo("there are no such events")
+        echo("no events found")
 
 
 def shown_size(articles: int, reprints: int) -> str:

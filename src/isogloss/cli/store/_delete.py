@@ -32,16 +32,16 @@ def delete(
     store: StorePlace = None,
     url: Annotated[
         list[str] | None,
-        typer.Option("--url", help="Also delete the articles with this URL. May be repeated."),
+        typer.Option("--url", help="Also delete the articles with this URL. Repeat for several."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles; this cannot be undone.")] = False,
-    who: Annotated[str, typer.Option(help="Who requests the deletion; your user name by default.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Delete the articles. This cannot be undone.")] = False,
+    who: Annotated[str, typer.Option(help="Who requested the deletion; by default your user name.")] = "",
     as_json: JsonOutput = False,
 ) -> None:
-    """Delete articles with all their traces.
+    """Delete articles and all traces of them.
 
-    Without --yes, only show which articles would be deleted. Events are rebuilt without them. What remains
-    of an article is its number, a digest of its key, its times and who deleted it. Backups are not changed.
+    Without --yes, only show which articles would be deleted. The events are rebuilt without them. The article
+    number, a digest of its key, the times and who deleted it are kept. Backups are not changed.
     """
     from isogloss.store import delete_articles
 
@@ -59,10 +59,10 @@ def delete(
     if not yes:
         echo(f"{len(found):,} articles would be deleted; {program()} delete --yes deletes them")
         return
-    echo(f"{len(done):,} articles were deleted")
+    echo(f"{len(done):,} articles deleted")
     if not made:
         echo(
-            "the service that uses this store rebuilds the events; when that is done, stop it and run "
+            "the service that uses this store will rebuild the events; then stop it and run "
             f"{program()} doctor --compact to remove the deleted bytes from the files"
         )
 
@@ -70,14 +70,14 @@ def delete(
 def _find(store: Store, numbers: list[int], urls: list[str]) -> list[int]:
     """Look up the requested articles by number and URL."""
     if not numbers and not urls:
-        raise StoreError("no article was given; give article numbers or --url")
+        raise StoreError("no articles given; give article numbers or --url")
     there = store.articles(numbers, bodies=False)
     missing = [str(number) for number in numbers if number not in there]
     with store.database.read() as session:
         by_url = {each: session.run("SELECT seq FROM article WHERE url = ?", [each]) for each in urls}
     missing += [each for each, rows in by_url.items() if not rows]
     if missing:
-        raise StoreError(f"this store has no article {', '.join(missing)}; nothing was deleted")
+        raise StoreError(f"no article {', '.join(missing)} in this store; nothing was deleted")
     return sorted({*there, *(int(row[0]) for rows in by_url.values() for row in rows)})
 
 

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._output import counted, echo, not_stdout
 from isogloss.cli._program import program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
@@ -34,18 +34,18 @@ from isogloss.cli.store._options import (
 from isogloss.events.ingest import Quarantine
 from isogloss.exceptions import ArticleError, SettingsError
 from isogloss.io import atomic_write
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
     from isogloss.events import Article
     from isogloss.events.ingest import ArticleReader
     from isogloss.feeds import FeedState, Fetcher, Visit, Watcher
+    from isogloss.service.settings import Settings
     from isogloss.service.worker import Retention
     from isogloss.store import Store
 
 __all__ = ["ingest", "init", "watch"]
 
-Events = Annotated[bool, typer.Option(help="Make events of the articles unless a service does.")]
+Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
 
 MAX_PENDING_RECORDS = 500
 """Invalid records that are held in memory before they are stored."""
@@ -53,13 +53,14 @@ _MAX_SHOWN = 5
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder.", callback=not_stdout)] = Path(),
+    folder: Annotated[Path, typer.Argument(help="The folder to set up.", callback=not_stdout)] = Path(),
     as_json: JsonOutput = False,
 ) -> None:
     """Create a settings file and an empty store.
 
-    The file lists every setting with its default and its meaning.
+    The file lists every setting with its default and a comment.
     """
+    from isogloss.service.settings import Settings
     from isogloss.store import Store
 
     path = folder / DEFAULT_CONFIG
@@ -86,12 +87,10 @@ def ingest(
     config: Config = None,
     store: StorePlace = None,
     events: Events = True,
-    now: Annotated[
-        datetime | None, typer.Option(help="The latest time an article may have; now by default.")
-    ] = None,
+    now: Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Add articles to the store, and make events.
+    """Add articles to the store and find their events.
 
     An article that is already stored changes nothing. Invalid records go to the quarantine.
     """
@@ -116,7 +115,7 @@ def ingest(
         old = Retention(opened, settings).older(times)
     left_out = dict(reader.quarantine.reasons)
     if left_out and not statuses:
-        raise ArticleError("no article", f"none of the records is an article: {reader.quarantine}")
+        raise ArticleError("no article", f"no record is a valid article: {reader.quarantine}")
     if as_json:
         report = {
             "articles": dict(statuses),
@@ -136,16 +135,16 @@ def ingest(
     outcome = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
     echo(f"{outcome}; {contents}")
     if events and not made:
-        echo("another worker is using this store and makes the events")
+        echo("another worker is processing this store and will find the events")
     if old:
         echo(
-            f"{old:,} of the articles are older than store.keep_days = {settings.store.keep_days}; "
+            f"older than store.keep_days = {settings.store.keep_days}: {counted(old, 'article')}; "
             "isogloss prune shows what would be deleted"
         )
 
 
 class _TextLimits(TypedDict):
-    """Maximum lengths of titles and bodies, as arguments of ``article_from``."""
+    """Maximum lengths of titles and bodies, as arguments of ``parse_article``."""
 
     max_title: int
     max_text: int
@@ -158,9 +157,9 @@ def _text_limits(settings: Settings) -> _TextLimits:
 
 def _cut(notes: Counter[str]) -> dict[str, int]:
     """Count the titles and bodies that were cut."""
-    from isogloss.events.article import CUT
+    from isogloss.events.article import TRUNCATION_NOTES
 
-    return {name: notes[note] for name, note in CUT.items() if notes[note]}
+    return {name: notes[note] for name, note in TRUNCATION_NOTES.items() if notes[note]}
 
 
 def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[Counter[str], array[float]]:
@@ -216,16 +215,14 @@ def watch(
     events: Events = True,
     private: Annotated[
         bool,
-        typer.Option(
-            "--private", help="Also visit private addresses and any port, for feeds in your own network."
-        ),
+        typer.Option("--private", help="Also allow private addresses and other ports."),
     ] = False,
     as_json: JsonOutput = False,
 ) -> None:
-    """Visit feeds and add what is new to the store.
+    """Visit feeds and store new articles.
 
-    Then make events, unless a service or a worker does. Stops at Ctrl-C, or with --once after one visit to
-    each feed.
+    Then find events, unless a service or a worker does. Stop it with Ctrl-C, or use --once to visit each feed
+    only once.
     """
     from isogloss.extras import require_extra
     from isogloss.feeds import FeedReader, Watcher
@@ -278,10 +275,10 @@ def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
     from isogloss.feeds import FeedState
 
     if not urls:
-        raise SettingsError("no feed to visit; name one, or list feeds under [feeds] in the settings")
+        raise SettingsError("no feeds to visit; give some, or list them under [feeds] in the settings")
     for url in urls:
         if not url.isprintable():
-            raise SettingsError(f"{url!r}: is not a URL; expected one such as https://gull.example/feed")
+            raise SettingsError(f"{url!r}: not a URL; expected one such as https://gull.example/feed")
     known = store.feeds()
     return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
 
@@ -307,7 +304,7 @@ def _save_visit(
 def _articles(
     visit: Visit, store: Store, limits: _TextLimits, notes: Counter[str]
 ) -> tuple[list[Article], list[tuple[str, str, Any]]]:
-    from isogloss.events import article_from
+    from isogloss.events import parse_article
     from isogloss.store import newest_article_time
 
     newest = partial(newest_article_time, store, in_event=False)
@@ -315,7 +312,7 @@ def _articles(
     refused: list[tuple[str, str, Any]] = []
     for record in visit.records:
         try:
-            articles.append(article_from(record, newest=newest, notes=notes, **limits))
+            articles.append(parse_article(record, newest=newest, notes=notes, **limits))
         except ArticleError as error:
             refused.append((error.reason, str(error), record))
     return articles, refused
@@ -333,5 +330,5 @@ def _visit_line(result: dict[str, Any]) -> str:
     return str(result["error"]) or (
         f"{result['url']}: {result['new']} new"
         + (f", {old} older than store.keep_days" if old else "")
-        + "".join(f", {n} with their {name} cut" for name, n in cut.items())
+        + "".join(f", {n} with a truncated {name}" for name, n in cut.items())
     )

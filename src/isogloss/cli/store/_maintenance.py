@@ -16,9 +16,9 @@ from isogloss.cli.store._make_events import make_events
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.cli.store._prune import prune_now, retention_lines
 from isogloss.exceptions import StoreError
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
+    from isogloss.service.settings import Settings
     from isogloss.service.worker import Preview, Retention
     from isogloss.store import Store
 
@@ -36,14 +36,14 @@ def backup(
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Copy the store to a file while it is in use.
+    """Back up the store, also while it is in use.
 
-    The copy is a consistent snapshot.
+    The backup is a consistent copy as of one moment.
     """
     from isogloss.store import back_up
 
     if not output.parent.is_dir():
-        raise StoreError(f"{output}: the folder {output.parent} does not exist; create it, or name another")
+        raise StoreError(f"{output}: the folder {output.parent} does not exist; create it, or choose another")
     with open_store(load_settings(config, store)) as opened:
         path = back_up(opened, output)
     size = path.stat().st_size
@@ -51,12 +51,12 @@ def backup(
 
 
 def restore(
-    copy: Annotated[Path, typer.Argument(help="A file that 'backup' wrote.")],
+    copy: Annotated[Path, typer.Argument(help="A file written by 'backup'.")],
     config: Config = None,
     store: StorePlace = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Restore a backup; the target must not exist."""
+    """Restore a backup. The target store must not exist."""
     from isogloss.store import restore as restore_backup
 
     settings = load_settings(config, store)
@@ -73,27 +73,27 @@ def doctor(
     rebuild: Annotated[
         bool,
         typer.Option(
-            "--rebuild", help="First make all events again with the current settings; stories keep their ids."
+            "--rebuild", help="First rebuild all events with the current settings; stories keep their ids."
         ),
     ] = False,
     compact: Annotated[
         bool,
-        typer.Option("--compact", help="Rewrite the database files, without the bytes of deleted rows."),
+        typer.Option("--compact", help="Rewrite the database files to remove the bytes of deleted rows."),
     ] = False,
     retry_quarantined: Annotated[
         str | None,
         typer.Option(
             "--retry-quarantined",
             metavar="LINE|all",
-            help="Try the article of a quarantined journal line again, or those of all.",
+            help="Retry a quarantined article, by journal line, or all of them.",
         ),
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
     """Check the store and report problems.
 
-    Checks files and tables. Shows how far events are behind, what was left out, and what retention would
-    delete next.
+    Checks the files and tables, and shows how far events lag behind articles, which records were rejected,
+    and what retention would delete next.
     """
     from isogloss.service.worker import Retention, clock_warning
     from isogloss.store import check_store
@@ -133,22 +133,22 @@ def doctor(
 def _retry(store: Store, which: str) -> int:
     """Have quarantined lines tried again; return how many."""
     if which != "all" and not (which.isascii() and which.isdecimal()):
-        raise typer.BadParameter(f"--retry-quarantined {which}: expected a line number or 'all'")
+        raise typer.BadParameter(f"--retry-quarantined {which}: expected a line number or all")
     lines = [] if which == "all" else [int(which)]
     retried = store.retry_quarantined(lines)
     if lines and not retried:
-        raise StoreError(f"journal line {which} is not in quarantine; isogloss doctor lists those that are")
+        raise StoreError(f"line {which} of the journal is not in quarantine; see isogloss doctor")
     return len(retried)
 
 
 def _quarantine_lines(report: dict[str, Any]) -> Iterator[str]:
     """Describe the articles in quarantine."""
     if retried := report["retried"]:
-        yield f"the worker will try {retried} quarantined article{'s' * (retried != 1)} again"
+        yield f"{retried} article{'s' * (retried != 1)} in quarantine will be retried by the worker"
     if found := report["quarantined"]:
         yield (
-            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, left out of events; "
-            "to try again: isogloss doctor --retry-quarantined LINE|all"
+            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, not part of any event; "
+            "to retry: isogloss doctor --retry-quarantined LINE|all"
         )
     for each in found[:MAX_SHOWN]:
         line = f"line {each['line']}: {each['reason']}: {each['title']!a:.60}: {each['said']}"
@@ -158,7 +158,7 @@ def _quarantine_lines(report: dict[str, Any]) -> Iterator[str]:
 def _rebuild(store: Store, settings: Settings) -> None:
     with progress_bar() as progress:
         if not make_events(store, settings, progress, rebuild=True):
-            raise StoreError("another worker is using this store; stop it, then rebuild")
+            raise StoreError("another worker is processing this store; stop it, then rebuild")
 
 
 def _forget(retention: Retention) -> int:
@@ -179,7 +179,7 @@ def _report_lines(report: dict[str, Any], preview: Preview | None) -> Iterator[s
     if report["rebuild_wanted"]:
         yield "the next worker will rebuild all events; doctor --rebuild does it now"
     if report["left_out"]:
-        yield "left out last:"
+        yield "last rejected records:"
         yield from (f"  {' '.join(each.split())[:200]}" for each in report["left_out"])
     yield from _quarantine_lines(report)
     if report["pruned"]:
@@ -187,6 +187,6 @@ def _report_lines(report: dict[str, Any], preview: Preview | None) -> Iterator[s
     yield from retention_lines(preview)
     if report["clock"]:
         yield f"warning: {report['clock']}"
-    yield from (f"trouble: {each}" for each in report["troubles"])
+    yield from (f"problem: {each}" for each in report["troubles"])
     if not report["troubles"]:
-        yield "no trouble found"
+        yield "no problems found"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from rich.progress import Progress
 
 from isogloss.cli._output import counted
-from isogloss.service.settings import Settings
+from isogloss.extras import require_extra
 
 if TYPE_CHECKING:
     from isogloss.service.models import Similarity
+    from isogloss.service.settings import Settings
     from isogloss.service.worker import StreamMaker
     from isogloss.store import Store
 
@@ -25,8 +26,11 @@ def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> St
     from isogloss.service.models import agreed_model
     from isogloss.service.worker import StreamMaker
 
+    worker = settings.worker
+    if worker.dask_scheduler:
+        require_extra("dask", "worker.dask_scheduler")
     model = agreed_model(store, similarity)
-    return StreamMaker(settings.stream, model, n_jobs=settings.worker.n_jobs, digest=similarity.digest)
+    return StreamMaker(settings.stream, model, n_jobs=worker.n_jobs, scheduler=worker.dask_scheduler)
 
 
 def make_events(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isogloss.exceptions import SettingsError, StoreError
-from isogloss.service.settings import Settings
 
 if TYPE_CHECKING:
+    from isogloss.service.settings import Settings
     from isogloss.store import Store
 
 __all__ = [
@@ -23,6 +22,7 @@ __all__ = [
     "load_settings",
     "make_folder",
     "open_store",
+    "resolve_paths",
 ]
 
 DEFAULT_CONFIG = Path("isogloss.toml")
@@ -30,12 +30,12 @@ DEFAULT_CONFIG = Path("isogloss.toml")
 Config = Annotated[
     Path | None,
     typer.Option(
-        "--config", "-c", help="Settings file; default: isogloss.toml in this folder, if it exists."
+        "--config", "-c", help="The settings file; by default isogloss.toml in this folder, if it exists."
     ),
 ]
 StorePlace = Annotated[
     str | None,
-    typer.Option("--store", help="SQLite file or postgresql://...; default: that of the settings."),
+    typer.Option("--store", help="A SQLite file or postgresql://...; by default that of the settings."),
 ]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -43,14 +43,18 @@ JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 def load_settings(config: Path | None, store: str | None = None) -> Settings:
     """Load the settings of a file, of ``isogloss.toml`` in this folder, or the defaults.
 
-    Relative paths in the settings are relative to the settings file.
+    Environment variables override the file. Relative paths in the settings are relative to the settings file.
     """
     if store == "-":
         raise typer.BadParameter("a store cannot be standard output; give a file name")
+    from isogloss.service.settings import Settings
+
     path = config or (DEFAULT_CONFIG if DEFAULT_CONFIG.exists() else None)
-    settings = _resolve_paths(Settings.load(path), path.parent) if path is not None else Settings()
+    settings = Settings.load(path)
+    if path is not None:
+        settings = resolve_paths(settings, path.parent)
     if store is not None:
-        settings = dataclasses.replace(settings, store=dataclasses.replace(settings.store, place=store))
+        settings = settings.model_copy(update={"store": settings.store.model_copy(update={"place": store})})
     return settings
 
 
@@ -62,7 +66,7 @@ def make_folder(folder: Path) -> None:
             pass
     except OSError as error:
         raise SettingsError(
-            f"{folder}: the folder cannot be created or written to ({error.strerror}); name another"
+            f"{folder}: cannot create or write to this folder ({error.strerror}); choose another"
         ) from error
 
 
@@ -72,26 +76,25 @@ def open_store(settings: Settings, *, new: bool = False) -> Store:
 
     place = settings.store.place
     if not new and not _is_url(place) and not Path(place).exists():
-        raise StoreError(f"{place}: no such store; create one with isogloss init, or name one with --store")
+        raise StoreError(f"{place}: no such store; create one with isogloss init, or choose one with --store")
     return Store(place)
 
 
-def _resolve_paths(settings: Settings, folder: Path) -> Settings:
+def resolve_paths(settings: Settings, folder: Path) -> Settings:
+    """Return the settings with their relative paths resolved against a folder."""
+
     def resolve(name: str) -> str:
         return name if not name or _is_url(name) or name.startswith("store:") else str(folder / name)
 
     models = settings.models
-    return dataclasses.replace(
-        settings,
-        store=dataclasses.replace(settings.store, place=resolve(settings.store.place)),
-        models=dataclasses.replace(
-            models,
-            similarity=resolve(models.similarity),
-            report=resolve(models.report),
-            aligners=[resolve(each) for each in models.aligners],
-            dictionaries=[resolve(each) for each in models.dictionaries],
-        ),
-    )
+    paths = {
+        "similarity": resolve(models.similarity),
+        "report": resolve(models.report),
+        "aligners": [resolve(each) for each in models.aligners],
+        "dictionaries": [resolve(each) for each in models.dictionaries],
+    }
+    store = settings.store.model_copy(update={"place": resolve(settings.store.place)})
+    return settings.model_copy(update={"store": store, "models": models.model_copy(update=paths)})
 
 
 def _is_url(place: str) -> bool:

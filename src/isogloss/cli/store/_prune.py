@@ -31,14 +31,16 @@ def prune(
     ] = False,
     keep_days: Annotated[
         int | None,
-        typer.Option("--keep-days", min=1, help="Keep this many days, once, instead of store.keep_days."),
+        typer.Option(
+            "--keep-days", min=1, help="Use this many days instead of store.keep_days, this time only."
+        ),
     ] = None,
     as_json: JsonOutput = False,
 ) -> None:
-    """Show, or with --yes delete, old stories.
+    """Show old stories, or delete them with --yes.
 
     A story is old when its last article is more than store.keep_days older than the newest article of
-    the store. Once --yes has approved store.keep_days, the service deletes old stories by itself, a
+    the store. Once --yes has approved store.keep_days, the service deletes old stories automatically, a
     small share of the store at a time, until the setting changes.
     """
     from isogloss.service.worker import Retention
@@ -73,7 +75,8 @@ def prune_now(retention: Retention, preview: Preview) -> int:
         try:
             return retention.prune(preview, progress=advance)
         except KeyboardInterrupt:
-            echo(f"interrupted after {pruned:,} articles; run it again to continue", err=True)
+            message = f"interrupted after {pruned:,} articles, between two stories; run it again to continue"
+            echo(message, err=True)
             raise
 
 
@@ -86,14 +89,14 @@ def retention_lines(preview: Preview | None) -> Iterator[str]:
     if preview.refusal is not None:
         yield f"retention needs isogloss prune --yes: {preview.refusal.sentence}"
     elif not preview.approved:
-        yield "retention needs isogloss prune --yes once, to approve the setting for this store"
+        yield "retention is not approved yet; run isogloss prune --yes once for this store"
 
 
 def _preview_lines(preview: Preview) -> Iterator[str]:
     plan = preview.plan
     kept = f"{preview.days:g} days"
     if preview.days > preview.keep_days:
-        kept += f" (not {preview.keep_days}: the stream needs its window and a day more)"
+        kept += f" (not {preview.keep_days}: the stream needs its window plus one day)"
     yield f"retention: {kept}, counted back from the newest article, {preview.reference:%Y-%m-%d}"
     yield f"old: {_amount(preview)}"
     if plan.oldest and plan.newest:
@@ -108,7 +111,7 @@ def _preview_lines(preview: Preview) -> Iterator[str]:
 
 def _outcome_lines(preview: Preview | None, pruned: int, *, yes: bool) -> Iterator[str]:
     if preview is None:
-        yield "everything is kept: store.keep_days is 0; to delete old stories once, give --keep-days"
+        yield "everything is kept: store.keep_days is 0; use --keep-days to delete old stories once"
     elif yes:
         yield f"deleted: {pruned:,} articles"
         if preview.configured:

@@ -52,7 +52,7 @@ class WikipediaDump(DocumentReader):
     Pages of other namespaces, redirects, and pages that are not wikitext are passed over and counted. A
     dump that ends too early is an error; with ``on_bad='skip'`` the pages before its end are given, and the
     report says so. So is a page that is longer than ``MAX_PAGE`` letters or whose markup cannot be removed
-    within ``PAGE_SECONDS`` and ``PAGE_MEMORY`` of :mod:`~isogloss.corpora.readers._markup`; ``'skip'`` leaves it out.
+    within ``PAGE_SECONDS`` and ``PAGE_MEMORY``; ``'skip'`` leaves it out.
 
     Parameters
     ----------

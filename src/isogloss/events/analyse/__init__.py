@@ -1,4 +1,9 @@
-"""Analysis of articles ahead of the stream, in this process or in a pool of processes."""
+"""Analysis: everything that depends on one article alone, computed ahead of the stream.
+
+An :class:`AnalysedArticle` holds the fingerprint, the clustering terms, the unweighted profile and the latent
+point of an article. :class:`ArticleAnalyser` computes them in batches, in this process or in a process pool,
+with the same results; it isolates articles that kill a worker process (:class:`AnalyserDiedError`).
+"""
 
 import lazy_loader
 

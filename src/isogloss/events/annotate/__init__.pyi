@@ -7,5 +7,4 @@ from ._labels import concept_labels as concept_labels
 from ._labels import find_place as find_place
 from ._labels import known_places as known_places
 from ._labels import place_labels as place_labels
-from ._memo import Remembered as Remembered
-from ._news_words import news_concepts as news_concepts
+from ._word_tables import news_concepts as news_concepts

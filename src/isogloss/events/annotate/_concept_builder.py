@@ -1,16 +1,16 @@
-r"""A dictionary of concepts from dumps of Wikipedia.
+r"""Builds a concept dictionary from Wikipedia dumps.
 
-What phrases mean is learned from how Wikipedia links: a link ``[[Danube|the river]]`` says that *the river*
-may mean *Danube*. Phrases are titles, redirects and the words of links. Of all links with a phrase the share
-that leads to an article is how likely the phrase means it. A single word that many pages have and few link is
-no phrase (languages without blanks between words aside):
+The meanings of phrases are learned from Wikipedia's links: a link ``[[Danube|the river]]`` says that *the
+river* may mean *Danube*. Phrases are titles, redirects and the words of links. Of all links with a phrase the
+share that leads to an article is how likely the phrase means it. A single word that many pages have and few
+link is no phrase (languages without blanks between words aside):
 
 .. math:: \frac{\text{pages that link it}}{\text{pages that have it}} \ge \text{min\_linked}.
 
 Articles of several languages are one concept when links between languages say so
-(:mod:`isogloss.corpora.readers._langlinks`). A concept is an entity when most links to it begin with a capital letter
-inside a sentence, in languages that do not write all nouns so; without such links, when a later word of its
-title has one.
+(:mod:`isogloss.corpora.readers._langlinks`). A concept is an entity when most links to it inside a sentence
+begin with a capital letter, in languages that do not capitalise all nouns; without such links, when a later
+word of its title is capitalised.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isogloss.corpora import PageIndex, WikipediaDump
 from isogloss.corpora.readers import Page, normal_title
 from isogloss.events.annotate._concepts import MAX_WORDS, Phrase, phrase_words, write_concepts
 from isogloss.events.annotate._names import capitalises_nouns
-from isogloss.events.annotate._words import little_words
+from isogloss.events.annotate._words import stop_words
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language
@@ -42,12 +42,12 @@ _WORD = re.compile(r"\w{2,40}")
 _BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
 
 Align = Callable[[str, str], str | None]
-Words = tuple[str, ...]
+PhraseWords = tuple[str, ...]
 
 
 @dataclass
 class LinkCounts:
-    """What is counted in the pages of one language.
+    """Link and word counts of the pages of one language.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LinkCounts:
     """
 
     lang: str
-    links: dict[Words, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    links: dict[PhraseWords, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     capitals: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
     titles: dict[int, str] = field(default_factory=dict)
@@ -89,13 +89,13 @@ class LinkCounts:
                 if text[max(0, found.start() - 2) : found.start()][:1].isalnum():
                     self.capitals[target] += 1 if shown[0].isupper() else -1
 
-    def forget_rare(self, most: int) -> None:
-        """Leave out phrases that one page links, when there are too many phrases."""
-        if len(self.links) > most:
+    def forget_rare(self, max_phrases: int) -> None:
+        """Drop the phrases that only one page links, when there are too many phrases."""
+        if len(self.links) > max_phrases:
             rare = [words for words, targets in self.links.items() if targets.total() < 2]
             for words in rare:
                 del self.links[words]
-            logger.info("%s: %d phrases that one page links were left out", self.lang, len(rare))
+            logger.info("%s: dropped %d phrases that only one page links", self.lang, len(rare))
 
 
 def build_concepts(
@@ -109,7 +109,7 @@ def build_concepts(
     max_phrases: int = 5_000_000,
     progress: Callable[[str, int], None] = lambda what, count: None,
 ) -> None:
-    """Make a dictionary of concepts.
+    """Build a concept dictionary.
 
     Parameters
     ----------
@@ -121,15 +121,15 @@ def build_concepts(
         The name of the concept of a language's article, None for articles to leave out, such as
         :class:`~isogloss.corpora.Concepts`; by default each article is a concept of its own.
     min_links : int
-        Pages that must link a phrase to an article, unless it is the title or leads there.
+        Pages that must link a phrase to an article, unless the phrase is its title or a redirect.
     min_share : float
-        The least share of the links with a phrase that lead to the article it means.
+        Minimum share of the links with a phrase that lead to the article it means.
     min_linked : float
-        The least share of the pages with a word that link it.
+        Minimum share of the pages with a word that link it.
     max_phrases : int
-        Phrases of a language in memory, about 400 bytes each; when there are more, rare ones are left out.
+        Phrases of a language kept in memory, about 400 bytes each; beyond that, rare ones are dropped.
     progress : callable
-        Told the language, and pages read so far.
+        Called with the language and the number of pages read so far.
 
     Examples
     --------
@@ -169,9 +169,9 @@ def _articles(dump: WikipediaDump) -> Iterator[Page]:
 def _phrases(
     counts: LinkCounts, name_of: Align, min_links: int, min_share: float, min_linked: float
 ) -> Iterator[Phrase]:
-    """What the phrases of a language mean."""
+    """Yield the phrases of a language with their meanings."""
     links, own = _with_titles(counts)
-    little = little_words(counts.lang)
+    little = stop_words(counts.lang)
     index = PageIndex(counts.titles, counts.redirects)
     for words, targets in links.items():
         if all(word in little or word.isdecimal() for word in words):
@@ -188,8 +188,10 @@ def _phrases(
             yield Phrase(words, name, share)
 
 
-def _with_titles(counts: LinkCounts) -> tuple[dict[Words, Counter[str]], set[tuple[Words, str]]]:
-    """The links, with one more from every title to its article; and which phrases are titles of what."""
+def _with_titles(
+    counts: LinkCounts,
+) -> tuple[dict[PhraseWords, Counter[str]], set[tuple[PhraseWords, str]]]:
+    """Return the links, with one added from every title to its article, and all titles with articles."""
     links, own = counts.links, set()
     index = PageIndex(counts.titles, counts.redirects)
     for title in counts.titles.values():
@@ -202,7 +204,7 @@ def _with_titles(counts: LinkCounts) -> tuple[dict[Words, Counter[str]], set[tup
 
 
 def _votes(counts: LinkCounts, name_of: Align) -> Counter[str]:
-    """For each concept, by how many links a language writes it with a capital letter rather than without."""
+    """Return for each concept the surplus of links with a capital letter over those without."""
     votes: Counter[str] = Counter()
     index = PageIndex(counts.titles, counts.redirects)
     for title in counts.titles.values():

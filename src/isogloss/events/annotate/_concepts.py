@@ -1,15 +1,15 @@
-"""A dictionary of concepts: phrases of many languages and the things they mean, mapped from a folder.
+"""Concept dictionary: phrases of many languages and their meanings, memory-mapped from a folder.
 
 ::
 
-    FOLDER/concepts.json                     format, version, and what each language holds
+    FOLDER/concepts.json                     format, version, sizes
     FOLDER/names.text.npy, names.offsets.npy names of concepts
-    FOLDER/entities.npy                      whether each has a name of its own, as people and towns have
-    FOLDER/LANG/keys.npy                     a number for each phrase, in order
-    FOLDER/LANG/meanings.npy, shares.npy     its concept, and how often it means that one
-    FOLDER/LANG/filter.npy                   a bit for each phrase, to find quickly what is none
+    FOLDER/entities.npy                      whether each is an entity, such as a person or a town
+    FOLDER/LANG/keys.npy                     hashes of the phrases, sorted
+    FOLDER/LANG/meanings.npy, shares.npy     the concept of each phrase, and how often it has this meaning
+    FOLDER/LANG/filter.npy                   a Bloom filter of the phrases
 
-Phrases are not kept, only numbers of 64 bits that are made of their words: two million phrases take 36 MB.
+Only 64-bit hashes of phrases are stored: two million phrases take 36 MB.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.corpora import check_language, new_folder, read_array, read_strings, write_array, write_strings
-from isogloss.events.annotate._words import Words
+from isogloss.events.annotate._words import TokenisedText
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write
 from isogloss.text import language
@@ -39,16 +39,16 @@ HEADER = "concepts.json"
 FORMAT, VERSION = "isogloss concepts", 1
 
 MAX_WORDS = 6
-"""Words of the longest phrase."""
+"""Maximum length of a phrase in words."""
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _FILTER_BITS = 16
-"""Bits of the filter for each phrase; one question in sixteen about another phrase gets past it."""
+"""Bits of the Bloom filter per phrase; its false positive rate is one in sixteen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words of a language, what they mean, and the share of their uses in which they mean it."""
+    """A phrase, its concept, and the share of its uses with this meaning."""
 
     words: tuple[str, ...]
     concept: str
@@ -56,14 +56,14 @@ class Phrase:
 
 
 def phrase_words(text: str, lang: str) -> tuple[str, ...]:
-    """The words of a phrase as they are looked up.
+    """Return the words of a phrase as they are looked up.
 
     Examples
     --------
     >>> phrase_words("United Nations,", "en")
     ('united', 'nations')
     """
-    return tuple(word.lower() for word in Words.of(text, lang).bare if word)
+    return tuple(word.lower() for word in TokenisedText.of(text, lang).words if word)
 
 
 class ConceptDictionary:
@@ -72,7 +72,7 @@ class ConceptDictionary:
     Parameters
     ----------
     folder : path
-        What ``isogloss concepts build`` or :func:`write_concepts` has made.
+        Made by ``isogloss concepts build`` or :func:`write_concepts`.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class ConceptDictionary:
         self._tables = {code: _Table.read(self.folder / code, said) for code, said in self._languages.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process maps the same folder."""
+        """Pickle the path: another process maps the same folder."""
         return type(self), (self.folder.absolute(),)
 
     @property
@@ -110,23 +110,23 @@ class ConceptDictionary:
         return list(self._languages)
 
     def __len__(self) -> int:
-        """How many concepts there are."""
+        """Number of concepts."""
         return len(self._names)
 
     def find(self, words: Sequence[str], lang: str) -> Iterator[tuple[str, bool, float]]:
-        """Concepts of a text, whether each is an entity, and its weight; in the order of first mention.
+        """Yield the concepts of a text in order of mention, whether each is an entity, and its weight.
 
         Parameters
         ----------
         words : sequence of str
-            The words of the text in lower case, without the marks around them.
+            The lower-case words of the text, without punctuation.
         lang : str
-            The language; one without phrases gives nothing.
+            The language; a language without phrases has no concepts.
 
         Notes
         -----
-        A weight is one more than the logarithm of the number of mentions, times the share of uses in which
-        the phrase means this concept.
+        A weight is one more than the logarithm of the number of mentions, times the share of uses of the
+        phrase with this meaning.
         """
         table = self._tables.get(lang)
         if table is None or not words:
@@ -162,8 +162,8 @@ class _Table:
         )
 
     def rows(self, words: Sequence[str]) -> Iterator[int]:
-        """Rows of the phrases in a text; of those that begin at a word the longest, and none overlap."""
-        found = self._found(words)
+        """Yield the rows of the phrases in a text, longest match first, without overlaps."""
+        found = self._longest_matches(words)
         free = 0
         for start in sorted(found):
             if start >= free:
@@ -171,20 +171,20 @@ class _Table:
                 free = start + length
                 yield row
 
-    def _found(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
-        """The longest phrase that begins at each place: its length and its row."""
-        codes = np.fromiter(map(_code, words), np.uint64, len(words))
+    def _longest_matches(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
+        """Return the length and row of the longest phrase that begins at each position."""
+        codes = np.fromiter(map(_word_hash, words), np.uint64, len(words))
         found: dict[int, tuple[int, int]] = {}
         keys = np.zeros(len(codes), np.uint64)
         for length in range(1, min(MAX_WORDS, len(codes)) + 1):
-            keys = _longer(keys[: len(codes) - length + 1], codes[length - 1 :])
-            for start in self._maybe(keys).tolist():
+            keys = _extend_keys(keys[: len(codes) - length + 1], codes[length - 1 :])
+            for start in self._bloom_matches(keys).tolist():
                 row = int(np.searchsorted(self.keys, keys[start]))
                 if row < len(self.keys) and self.keys[row] == keys[start]:
                     found[start] = length, row
         return found
 
-    def _maybe(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def _bloom_matches(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
         bits = keys & np.uint64(8 * len(self.bits) - 1)
         return np.flatnonzero(self.bits[bits >> np.uint64(3)] >> (bits & np.uint64(7)).astype(np.uint8) & 1)
 
@@ -192,7 +192,7 @@ class _Table:
 def write_concepts(
     folder: PathLike, phrases: Mapping[str, Iterable[Phrase]], entities: Iterable[str]
 ) -> None:
-    """Write a dictionary.
+    """Write a concept dictionary.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def write_concepts(
     phrases : mapping of str to iterable of Phrase
         The phrases of each language; of several with the same words the one with the largest share is kept.
     entities : iterable of str
-        Concepts that have a name of their own.
+        Concepts that are entities.
     """
     best = {code: _best(some) for code, some in phrases.items()}
     names = sorted({one.concept for some in best.values() for one in some.values()})
@@ -223,7 +223,7 @@ def _best(phrases: Iterable[Phrase]) -> dict[int, Phrase]:
     found: dict[int, Phrase] = {}
     for one in phrases:
         if 0 < len(one.words) <= MAX_WORDS:
-            key = _key(one.words)
+            key = _phrase_key(one.words)
             rank = (one.share, one.concept)
             if key not in found or rank > (found[key].share, found[key].concept):
                 found[key] = one
@@ -244,23 +244,23 @@ def _write_table(folder: Path, phrases: Mapping[int, Phrase], number: Mapping[st
     return {"phrases": len(keys), "filter": size}
 
 
-def _key(words: Sequence[str]) -> int:
-    """The number of a phrase."""
+def _phrase_key(words: Sequence[str]) -> int:
+    """Return the hash of a phrase."""
     key = np.zeros(1, np.uint64)
     for word in words:
-        key = _longer(key, np.array([_code(word)], np.uint64))
+        key = _extend_keys(key, np.array([_word_hash(word)], np.uint64))
     return int(key[0])
 
 
-def _longer(keys: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers of phrases that have one more word."""
-    mixed = (keys ^ codes) * _FACTOR
+def _extend_keys(keys: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the hashes of phrases that are one word longer."""
+    mixed = (keys ^ codes) * _HASH_FACTOR
     return mixed ^ (mixed >> np.uint64(29))
 
 
 @lru_cache(maxsize=1 << 15)
-def _code(word: str) -> int:
-    """A number for a word, the same everywhere."""
+def _word_hash(word: str) -> int:
+    """Return a hash of a word that is the same in every process."""
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
@@ -271,7 +271,7 @@ def _read_header(folder: Path) -> dict[str, Any]:
         known = header["format"] == FORMAT and all(language(code) for code in header["languages"])
     except OSError as reason:
         raise CorpusError(
-            f"{folder}: is no dictionary of concepts: {HEADER} cannot be read ({reason.strerror}); expected "
+            f"{folder}: is not a concept dictionary: {HEADER} cannot be read ({reason.strerror}); expected "
             "a folder that 'isogloss concepts build' made"
         ) from reason
     except (ValueError, KeyError, TypeError) as reason:

@@ -1,8 +1,8 @@
-r"""Dates that a text mentions, as days, in any language that CLDR and ``dateparser`` know.
+r"""Dates mentioned in a text, in every language that CLDR and ``dateparser`` know.
 
 Names of months and weekdays, words such as *yesterday*, and the order in which a language writes day, month
-and year are those of the packages ``dateparser`` and ``babel``. They are looked for word by word, without a
-call of the parser, and few false dates are found, because
+and year come from the packages ``dateparser`` and ``babel``. Words are matched directly, without calling the
+parser, and few false dates are found, because
 
 * a month counts with a day beside it only: *may*, *mars* and *sol* alone are no dates, nor are years;
 * weekdays count when their first letter has the case that the language gives them, so *Plácido Domingo* is
@@ -24,7 +24,7 @@ from datetime import date, timedelta
 from functools import cache, cached_property
 from typing import Any
 
-from isogloss.events.annotate._words import Words, is_unspaced
+from isogloss.events.annotate._words import TokenisedText, is_unspaced
 
 __all__ = ["calendar_words", "find_dates"]
 
@@ -39,10 +39,10 @@ _OTHER_MEANING = {
     "es": {"mañana"},
     "pt": {"segunda", "terça", "quarta", "quinta", "sexta"},
 }
-"""Words for days that mean something else as often."""
+"""Words for days that are as often used with another meaning."""
 
-_BETWEEN = frozenset({"de", "del", "of", "di", "the", "d", "den", "der", "\u0433", "року", "gada", "m"})
-"""Words between the parts of a date."""
+_CONNECTIVES = frozenset({"de", "del", "of", "di", "the", "d", "den", "der", "\u0433", "року", "gada", "m"})
+"""Words that may stand between the parts of a date."""
 
 _DAY = re.compile(r"(\d{1,2})(?:[^\W\d_]{0,4}|[ºª°.]|[-'\u2019.][^\W\d_]{1,4})?")
 _YEAR = re.compile(r"(\d{4})(?:[^\W\d_]{0,2}|\.|-[^\W\d_]{1,4})?")
@@ -51,11 +51,11 @@ _VIETNAMESE = re.compile(r"(\d{1,2}) tháng (\d{1,2})(?:,? năm (\d{4}))?", re.I
 _EAST_ASIAN = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일]")
 _ERA = r"(?:[\u0e04\u0e1e]\.\u0e28\.\s?)?"
 _DIRECTIONS = re.compile("[\u200e\u200f]")
-_BUDDHIST = 543
+_BUDDHIST_YEAR_OFFSET = 543
 
-_STEM = 5
+_MIN_STEM_CHARS = 5
 _VOWELS = re.compile("(?<![aeiouyąęéěí])[aeiouyąęéěí]++$")
-_WITH_ENDINGS = frozenset(
+_INFLECTED = frozenset(
     {
         "bs",
         "cs",
@@ -77,27 +77,27 @@ _WITH_ENDINGS = frozenset(
         "tr",
     }
 )
-"""Languages whose months and weekdays have endings that the packages do not list."""
+"""Languages whose months and weekdays are inflected beyond the forms that the packages list."""
 
 
-def find_dates(text: str, words: Words, lang: str, day: date) -> frozenset[date]:
-    """The days that a text mentions.
+def find_dates(text: str, words: TokenisedText, lang: str, day: date) -> frozenset[date]:
+    """Find the days that a text mentions.
 
     Parameters
     ----------
     text : str
         The text.
-    words : Words
-        Its words.
+    words : TokenisedText
+        The words of the text.
     lang : str
-        Its language; one that ``dateparser`` does not know has numeric dates only.
+        Language of the text; only numeric dates are found in a language that ``dateparser`` does not know.
     day : date
-        The day of the article.
+        The day on which the article was published.
 
     Examples
     --------
     >>> def found(text, lang="en"):
-    ...     days = find_dates(text, Words.of(text, lang), lang, date(2031, 3, 6))
+    ...     days = find_dates(text, TokenisedText.of(text, lang), lang, date(2031, 3, 6))
     ...     return [str(day) for day in sorted(days)]
     >>> found("She may come on March 5 or yesterday, on 3 June 2030, or on Monday.")
     ['2030-06-03', '2031-03-03', '2031-03-05']
@@ -108,10 +108,10 @@ def find_dates(text: str, words: Words, lang: str, day: date) -> frozenset[date]
     """
     calendar = _calendar(lang)
     if is_unspaced(lang):
-        return frozenset(_in_text(text, calendar, day))
-    found = set(_in_words(words, calendar, day))
+        return frozenset(_dates_in_text(text, calendar, day))
+    found = set(_dates_in_words(words, calendar, day))
     if words.digits:
-        around = (" ".join(words.parts[place : place + 3]) for place in words.digits)
+        around = (" ".join(words.tokens[place : place + 3]) for place in words.digits)
         found.update(one for some in around if _may_be_date(some) for one in _numeric(some, calendar.order))
     if lang == "ko":
         found.update(_east_asian(text, day))
@@ -121,7 +121,7 @@ def find_dates(text: str, words: Words, lang: str, day: date) -> frozenset[date]
 
 
 def calendar_words(lang: str) -> frozenset[str]:
-    """Words for months and days in a language, in lower case.
+    """Return the lower-case words for months and days in a language.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def calendar_words(lang: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Calendar:
-    """The words of a language for months and days."""
+    """Month and day words of a language."""
 
     months: dict[str, int] = field(default_factory=dict)
     weekdays: dict[str, int] = field(default_factory=dict)
@@ -144,34 +144,34 @@ class _Calendar:
 
     @cached_property
     def heads(self) -> frozenset[str]:
-        """The first letters of stems."""
+        """The first three letters of each stem."""
         return frozenset(stem[:3] for stem, _ in self.stems)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """All of them."""
+        """All month and day words."""
         return frozenset({*self.months, *self.weekdays, *self.offsets})
 
 
-def _in_words(words: Words, calendar: _Calendar, day: date) -> Iterator[date]:
+def _dates_in_words(words: TokenisedText, calendar: _Calendar, day: date) -> Iterator[date]:
     forms = _forms(words.vocabulary, calendar) if calendar.stems else {}
     known = calendar.words.intersection(words.vocabulary) | set(forms.values())
     if not known:
         return
     lower = [forms.get(word, word) for word in words.lower] if forms else words.lower
     for place in [place for place, word in enumerate(lower) if word in known]:
-        word, is_capital = lower[place], words.bare[place][0].isupper()
+        word, is_capital = lower[place], words.words[place][0].isupper()
         if word in calendar.months:
             if is_capital or not calendar.has_capitals:
-                yield from _beside(lower, place, calendar.months[word], day)
+                yield from _date_at_month(lower, place, calendar.months[word], day)
         elif word in calendar.offsets:
-            yield from _shifted(day, calendar.offsets[word])
-        elif words.begins(place) or is_capital == calendar.has_capitals:
-            yield from _last(calendar.weekdays[word], day)
+            yield from _shift(day, calendar.offsets[word])
+        elif words.starts_sentence(place) or is_capital == calendar.has_capitals:
+            yield from _last_weekday(calendar.weekdays[word], day)
 
 
 def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
-    """Words that are forms of a month or weekday, and it."""
+    """Map inflected forms to the month or weekday they stand for."""
     heads, known = calendar.heads, calendar.words
     likely = [word for word in vocabulary if word[:3] in heads and word not in known]
     found = ((word, _without_ending(word, calendar)) for word in likely)
@@ -179,13 +179,13 @@ def _forms(vocabulary: Set[str], calendar: _Calendar) -> dict[str, str]:
 
 
 def _without_ending(word: str, calendar: _Calendar) -> str | None:
-    """The month or weekday of which a word is a form."""
+    """Return the month or weekday that a word is a form of."""
     forms = (name for stem, name in calendar.stems if word.startswith(stem) and len(word) <= len(name) + 4)
     return next(forms, None)
 
 
-def _beside(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
-    """The date of which a word is the month, if there is a day before or after it."""
+def _date_at_month(words: Sequence[str], place: int, month: int, day: date) -> Iterator[date]:
+    """Yield the date around a month word, if there is a day before or after it."""
     for step in (-1, 1):
         beside = _next(words, place, step)
         found = _DAY.fullmatch(words[beside]) if 0 <= beside < len(words) else None
@@ -194,21 +194,21 @@ def _beside(words: Sequence[str], place: int, month: int, day: date) -> Iterator
             around = (_next(words, last, 1), _next(words, first, -1))
             years = (_YEAR.fullmatch(words[one]) for one in around if 0 <= one < len(words))
             year = next(filter(None, years), None)
-            yield from _dated(int(found[1]), month, int(year[1]) if year else None, day)
+            yield from _resolve_date(int(found[1]), month, int(year[1]) if year else None, day)
             return
 
 
 def _next(words: Sequence[str], place: int, step: int) -> int:
-    """The place beside a word, over at most two small words."""
+    """Return the position next to a word, skipping at most two connectives."""
     place += step
     for _ in range(2):
-        if 0 <= place < len(words) and words[place] in _BETWEEN:
+        if 0 <= place < len(words) and words[place] in _CONNECTIVES:
             place += step
     return place
 
 
-def _in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
-    """Dates of scripts without blanks, where words are found by their letters."""
+def _dates_in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
+    """Yield the dates of a text in an unspaced script."""
     yield from _numeric(text, calendar.order)
     yield from _east_asian(text, day)
     pattern = _patterns(tuple(sorted(calendar.words, key=len, reverse=True)))
@@ -216,55 +216,55 @@ def _in_text(text: str, calendar: _Calendar, day: date) -> Iterator[date]:
         number, word, year = found.groups()
         if word in calendar.months:
             if number:
-                yield from _dated(int(number), calendar.months[word], int(year) if year else None, day)
+                yield from _resolve_date(int(number), calendar.months[word], int(year) if year else None, day)
         elif word in calendar.offsets:
-            yield from _shifted(day, calendar.offsets[word])
+            yield from _shift(day, calendar.offsets[word])
         else:
-            yield from _last(calendar.weekdays[word], day)
+            yield from _last_weekday(calendar.weekdays[word], day)
 
 
 def _east_asian(text: str, day: date) -> Iterator[date]:
     for year, month, number in _EAST_ASIAN.findall(text):
-        yield from _dated(int(number), int(month), int(year) if year else None, day)
+        yield from _resolve_date(int(number), int(month), int(year) if year else None, day)
 
 
 def _vietnamese(text: str, day: date) -> Iterator[date]:
     for number, month, year in _VIETNAMESE.findall(text):
-        yield from _dated(int(number), int(month), int(year) if year else None, day)
+        yield from _resolve_date(int(number), int(month), int(year) if year else None, day)
 
 
 def _may_be_date(text: str) -> bool:
-    """Whether there is anything in a text that stands between the parts of a numeric date."""
+    """Return whether a text has a separator of numeric dates."""
     return "." in text or "/" in text or "-" in text
 
 
 def _numeric(text: str, order: str) -> Iterator[date]:
-    """Dates in numbers with a year of four digits; where the month may come first, only without doubt."""
+    """Yield numeric dates with a four-digit year, except where day and month are ambiguous."""
     for found in _NUMERIC.finditer(_DIRECTIONS.sub("", text)):
         first, second, third = found[1], found[3], found[4]
         if len(first) == 4 and len(third) <= 2:
-            yield from _dated(int(third), int(second), int(first), date.min)
+            yield from _resolve_date(int(third), int(second), int(first), date.min)
         elif len(third) == 4 and len(first) <= 2:
             one, other = int(first), int(second)
             if one > 12 or one == other or order != "MDY" or found[2] == ".":
-                yield from _dated(one, other, int(third), date.min)
+                yield from _resolve_date(one, other, int(third), date.min)
             elif other > 12:
-                yield from _dated(other, one, int(third), date.min)
+                yield from _resolve_date(other, one, int(third), date.min)
 
 
-def _dated(number: int, month: int, year: int | None, day: date) -> Iterator[date]:
-    """A date if there is such a day; without a year the one nearest to the article."""
+def _resolve_date(number: int, month: int, year: int | None, day: date) -> Iterator[date]:
+    """Yield a date if it exists; without a year, the one nearest to the article."""
     if year is not None and year > 2400:
-        year -= _BUDDHIST
+        year -= _BUDDHIST_YEAR_OFFSET
     if year is not None and not 1800 <= year <= 2200:
         return
     years = (year,) if year is not None else (day.year - 1, day.year, day.year + 1)
-    possible = [date(y, month, number) for y in years if _exists(y, month, number)]
+    possible = [date(y, month, number) for y in years if _is_date(y, month, number)]
     if possible:
         yield min(possible, key=lambda one: abs(one - day))
 
 
-def _exists(year: int, month: int, number: int) -> bool:
+def _is_date(year: int, month: int, number: int) -> bool:
     try:
         date(year, month, number)
     except ValueError:
@@ -272,12 +272,12 @@ def _exists(year: int, month: int, number: int) -> bool:
     return True
 
 
-def _last(weekday: int, day: date) -> Iterator[date]:
-    return _shifted(day, -((day.weekday() - weekday) % 7))
+def _last_weekday(weekday: int, day: date) -> Iterator[date]:
+    return _shift(day, -((day.weekday() - weekday) % 7))
 
 
-def _shifted(day: date, days: int) -> Iterator[date]:
-    """The day so many days later, unless the calendar ends before."""
+def _shift(day: date, days: int) -> Iterator[date]:
+    """Yield the day a number of days later, if the calendar has it."""
     if date.min.toordinal() <= day.toordinal() + days <= date.max.toordinal():
         yield day + timedelta(days)
 
@@ -291,7 +291,7 @@ def _patterns(words: tuple[str, ...]) -> re.Pattern[str] | None:
 
 @cache
 def _calendar(lang: str) -> _Calendar:
-    """What ``dateparser`` and CLDR know of a language; nothing if they are not installed or know nothing."""
+    """Return the calendar words of a language; none without ``dateparser`` or for an unknown language."""
     try:
         info: dict[str, Any] = importlib.import_module(f"dateparser.data.date_translation_data.{lang}").info
     except ModuleNotFoundError:
@@ -309,19 +309,19 @@ def _calendar(lang: str) -> _Calendar:
     }
     weekdays = {word: n for word, n in weekdays.items() if _is_long(word, lang) and word not in unwanted}
     offsets = {word: n for word, n in offsets.items() if word not in unwanted and " " not in word}
-    stems = _stems([*weekdays, *months], lang) if lang in _WITH_ENDINGS else ()
+    stems = _stems([*weekdays, *months], lang) if lang in _INFLECTED else ()
     return _Calendar(months, weekdays, offsets, str(info.get("date_order", "")), has_capitals, stems)
 
 
 def _stems(words: list[str], lang: str) -> tuple[tuple[str, str], ...]:
-    """What forms of long words begin with, the longest first."""
-    least = 3 if lang == "ko" else _STEM
+    """Return the stems of long words, the longest first."""
+    least = 3 if lang == "ko" else _MIN_STEM_CHARS
     stems = {word if lang == "ko" else _VOWELS.sub("", word): word for word in words}
     return tuple(sorted(((s, w) for s, w in stems.items() if len(s) >= least), key=lambda one: -len(one[0])))
 
 
 def _from_cldr(lang: str) -> tuple[dict[str, int], dict[str, int], bool]:
-    """Months with the forms they have in dates, weekdays, and whether these have capital letters."""
+    """Return months in all forms, weekdays, and whether weekdays are capitalised."""
     try:
         locale = importlib.import_module("babel").Locale.parse(lang)
     except (ModuleNotFoundError, ValueError, LookupError):
@@ -339,6 +339,6 @@ def _from_cldr(lang: str) -> tuple[dict[str, int], dict[str, int], bool]:
 
 
 def _is_long(word: str, lang: str) -> bool:
-    """Whether a word for a weekday is more than an abbreviation."""
+    """Return whether a word for a weekday is more than an abbreviation."""
     least = 2 if is_unspaced(lang) else 3 if lang == "ko" else 4
     return len(word) >= least and " " not in word

@@ -1,85 +1,106 @@
-"""The strongest content words of a text, and its numbers."""
+"""Keywords and numbers of a text."""
 
 from __future__ import annotations
 
 import re
 import sys
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from math import log
 
-from isogloss.events.annotate._memo import Remembered
 from isogloss.events.annotate._names import capitalises_nouns, name_key
-from isogloss.events.annotate._words import Words, is_unspaced, little_words
+from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.kernels import strongest_keys
 
 __all__ = ["find_keywords", "find_numbers"]
 
-_LETTERS = 8
-_TITLE = 3
-"""How much more a word of the title counts."""
+_KEY_CHARS = 8
+_TITLE_WEIGHT = 3
+"""Occurrences in the body that one in the title is worth."""
 
-_MOST = 1 << 14
-"""Words of a language whose keys are remembered."""
+_CACHE_SIZE = 1 << 14
+"""Words of a language whose keys are cached; at most twice as many are kept."""
 
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
 
 
-def find_keywords(title: Words, body: Words, lang: str, most: int) -> dict[str, float]:
-    """The words that a text has most often, little words and names aside, with their weights.
+def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: int) -> dict[str, float]:
+    """Return the most frequent words of a text except stop words and names, with their weights.
 
-    Words are given by the key that spellings in other languages have in common with them (see
-    :func:`~isogloss.events.annotate._names.name_key`), so that *Referendum* and *референдума* are one; words of scripts
-    without blanks as they are. A weight is one more than the logarithm of the count.
+    A word is represented by the key that its cognates in other languages share (see
+    :func:`~isogloss.events.annotate._names.name_key`), so *Referendum* and *референдума* are one; words of
+    unspaced scripts stay as they are. A weight is one more than the logarithm of the count.
 
     Examples
     --------
-    >>> title, body = Words.of("A referendum", "en"), Words.of("The vote in the referendum was a vote.", "en")
+    >>> title = TokenisedText.of("A referendum", "en")
+    >>> body = TokenisedText.of("The vote in the referendum was a vote.", "en")
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """
-    strongest = strongest_keys(title.bare, body.bare, _keys(lang), _TITLE, most)
+    strongest = strongest_keys(title.words, body.words, _keys(lang), _TITLE_WEIGHT, most)
     return {f"word:{word}": 1 + log(count) for word, count in strongest}
 
 
-def find_numbers(words: Words) -> frozenset[str]:
-    """Numbers of two digits and more by their digits, however they are grouped; years are left out.
+def find_numbers(words: TokenisedText) -> frozenset[str]:
+    """Return the numbers of two or more digits, without separators; years are left out.
 
     Examples
     --------
-    >>> sorted(find_numbers(Words.of("12,5 Millionen, 1 234 567 oder 12 000 im Jahr 2031, 3", "de")))
+    >>> sorted(find_numbers(TokenisedText.of("12,5 Millionen, 1 234 567 oder 12 000 im Jahr 2031, 3", "de")))
     ['12000', '1234567', '125']
     """
     found: list[str] = []
     for place in words.digits:
-        if found and _goes_on(words, place):
-            found[-1] += words.bare[place]
+        if found and _continues_number(words, place):
+            found[-1] += words.words[place]
         else:
-            found.append(words.bare[place])
+            found.append(words.words[place])
     numbers = map(_digits, found)
     return frozenset(number for number in numbers if len(number) > 1 and not _is_year(number))
 
 
-def _goes_on(words: Words, place: int) -> bool:
-    """Whether three digits belong to the number before them."""
-    word, before = words.bare[place], words.bare[place - 1]
-    grouped = len(word) == 3 and word.isdecimal() and before.isdecimal() and words.follows(place)
+def _continues_number(words: TokenisedText, place: int) -> bool:
+    """Return whether three digits continue the number before them."""
+    word, before = words.words[place], words.words[place - 1]
+    grouped = len(word) == 3 and word.isdecimal() and before.isdecimal() and words.adjoins_previous(place)
     return grouped and len(before) <= 3
 
 
+class _KeyCache(dict[str, str]):
+    """Bounded memo cache of the keys of the words of a language.
+
+    It is a dictionary because the kernel that counts keys looks words up in one. When it is full, only the
+    words that were asked for since the last time it was full are kept.
+    """
+
+    def __init__(self, lang: str) -> None:
+        super().__init__()
+        self._lang = lang
+        self._older: dict[str, str] = {}
+
+    def __missing__(self, word: str) -> str:
+        key = self._older[word] if word in self._older else _key(self._lang, word)
+        if len(self) >= _CACHE_SIZE:
+            self._older = dict(self)
+            self.clear()
+        self[word] = key
+        return key
+
+
 @cache
-def _keys(lang: str) -> Remembered[str]:
-    return Remembered(partial(_key, lang), _MOST)
+def _keys(lang: str) -> _KeyCache:
+    return _KeyCache(lang)
 
 
 def _key(lang: str, word: str) -> str:
-    """The key of a word, empty for one that is no keyword; equal keys are one object."""
-    if word in little_words(lang) or not word.isalpha():
+    """Return the key of a word, interned; empty for a word that is no keyword."""
+    if word in stop_words(lang) or not word.isalpha():
         return ""
     if is_unspaced(lang):
         return sys.intern(word) if len(word) > 1 else ""
     wanted = len(word) > 3 and (word.islower() or capitalises_nouns(lang))
-    return name_key(word, _LETTERS) if wanted else ""
+    return name_key(word, _KEY_CHARS) if wanted else ""
 
 
 @lru_cache(maxsize=1 << 14)

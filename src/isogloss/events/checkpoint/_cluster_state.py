@@ -1,4 +1,4 @@
-"""The state of clusters as JSON and arrays, and back: going on from it is going on from the clusters."""
+"""Serialisation of the state of online clustering."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 
 from isogloss.events.checkpoint._columns import (
     Arrays,
-    cut,
-    named,
     pack_names,
     pack_strings,
     pack_table,
     pack_vectors,
-    part,
+    prefixed,
+    split_rows,
     unpack_names,
     unpack_strings,
     unpack_table,
     unpack_vectors,
+    unprefixed,
 )
-from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, Postings
+from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, PostingLists
 
 __all__ = ["from_state", "state_dict"]
 
 
 def state_dict(state: ClusterState) -> dict[str, Any]:
-    """The whole state: what JSON can hold under ``header``, the rest as named arrays under ``arrays``.
+    """Return the state as JSON under ``header`` and named arrays under ``arrays``.
 
     Examples
     --------
@@ -46,38 +46,38 @@ def state_dict(state: ClusterState) -> dict[str, Any]:
         "terms": terms["header"],
     }
     arrays = {
-        **named("terms", terms["arrays"]),
-        **named("postings", _posting_arrays(state.postings)),
-        **named("clusters", _cluster_arrays(list(state.clusters.values()))),
-        **named("members", _member_arrays(state.members)),
-        "due.times": np.array([time for time, _ in state.due]),
-        "due.clusters": np.array([number for _, number in state.due], dtype=np.int64),
+        **prefixed("terms", terms["arrays"]),
+        **prefixed("postings", _posting_arrays(state.postings)),
+        **prefixed("clusters", _cluster_arrays(list(state.clusters.values()))),
+        **prefixed("members", _member_arrays(state.members)),
+        "due.times": np.array([time for time, _ in state.expiry_heap]),
+        "due.clusters": np.array([number for _, number in state.expiry_heap], dtype=np.int64),
     }
     return {"header": header, "arrays": arrays}
 
 
 def from_state(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ClusterState:
-    """The state that :func:`state_dict` was given."""
+    """Restore the state from the result of :func:`state_dict`."""
     state = ClusterState(ClusterSettings(**header["settings"]))
     state.now = -np.inf if header["now"] is None else header["now"]
     state.last_id = header["last_id"]
     state.recent = {lang: list(ids) for lang, ids in header["recent"].items()}
-    state.terms.load_state(header["terms"], part(arrays, "terms"))
-    _load_postings(state.postings, part(arrays, "postings"))
-    state.clusters = {cluster.id: cluster for cluster in _clusters(part(arrays, "clusters"))}
-    state.members = dict(_members(part(arrays, "members")))
-    state.due = list(zip(arrays["due.times"].tolist(), arrays["due.clusters"].tolist(), strict=True))
+    state.terms.load_state(header["terms"], unprefixed(arrays, "terms"))
+    _load_postings(state.postings, unprefixed(arrays, "postings"))
+    state.clusters = {cluster.id: cluster for cluster in _clusters(unprefixed(arrays, "clusters"))}
+    state.members = dict(_members(unprefixed(arrays, "members")))
+    state.expiry_heap = list(zip(arrays["due.times"].tolist(), arrays["due.clusters"].tolist(), strict=True))
     return state
 
 
-def _posting_arrays(postings: Postings) -> Arrays:
+def _posting_arrays(postings: PostingLists) -> Arrays:
     arrays = postings.state_dict()
     lists = arrays.pop("lists")
-    return {**arrays, **named("lists", pack_table(lists))}
+    return {**arrays, **prefixed("lists", pack_table(lists))}
 
 
-def _load_postings(postings: Postings, arrays: Arrays) -> None:
-    postings.load_state({**arrays, "lists": unpack_table(part(arrays, "lists"))})
+def _load_postings(postings: PostingLists, arrays: Arrays) -> None:
+    postings.load_state({**arrays, "lists": unpack_table(unprefixed(arrays, "lists"))})
 
 
 def _cluster_arrays(clusters: list[Cluster]) -> Arrays:
@@ -86,19 +86,19 @@ def _cluster_arrays(clusters: list[Cluster]) -> Arrays:
         "ids": np.array([cluster.id for cluster in clusters], dtype=np.int64),
         "moments": np.array(moments).reshape(-1, 4),
         "sizes": np.array([len(cluster) for cluster in clusters], dtype=np.int32),
-        **named("articles", pack_strings(one for cluster in clusters for one in cluster.article_ids)),
-        **named("languages", pack_names([[cluster.lang] for cluster in clusters])),
-        **named("totals", pack_vectors([cluster.total for cluster in clusters])),
+        **prefixed("articles", pack_strings(one for cluster in clusters for one in cluster.article_ids)),
+        **prefixed("languages", pack_names([[cluster.lang] for cluster in clusters])),
+        **prefixed("totals", pack_vectors([cluster.total for cluster in clusters])),
     }
 
 
 def _clusters(arrays: Arrays) -> Iterator[Cluster]:
-    articles = cut(unpack_strings(part(arrays, "articles")), arrays["sizes"])
+    articles = split_rows(unpack_strings(unprefixed(arrays, "articles")), arrays["sizes"])
     for number, (lang,), own, total, moments in zip(
         arrays["ids"].tolist(),
-        unpack_names(part(arrays, "languages")),
+        unpack_names(unprefixed(arrays, "languages")),
         articles,
-        unpack_vectors(part(arrays, "totals")),
+        unpack_vectors(unprefixed(arrays, "totals")),
         arrays["moments"].tolist(),
         strict=True,
     ):
@@ -111,12 +111,12 @@ def _member_arrays(members: Mapping[str, Member]) -> Arrays:
         "clusters": np.array([member.cluster for member in listed], dtype=np.int64),
         "times": np.array([member.time for member in listed], dtype=np.float64),
         "thresholds": np.array([member.threshold for member in listed], dtype=np.float64),
-        **named("articles", pack_strings(members)),
-        **named("vectors", pack_vectors([member.vector for member in listed])),
+        **prefixed("articles", pack_strings(members)),
+        **prefixed("vectors", pack_vectors([member.vector for member in listed])),
     }
 
 
 def _members(arrays: Arrays) -> Iterator[tuple[str, Member]]:
     clusters, times, thresholds = (arrays[name].tolist() for name in ("clusters", "times", "thresholds"))
-    members = map(Member, clusters, times, unpack_vectors(part(arrays, "vectors")), thresholds)
-    return zip(unpack_strings(part(arrays, "articles")), members, strict=True)
+    members = map(Member, clusters, times, unpack_vectors(unprefixed(arrays, "vectors")), thresholds)
+    return zip(unpack_strings(unprefixed(arrays, "articles")), members, strict=True)

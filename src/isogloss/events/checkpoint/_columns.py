@@ -1,6 +1,6 @@
-"""Many short rows as few long arrays, and back: strings, names, weights by name, vectors, tables of zeros.
+"""Columnar encoding of many short rows: strings, names, weights by name, vectors, sparse tables.
 
-Whoever saves thousands of small objects one by one pays for each; a column of all of them costs little more
+Saving thousands of small objects one by one has a cost for each; a column of all of them costs little more
 than its bytes.
 """
 
@@ -18,48 +18,48 @@ from isogloss.events.cluster import Vector
 
 __all__ = [
     "Arrays",
-    "cut",
-    "named",
     "pack_names",
     "pack_numbers",
     "pack_strings",
     "pack_table",
     "pack_vectors",
     "pack_weights",
-    "part",
+    "prefixed",
+    "split_rows",
     "unpack_names",
     "unpack_strings",
     "unpack_table",
     "unpack_vectors",
     "unpack_weights",
+    "unprefixed",
 ]
 
 Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 
 
-def named(name: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Arrays under a common name."""
+def prefixed(name: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Add a prefix to the names of arrays."""
     return {f"{name}.{key}": array for key, array in arrays.items()}
 
 
-def part(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
-    """The arrays under a common name, without it.
+def unprefixed(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
+    """Return the arrays with a prefix, without it.
 
     Examples
     --------
-    >>> part(named("times", {"first": np.zeros(1)}), "times")
+    >>> unprefixed(prefixed("times", {"first": np.zeros(1)}), "times")
     {'first': array([0.])}
     """
     return {key[len(name) + 1 :]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
 
 
-def cut(flat: Sequence[T], lengths: NDArray[Any]) -> Iterator[Sequence[T]]:
-    """Rows of these lengths out of what is one after the other.
+def split_rows(flat: Sequence[T], lengths: NDArray[Any]) -> Iterator[Sequence[T]]:
+    """Yield consecutive rows of given lengths.
 
     Examples
     --------
-    >>> list(cut([1, 2, 3], np.array([2, 0, 1])))
+    >>> list(split_rows([1, 2, 3], np.array([2, 0, 1])))
     [[1, 2], [], [3]]
     """
     for start, end in pairwise([0, *np.cumsum(lengths).tolist()]):
@@ -67,7 +67,7 @@ def cut(flat: Sequence[T], lengths: NDArray[Any]) -> Iterator[Sequence[T]]:
 
 
 def pack_strings(strings: Iterable[str]) -> Arrays:
-    """Strings, each as it is.
+    """Encode strings.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def pack_strings(strings: Iterable[str]) -> Arrays:
 
 
 def unpack_strings(arrays: Mapping[str, NDArray[Any]]) -> list[str]:
-    """What :func:`pack_strings` was given."""
+    """Decode the result of :func:`pack_strings`."""
     return list(StringTable(arrays["text"], arrays["offsets"]))
 
 
 def pack_names(rows: Sequence[Sequence[str] | Mapping[str, Any]]) -> Arrays:
-    """Rows of strings that occur again and again: each once, and where it stands.
+    """Encode rows of repeated strings: each distinct string once, and its positions.
 
     Examples
     --------
@@ -101,13 +101,13 @@ def pack_names(rows: Sequence[Sequence[str] | Mapping[str, Any]]) -> Arrays:
 
 
 def unpack_names(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Sequence[str]]:
-    """The rows that :func:`pack_names` was given; what is equal is one object."""
+    """Decode the result of :func:`pack_names`; equal strings are one object."""
     names = unpack_strings(arrays)
-    return cut([names[place] for place in arrays["places"].tolist()], arrays["lengths"])
+    return split_rows([names[place] for place in arrays["places"].tolist()], arrays["lengths"])
 
 
 def pack_weights(rows: Sequence[Mapping[str, float]]) -> Arrays:
-    """Weights by names that occur again and again.
+    """Encode rows of weights by repeated names.
 
     Examples
     --------
@@ -119,13 +119,13 @@ def pack_weights(rows: Sequence[Mapping[str, float]]) -> Arrays:
 
 
 def unpack_weights(arrays: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, float]]:
-    """What :func:`pack_weights` was given."""
-    weights = cut(arrays["weights"].tolist(), arrays["lengths"])
+    """Decode the result of :func:`pack_weights`."""
+    weights = split_rows(arrays["weights"].tolist(), arrays["lengths"])
     return map(_dict, unpack_names(arrays), weights)
 
 
 def pack_numbers(rows: Sequence[Mapping[int, float]]) -> Arrays:
-    """Weights by number.
+    """Encode rows of weights by number.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def pack_numbers(rows: Sequence[Mapping[int, float]]) -> Arrays:
 
 
 def pack_vectors(vectors: Sequence[Vector]) -> Arrays:
-    """Vectors one after the other.
+    """Encode sparse vectors.
 
     Examples
     --------
@@ -159,14 +159,14 @@ def pack_vectors(vectors: Sequence[Vector]) -> Arrays:
 
 
 def unpack_vectors(arrays: Mapping[str, NDArray[Any]]) -> list[Vector]:
-    """What :func:`pack_vectors` was given; each has memory of its own."""
+    """Decode the result of :func:`pack_vectors`; each vector has its own memory."""
     terms, weights = arrays["terms"], arrays["weights"]
     bounds = pairwise([0, *np.cumsum(arrays["lengths"]).tolist()])
     return [Vector(terms[start:end].copy(), weights[start:end].copy()) for start, end in bounds]
 
 
 def pack_table(table: NDArray[Any]) -> Arrays:
-    """A table of integers most of which are 0: a bit for each, and the others.
+    """Encode a sparse table of integers: a bit mask and the non-zero values.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def pack_table(table: NDArray[Any]) -> Arrays:
 
 
 def unpack_table(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """The table that :func:`pack_table` was given."""
+    """Decode the result of :func:`pack_table`."""
     values, width = arrays["values"], int(arrays["width"][0])
     there = np.unpackbits(arrays["there"], axis=1, count=width).astype(bool)
     table = np.zeros(there.shape, values.dtype)

@@ -1,7 +1,7 @@
-"""A journal of articles: one line each, on the disk before anything is made of them.
+"""Write-ahead journal of articles, one line each, from which a stream can be replayed.
 
-Whatever a stream has come to can be had again from its journal. A line that was cut when the machine stopped
-is dropped when the journal is opened again; the article was not acknowledged.
+A line that was cut short by a crash is dropped when the journal is opened again; its article was never
+acknowledged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from isogloss.events.article import Article, article_from
+from isogloss.events.article import Article, parse_article
 from isogloss.exceptions import ArticleError
 from isogloss.io import open_binary
 
@@ -21,12 +21,12 @@ __all__ = ["Journal", "read_journal"]
 
 
 class Journal:
-    """Articles in a file, in the order in which they came.
+    """Append-only file of articles, in the order of arrival.
 
     Parameters
     ----------
     path : path
-        The file; made when it is not there, and added to when it is.
+        The file; created if it does not exist, and appended to otherwise.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Journal:
         self.close()
 
     def add(self, articles: Iterable[Article]) -> None:
-        """Write articles; they are on the disk when this returns."""
+        """Append articles; they are on disk when this returns."""
         lines = [json.dumps(article.as_record(), ensure_ascii=False) + "\n" for article in articles]
         try:
             self._file.write("".join(lines).encode())
@@ -64,7 +64,7 @@ class Journal:
             os.fsync(self._file.fileno())
         except OSError as error:
             said = (
-                f"{self.path}: cannot be written ({error.strerror}); it has the articles of earlier batches"
+                f"{self.path}: cannot be written ({error.strerror}); the articles of earlier batches are safe"
             )
             raise ArticleError("no journal", said) from error
 
@@ -74,12 +74,12 @@ class Journal:
 
 
 def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
-    """The articles of a journal, in order.
+    """Yield the articles of a journal, in order.
 
     Raises
     ------
     ArticleError
-        A line that ends is not an article: the file is not a journal, or was changed.
+        A complete line is not an article: the file is not a journal, or was changed.
     """
     try:
         file = open_binary(path)
@@ -91,14 +91,14 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
                 return
             try:
                 record = json.loads(line)
-                yield article_from(record, check_language=False)
+                yield parse_article(record, check_language=False)
             except (ValueError, ArticleError) as error:
-                said = f"{path}:{number}: is not a line of a journal ({error})"
+                said = f"{path}:{number}: is not a journal line ({error})"
                 raise ArticleError("damaged journal", said) from error
 
 
 def _whole_lines(path: Path) -> int:
-    """Bytes up to the end of the last whole line."""
+    """Return the size of the file up to its last complete line."""
     size = path.stat().st_size
     with path.open("rb") as file:
         end = size

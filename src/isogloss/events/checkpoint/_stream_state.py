@@ -1,7 +1,7 @@
-"""The whole state of a stream as bytes, and back: going on from them is going on from the stream, to the bit.
+"""Checkpoints: the whole state of a stream as bytes, restored to the bit.
 
-The bytes are arrays, and JSON for the little that is none; reading them runs no code. Text is compressed, and
-a sum over all arrays tells when bytes are damaged.
+A checkpoint is a safetensors file with a JSON header; reading it runs no code. Text is compressed, and a
+checksum over all arrays detects damage.
 """
 
 from __future__ import annotations
@@ -20,61 +20,61 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint._cluster_state import from_state, state_dict
 from isogloss.events.checkpoint._columns import (
     Arrays,
-    cut,
-    named,
     pack_numbers,
     pack_strings,
-    part,
+    prefixed,
+    split_rows,
     unpack_strings,
+    unprefixed,
 )
 from isogloss.events.checkpoint._link_state import load_links, save_links
 from isogloss.events.cluster import ClusterSettings
-from isogloss.events.ingest import Duplicates
-from isogloss.events.link import Linker, Signatures
-from isogloss.events.stream import Changes, EventStream, StreamSettings
-from isogloss.events.track import EventTracker, Rules
+from isogloss.events.ingest import DuplicateIndex
+from isogloss.events.link import Linker, ProfileBuilder
+from isogloss.events.stream import EventStream, EventStreamSettings, StreamChanges
+from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
 from isogloss.similarity import DocumentModel
 
 __all__ = ["restore_stream", "save_stream"]
 
-_FORMAT = 2
+_FORMAT_VERSION = 2
 _HEADER = "header"
-_TEXT = (".text", _HEADER)
-"""Ends of the names of arrays that are worth compressing."""
+_COMPRESSED = (".text", _HEADER)
+"""Suffixes of the names of arrays that are compressed."""
 
 
 def save_stream(stream: EventStream) -> bytes:
-    """The state of a stream; annotator, linker and model are not part of it."""
+    """Save the state of a stream; annotator, linker and model are not part of it."""
     clusters = state_dict(stream.clusters)
     duplicates, seen = _save_duplicates(stream.duplicates)
-    windows, counted = _save_windows(stream.signatures)
+    windows, counted = _save_windows(stream.profile_builder)
     links, linked = save_links(stream.links)
     tracker, tracked = _save_tracker(stream.tracker)
     arrays = {
-        **named("clusters", clusters["arrays"]),
-        **named("duplicates", seen),
-        **named("windows", counted),
-        **named("links", linked),
-        **named("tracker", tracked),
+        **prefixed("clusters", clusters["arrays"]),
+        **prefixed("duplicates", seen),
+        **prefixed("windows", counted),
+        **prefixed("links", linked),
+        **prefixed("tracker", tracked),
     }
     header = {
-        "format": _FORMAT,
+        "format": _FORMAT_VERSION,
         "settings": asdict(stream.settings),
         "clusters": clusters["header"],
         "duplicates": duplicates,
         "windows": windows,
         "links": links,
         "tracker": tracker,
-        "copies": stream.copies,
-        "dormant": list(stream.dormant.items()),
-        "left": list(stream.left.items()),
+        "copies": stream.reprints_of,
+        "dormant": list(stream.expired_since.items()),
+        "left": list(stream.successor_of.items()),
         "pending": stream.pending,
         "count": stream.count,
         "merged": list(stream.changes.merged.items()),
         "reprints": stream.changes.reprints,
     }
-    return _packed(header, arrays)
+    return _pack(header, arrays)
 
 
 def restore_stream(
@@ -84,79 +84,89 @@ def restore_stream(
     linker: Linker | None = None,
     model: DocumentModel | None = None,
     n_jobs: int | None = None,
+    scheduler: str = "",
 ) -> EventStream:
-    """The stream whose state was saved, with the annotator, the linker and the model that it had.
+    """Restore a stream; annotator, linker and model must be those that it had.
 
     Parameters are those of :class:`~isogloss.events.EventStream`.
 
     Raises
     ------
     ModelFileError
-        The bytes are damaged, or of another version.
+        The checkpoint is damaged or has another version.
     """
-    header, arrays = _unpacked(saved)
+    header, arrays = _unpack(saved)
     try:
         stream = EventStream(
-            _settings(header["settings"]), annotator=annotator, linker=linker, model=model, n_jobs=n_jobs
+            _settings(header["settings"]),
+            annotator=annotator,
+            linker=linker,
+            model=model,
+            n_jobs=n_jobs,
+            scheduler=scheduler,
         )
         _load(stream, header, arrays)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         said = f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"the saved state of the stream cannot be restored ({said})") from error
+        raise ModelFileError(f"the checkpoint cannot be restored ({said})") from error
     return stream
 
 
 def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Bring an empty stream to a saved state."""
-    stream.clusters = from_state(header["clusters"], part(arrays, "clusters"))
-    stream.duplicates = _load_duplicates(header["duplicates"], part(arrays, "duplicates"))
-    _load_windows(stream.signatures, header["windows"], part(arrays, "windows"))
-    load_links(stream.links, header["links"], part(arrays, "links"))
-    _load_tracker(stream.tracker, header["tracker"], part(arrays, "tracker"))
-    stream.copies = header["copies"]
-    stream.original_of = {copy: first for first, copies in stream.copies.items() for copy in copies}
-    stream.dormant = dict(header["dormant"])
-    stream.left = dict(header["left"])
+    """Load a saved state into an empty stream."""
+    stream.clusters = from_state(header["clusters"], unprefixed(arrays, "clusters"))
+    stream.duplicates = _load_duplicates(header["duplicates"], unprefixed(arrays, "duplicates"))
+    _load_windows(stream.profile_builder, header["windows"], unprefixed(arrays, "windows"))
+    load_links(stream.links, header["links"], unprefixed(arrays, "links"))
+    _load_tracker(stream.tracker, header["tracker"], unprefixed(arrays, "tracker"))
+    stream.reprints_of = header["copies"]
+    stream.original_of = {
+        reprint: original for original, reprints in stream.reprints_of.items() for reprint in reprints
+    }
+    stream.expired_since = dict(header["dormant"])
+    stream.successor_of = dict(header["left"])
     stream.pending, stream.count = header["pending"], header["count"]
-    stream.changes = Changes(
+    stream.changes = StreamChanges(
         merged=dict(header["merged"]), reprints=[(copy, first) for copy, first in header["reprints"]]
     )
 
 
-def _packed(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """Everything in one row of bytes."""
-    text = json.dumps({**header, "sum": _sum(arrays)}, ensure_ascii=False, separators=(",", ":")).encode()
-    told = {**arrays, _HEADER: np.frombuffer(text, dtype=np.uint8)}
+def _pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """Encode header and arrays."""
+    text = json.dumps(
+        {**header, "sum": _checksum(arrays)}, ensure_ascii=False, separators=(",", ":")
+    ).encode()
+    everything = {**arrays, _HEADER: np.frombuffer(text, dtype=np.uint8)}
     packed: bytes = safetensors.numpy.save(
         {
-            name: _compressed(array) if name.endswith(_TEXT) else np.ascontiguousarray(array)
-            for name, array in told.items()
+            name: _compressed(array) if name.endswith(_COMPRESSED) else np.ascontiguousarray(array)
+            for name, array in everything.items()
         }
     )
     return packed
 
 
-def _unpacked(saved: bytes) -> tuple[dict[str, Any], Arrays]:
-    """What :func:`_packed` was given."""
+def _unpack(saved: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Decode the result of :func:`_pack`."""
     try:
         arrays = {
-            name: _decompressed(array) if name.endswith(_TEXT) else array
+            name: _decompressed(array) if name.endswith(_COMPRESSED) else array
             for name, array in safetensors.numpy.load(saved).items()
         }
         header = json.loads(arrays.pop(_HEADER).tobytes())
     except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
-        raise ModelFileError(f"the saved state of the stream cannot be read ({error})") from error
-    if header.get("format") != _FORMAT:
-        raise ModelFileError(f"the saved state has format {header.get('format')!r}, expected {_FORMAT}")
-    if header.pop("sum") != _sum(arrays):
+        raise ModelFileError(f"the checkpoint cannot be read ({error})") from error
+    if header.get("format") != _FORMAT_VERSION:
         raise ModelFileError(
-            "the saved state of the stream is damaged: its arrays are not those that were saved"
+            f"the checkpoint has format {header.get('format')!r}, expected {_FORMAT_VERSION}"
         )
+    if header.pop("sum") != _checksum(arrays):
+        raise ModelFileError("the checkpoint is damaged: the checksum of its arrays does not match")
     return header, arrays
 
 
-def _sum(arrays: Mapping[str, NDArray[Any]]) -> int:
-    """A sum over the bytes of arrays."""
+def _checksum(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """Return a checksum of arrays."""
     found = 0
     for name in sorted(arrays):
         found = zlib.crc32(np.ascontiguousarray(arrays[name]).view(np.uint8).data, found)
@@ -171,33 +181,36 @@ def _decompressed(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.decompress(array.tobytes()), dtype=np.uint8)
 
 
-def _settings(told: Mapping[str, Any]) -> StreamSettings:
-    parts = {"clusters": ClusterSettings(**told["clusters"]), "rules": Rules(**told["rules"])}
-    return StreamSettings(**{**told, **parts})
+def _settings(header: Mapping[str, Any]) -> EventStreamSettings:
+    parts = {
+        "clusters": ClusterSettings(**header["clusters"]),
+        "rules": AgglomerationRules(**header["rules"]),
+    }
+    return EventStreamSettings(**{**header, **parts})
 
 
-def _save_duplicates(duplicates: Duplicates) -> tuple[dict[str, Any], Arrays]:
+def _save_duplicates(duplicates: DuplicateIndex) -> tuple[dict[str, Any], Arrays]:
     header = duplicates.state_dict()
     arrays = {name: header.pop(name) for name in ("signatures", "times")}
-    return header, {**arrays, **named("ids", pack_strings(header.pop("ids")))}
+    return header, {**arrays, **prefixed("ids", pack_strings(header.pop("ids")))}
 
 
-def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> Duplicates:
-    return Duplicates.from_state({**header, **arrays, "ids": unpack_strings(part(arrays, "ids"))})
+def _load_duplicates(header: Mapping[str, Any], arrays: Arrays) -> DuplicateIndex:
+    return DuplicateIndex.from_state({**header, **arrays, "ids": unpack_strings(unprefixed(arrays, "ids"))})
 
 
-def _save_windows(signatures: Signatures) -> tuple[dict[str, Any], Arrays]:
+def _save_windows(profile_builder: ProfileBuilder) -> tuple[dict[str, Any], Arrays]:
     headers, arrays = {}, {}
-    for lang, window in signatures.windows.items():
+    for lang, window in profile_builder.windows.items():
         state = window.state_dict()
         headers[lang] = state["header"]
-        arrays.update(named(lang, state["arrays"]))
+        arrays.update(prefixed(lang, state["arrays"]))
     return headers, arrays
 
 
-def _load_windows(signatures: Signatures, headers: Mapping[str, Any], arrays: Arrays) -> None:
+def _load_windows(profile_builder: ProfileBuilder, headers: Mapping[str, Any], arrays: Arrays) -> None:
     for lang, header in headers.items():
-        signatures.window(lang).load_state(header, part(arrays, lang))
+        profile_builder.window(lang).load_state(header, unprefixed(arrays, lang))
 
 
 def _save_tracker(tracker: EventTracker) -> tuple[dict[str, Any], Arrays]:
@@ -216,6 +229,8 @@ def _load_tracker(tracker: EventTracker, header: Mapping[str, Any], arrays: Arra
     ids.event_of, ids.aliases, ids.last = dict(header["event_of"]), dict(header["aliases"]), header["last"]
     for cluster, event in ids.event_of.items():
         ids.members.setdefault(event, set()).add(cluster)
-    numbers, weights = (cut(arrays[name].tolist(), arrays["lengths"]) for name in ("numbers", "weights"))
+    numbers, weights = (
+        split_rows(arrays[name].tolist(), arrays["lengths"]) for name in ("numbers", "weights")
+    )
     rows = (dict(zip(*pair, strict=True)) for pair in zip(numbers, weights, strict=True))
     tracker.probabilities = dict(zip(header["clusters"], rows, strict=True))

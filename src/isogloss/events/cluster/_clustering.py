@@ -1,15 +1,16 @@
-r"""Clusters of a stream of articles, language by language, online.
+r"""Online clustering of a stream of articles, one language at a time.
 
-An article joins the cluster whose centroid it resembles most, if it does so enough, and founds one otherwise.
-The resemblance of article a and cluster c is the cosine of the article and the centroid, less with time:
+An article joins the most similar cluster, if the similarity reaches a threshold, and creates a new one
+otherwise. The similarity of article a and cluster c is the cosine of the article and the centroid, decayed by
+time:
 
 .. math::
 
     s(a, c) = \frac{a^T \sum_{b \in c} b}{\|\sum_{b \in c} b\|}\, 2^{-\Delta / h},
 
-with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates of a
-bounded inverted index are compared. Clusters that an article shows to be one are merged, articles are looked
-at again after some others have come, and clusters without news expire.
+with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates from a
+bounded inverted index are compared. Clusters that an article shows to be one are merged, recent articles are
+reassigned every so often, and clusters without news expire.
 
 :func:`transition` is a fold: the state after a stream depends on the articles and their order, and on nothing
 else.
@@ -17,25 +18,25 @@ else.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from isogloss.events.article import Article
-from isogloss.events.cluster._cluster import Cluster, Member
-from isogloss.events.cluster._repair import Move, repair
-from isogloss.events.cluster._state import ClusterState
+from isogloss.events.cluster._state import Cluster, ClusterState, Member
 from isogloss.events.cluster._terms import Terms, article_terms
+from isogloss.events.cluster._vectors import EMPTY_VECTOR
 
-__all__ = ["Decision", "transition"]
+__all__ = ["Decision", "Move", "repair", "transition"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of an article, and what else changed.
+    """The changes that an article makes to the clusters.
 
     Attributes
     ----------
     article : str
-        Its id.
+        Id of the article.
     cluster : int
         Its cluster.
     created : bool
@@ -43,15 +44,15 @@ class Decision:
     repeated : bool
         Whether the article was known; nothing changed then.
     similarity : float
-        Resemblance to the cluster it joined; 0 for a new one.
+        Similarity to the cluster it joined; 0 for a new one.
     merged : tuple of (int, int)
-        Clusters that went into others: from, into; in this order.
+        Merged clusters: source and target, in the order of the merges.
     moved : tuple of Move
-        Articles that were looked at again and changed their cluster, after all merges; in this order.
+        Articles that were reassigned to another cluster, after all merges, in this order.
     emptied : tuple of int
         Clusters that all articles moved away from.
     expired : tuple of int
-        Clusters that ended, before the article came.
+        Clusters that expired before the article came.
     """
 
     article: str
@@ -66,27 +67,27 @@ class Decision:
 
 
 def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:
-    """Put an article into a cluster, and change the state accordingly.
+    """Assign an article to a cluster, and update the state.
 
     Parameters
     ----------
     state : ClusterState
-        Where the stream has come to; it is changed.
+        The state of the stream; it is changed.
     article : Article
         The next article. One whose id is known, and not yet expired, changes nothing.
     terms : Terms, optional
-        Its :func:`~isogloss.events.cluster.article_terms`, if they are known.
+        Its :func:`~isogloss.events.cluster.article_terms`, if the caller has them.
 
     Returns
     -------
     Decision
-        What became of it.
+        The changes.
 
     Notes
     -----
-    Articles may come out of order. Time counts in resemblance, forward and back alike; but a term is counted
-    on the latest day seen, and clusters expire by the latest time seen. An article that is older than the
-    window founds a cluster that ends when the next one comes.
+    Articles may come out of order. Similarity decays with time in both directions; but terms are counted on
+    the latest day seen, and clusters expire by the latest time seen. An article that is older than the window
+    creates a cluster that expires when the next article comes.
 
     Examples
     --------
@@ -110,8 +111,8 @@ def transition(state: ClusterState, article: Article, terms: Terms | None = None
     expired = tuple(state.expire())
     member = _member(state, article, terms or article_terms(article))
     ranked = state.ranked(member, article.lang)
-    similarity, cluster = ranked[0] if ranked else (0.0, state.found(article.lang))
-    state.put(article.id, member, cluster)
+    similarity, cluster = ranked[0] if ranked else (0.0, state.create_cluster(article.lang))
+    state.assign(article.id, member, cluster)
     merged = tuple(_merge(state, cluster, [other for _, other in ranked[1:]]))
     moved, emptied = repair(state, article)
     return Decision(
@@ -134,12 +135,67 @@ def _member(state: ClusterState, article: Article, terms: Terms) -> Member:
 
 
 def _merge(state: ClusterState, cluster: Cluster, others: list[Cluster]) -> list[tuple[int, int]]:
-    """Merge the clusters that an article resembles, where they resemble each other; the older id lives on."""
+    """Merge similar clusters among the candidates of an article; the oldest id is kept."""
     merged = []
     for other in others:
-        if state.likeness(cluster, other) >= state.settings.merge_threshold:
+        if state.similarity_of(cluster, other) >= state.settings.merge_threshold:
             target, source = sorted((cluster, other), key=lambda one: one.id)
             state.merge(source, target)
             merged.append((source.id, target.id))
             cluster = target
     return merged
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Reassignment of an article from one cluster to another."""
+
+    article: str
+    source: int
+    target: int
+
+
+def repair(state: ClusterState, article: Article) -> tuple[tuple[Move, ...], tuple[int, ...]]:
+    """Reassign the recent articles of a language, when there are enough of them.
+
+    Returns
+    -------
+    moved : tuple of Move
+        Articles that another cluster fits better, or that no longer fit theirs and created one.
+    emptied : tuple of int
+        Clusters that all articles moved away from.
+    """
+    recent = state.recent.setdefault(article.lang, [])
+    recent.append(article.id)
+    if len(recent) < max(1, state.settings.repair_every):
+        return (), ()
+    state.recent[article.lang] = []
+    alive = [one for one in recent if one in state.members]
+    moved = [move for one in alive if state.settings.repair_every and (move := _reconsider(state, one))]
+    for one in alive:
+        state.members[one].vector = EMPTY_VECTOR
+    return tuple(moved), tuple(_drop_empty(state, moved))
+
+
+def _drop_empty(state: ClusterState, moved: list[Move]) -> Iterator[int]:
+    for number in dict.fromkeys(move.source for move in moved):
+        if not len(state.clusters[number]):
+            state.delete(state.clusters[number])
+            yield number
+
+
+def _reconsider(state: ClusterState, article_id: str) -> Move | None:
+    """Move an article to the cluster that fits it best, if that is another one."""
+    member = state.members[article_id]
+    home = state.unassign(article_id)
+    target = _choose(state, member, home)
+    state.assign(article_id, member, target)
+    return None if target is home else Move(article_id, home.id, target.id)
+
+
+def _choose(state: ClusterState, member: Member, home: Cluster) -> Cluster:
+    ranked = state.ranked(member, home.lang)
+    own = next((score for score, cluster in ranked if cluster is home), 0.0)
+    if ranked and ranked[0][0] > own + state.settings.margin:
+        return ranked[0][1]
+    return home if own or not len(home) else state.create_cluster(home.lang)

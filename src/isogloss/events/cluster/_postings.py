@@ -1,8 +1,8 @@
-"""An inverted index of bounded size: the clusters that a term was last seen in.
+"""Bounded inverted index: the clusters that each term was last seen in.
 
-Every term has room for a fixed number of clusters; when it is full the one written longest ago makes way. A
-look-up therefore costs the same however long the stream is. What is found are candidates, to be compared
-exactly by whoever asked: clusters that no longer exist are still listed until they are overwritten.
+The posting list of a term has a fixed length; when it is full, the oldest entry is overwritten. A look-up
+therefore costs the same however long the stream is. It returns candidates that the caller compares exactly:
+clusters that no longer exist stay listed until they are overwritten.
 """
 
 from __future__ import annotations
@@ -17,56 +17,56 @@ from isogloss.events.cluster._terms import N_TERMS, Ids
 from isogloss.events.cluster._vectors import Vector
 from isogloss.kernels import find_clusters, list_cluster
 
-__all__ = ["Postings"]
+__all__ = ["PostingLists"]
 
 
-class Postings:
-    """The latest clusters of each term.
+class PostingLists:
+    """Posting lists of fixed length for all terms.
 
-    Memory: four bytes for each of ``N_TERMS`` terms and ``room`` places; the system gives what is used.
+    Memory: four bytes for each posting of each of ``N_TERMS`` terms; the system allocates what is used.
 
     Parameters
     ----------
-    room : int
-        Clusters listed for one term.
+    max_postings : int
+        Length of a posting list.
     max_terms : int
-        Terms of a vector that are listed or looked up: the strongest.
+        Terms of a vector that are indexed or looked up: those with the largest weights.
 
     Examples
     --------
     >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
     >>> flood = Vector(np.array([7, 9], dtype=np.int32), np.array([0.6, 0.8]))
-    >>> index = Postings()
+    >>> index = PostingLists()
     >>> index.add(1, storm)
     >>> index.add(2, flood)
     >>> index.find(storm, 10), index.find(flood, 1)
     ([1, 2], [2])
     """
 
-    def __init__(self, room: int = 32, max_terms: int = 64) -> None:
-        self.room = room
+    def __init__(self, max_postings: int = 32, max_terms: int = 64) -> None:
+        self.max_postings = max_postings
         self.max_terms = max_terms
-        self._lists = np.zeros((N_TERMS, room), dtype=np.int32)
+        self._lists = np.zeros((N_TERMS, max_postings), dtype=np.int32)
         self._next = np.zeros(N_TERMS, dtype=np.uint8)
 
     def add(self, cluster: int, vector: Vector) -> None:
-        """List a cluster, an integer from 1 on, under the terms of a vector."""
+        """Index a cluster, an integer from 1 on, under the terms of a vector."""
         list_cluster(self._lists, self._next, *vector, self.max_terms, cluster)
 
-    def find(self, vector: Vector, most: int) -> list[int]:
-        """The clusters listed under most of the weight of a vector, the best first."""
-        clusters = np.empty(most, dtype=np.int32)
+    def find(self, vector: Vector, limit: int) -> list[int]:
+        """Return the clusters that share most of the weight of a vector, the best first."""
+        clusters = np.empty(limit, dtype=np.int32)
         n = find_clusters(self._lists, *vector, self.max_terms, clusters)
         found: list[int] = clusters[:n].tolist()
         return found
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """The whole state as named arrays."""
+        """Return the whole state as named arrays."""
         used = np.flatnonzero(self._lists.any(axis=1)).astype(np.int32)
         return {"terms": used, "lists": self._lists[used], "next": self._next[used]}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Go on from a state that :meth:`state_dict` gave."""
+        """Restore a state of :meth:`state_dict`."""
         used: Ids = arrays["terms"]
         self._lists[used] = arrays["lists"]
         self._next[used] = arrays["next"]

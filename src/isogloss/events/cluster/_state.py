@@ -1,50 +1,57 @@
-"""The state of a stream of articles: its clusters, the index of them, and the weights of terms."""
+"""Clusters, and the state of online clustering: clusters, their index, and term weights."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import numpy as np
 
-from isogloss.events.cluster._cluster import Cluster, Member
-from isogloss.events.cluster._postings import Postings
-from isogloss.events.cluster._vectors import TermWindow, product, products
+from isogloss.events.cluster._postings import PostingLists
+from isogloss.events.cluster._vectors import (
+    EMPTY_VECTOR,
+    TermWindow,
+    Vector,
+    add_vectors,
+    dot_product,
+    dot_products,
+)
 
-__all__ = ["ClusterSettings", "ClusterState"]
+__all__ = ["MAX_CENTROID_TERMS", "Cluster", "ClusterSettings", "ClusterState", "Member"]
 
-_DAY = 86_400.0
+_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """What decides which articles belong together.
+    """Settings of online clustering.
 
     Parameters
     ----------
     threshold : float
-        Least resemblance of an article that is a title and its cluster.
+        Minimum similarity of an article without a body to its cluster.
     body_threshold : float
         The same for an article with a body.
     body_terms : int
-        Different words that a body must have to count as one.
+        Distinct words that a body needs to count as one.
     merge_threshold : float
-        Least resemblance of two clusters that become one.
+        Minimum similarity of two clusters that are merged.
     half_life : float
-        Days in which resemblance falls by half.
+        Days in which similarity decays by half.
     mean_share : float
-        Where in a cluster its time is taken: 0 at its last article, 1 at the mean of its articles.
+        Reference time of a cluster: 0 for its last article, 1 for the mean of its articles.
     window : float
-        Days after its last article at which a cluster expires, and days over which terms are counted.
+        Days after its last article at which a cluster expires; also the window of term counts.
     max_age : float
-        Days after its first article at which a cluster expires, whatever its last.
+        Days after its first article at which a cluster expires in any case.
     max_articles : int
-        Articles kept at most; the clusters that are next to expire go when there are more.
+        Maximum number of articles; beyond it, the clusters that are next to expire are dropped.
     candidates : int
         Clusters that an article is compared with.
     repair_every : int
-        Articles of a language after which as many are looked at again; 0 for never.
+        Articles of a language after which as many are reassigned; 0 for never.
     margin : float
         How much better another cluster must be for an article to move.
     prior, body_weight, body_power, max_terms
@@ -70,15 +77,15 @@ class ClusterSettings:
 
 
 class ClusterState:
-    """Clusters of all languages, and what is needed to go on.
+    """State of online clustering, of all languages.
 
-    Memory: bounded by the articles of the window, see :class:`ClusterSettings`, beside about 150 MB for
-    tables of terms, of which the system gives what is used.
+    Memory: bounded by the articles of the window, see :class:`ClusterSettings`, besides about 150 MB for
+    term tables, of which the system allocates what is used.
 
     Parameters
     ----------
     settings : ClusterSettings, optional
-        What decides which articles belong together.
+        Settings of online clustering.
 
     Attributes
     ----------
@@ -102,34 +109,34 @@ class ClusterState:
             body_power=self.settings.body_power,
             max_terms=self.settings.max_terms,
         )
-        self.postings = Postings()
+        self.postings = PostingLists()
         self.recent: dict[str, list[str]] = {}
         self.last_id = 0
-        self.due: list[tuple[float, int]] = []
+        self.expiry_heap: list[tuple[float, int]] = []
 
-    def found(self, lang: str) -> Cluster:
-        """A new cluster without articles."""
+    def create_cluster(self, lang: str) -> Cluster:
+        """Create an empty cluster."""
         self.last_id += 1
         return self.clusters.setdefault(self.last_id, Cluster(self.last_id, lang))
 
-    def put(self, article_id: str, member: Member, cluster: Cluster) -> None:
-        """Put an article into a cluster."""
+    def assign(self, article_id: str, member: Member, cluster: Cluster) -> None:
+        """Assign an article to a cluster."""
         member.cluster = cluster.id
         self.members[article_id] = member
         cluster.add(article_id, member)
         self.postings.add(cluster.id, member.vector)
         if len(cluster) == 1:
-            heapq.heappush(self.due, (self._end(cluster), cluster.id))
+            heapq.heappush(self.expiry_heap, (self._end(cluster), cluster.id))
 
-    def take(self, article_id: str) -> Cluster:
-        """Take an article out of its cluster, which may be empty afterwards, and give the cluster."""
+    def unassign(self, article_id: str) -> Cluster:
+        """Remove an article from its cluster, which may then be empty, and return the cluster."""
         member = self.members[article_id]
         cluster = self.clusters[member.cluster]
         cluster.remove(article_id, member)
         return cluster
 
-    def drop(self, cluster: Cluster) -> None:
-        """Forget a cluster and its articles."""
+    def delete(self, cluster: Cluster) -> None:
+        """Delete a cluster and its articles."""
         del self.clusters[cluster.id]
         for article_id in cluster.article_ids:
             del self.members[article_id]
@@ -143,10 +150,10 @@ class ClusterState:
         self.postings.add(target.id, source.total)
 
     def ranked(self, member: Member, lang: str) -> list[tuple[float, Cluster]]:
-        """The clusters that an article may join, with their resemblance to it, the best first."""
+        """Return the clusters that an article may join with their similarities, the best first."""
         found = (self.clusters.get(i) for i in self.postings.find(member.vector, self.settings.candidates))
         near = [one for one in found if one is not None and one.lang == lang and one.article_ids]
-        inner = products(member.vector, [cluster.total for cluster in near])
+        inner = dot_products(member.vector, [cluster.total for cluster in near])
         fitting = [
             (resemblance, cluster)
             for cluster, dot in zip(near, inner, strict=True)
@@ -156,37 +163,139 @@ class ClusterState:
         return sorted(fitting, key=lambda pair: (-pair[0], pair[1].id))
 
     def _nearness(self, time: float, cluster: Cluster) -> float:
-        """What is left of the resemblance of an article and a cluster by the time between them."""
+        """Return the time decay between an article and a cluster."""
         gap = max(0.0, time - cluster.latest, cluster.earliest - time)
         distance = abs(time - cluster.seconds / len(cluster.article_ids))
         share = self.settings.mean_share
-        return self.fading((1 - share) * gap + share * distance)
+        return self.time_decay((1 - share) * gap + share * distance)
 
-    def likeness(self, one: Cluster, other: Cluster) -> float:
-        """The cosine of two centroids, less with the time between them."""
+    def similarity_of(self, one: Cluster, other: Cluster) -> float:
+        """Return the cosine of two centroids, decayed by the time between the clusters."""
         gap = max(0.0, one.earliest - other.latest, other.earliest - one.latest)
-        return product(one.total, other.total) / (one.norm * other.norm or 1.0) * self.fading(gap)
+        return dot_product(one.total, other.total) / (one.norm * other.norm or 1.0) * self.time_decay(gap)
 
-    def fading(self, seconds: float) -> float:
-        """What is left of a resemblance after some time."""
-        return float(2 ** (-seconds / _DAY / self.settings.half_life))
+    def time_decay(self, seconds: float) -> float:
+        """Return the factor by which similarity decays in a time."""
+        return float(2 ** (-seconds / _DAY_S / self.settings.half_life))
 
     def expire(self) -> Iterator[int]:
-        """Forget the clusters whose time is over, and give their ids."""
-        while self.due:
-            time, number = self.due[0]
+        """Delete the expired clusters, and yield their ids."""
+        while self.expiry_heap:
+            time, number = self.expiry_heap[0]
             cluster = self.clusters.get(number)
             if cluster is None:
-                heapq.heappop(self.due)
+                heapq.heappop(self.expiry_heap)
             elif self._end(cluster) > time:
-                heapq.heapreplace(self.due, (self._end(cluster), number))
+                heapq.heapreplace(self.expiry_heap, (self._end(cluster), number))
             elif time >= self.now and len(self.members) <= self.settings.max_articles:
                 return
             else:
-                heapq.heappop(self.due)
-                self.drop(cluster)
+                heapq.heappop(self.expiry_heap)
+                self.delete(cluster)
                 yield number
 
     def _end(self, cluster: Cluster) -> float:
         settings = self.settings
-        return min(cluster.latest + settings.window * _DAY, cluster.earliest + settings.max_age * _DAY)
+        return min(cluster.latest + settings.window * _DAY_S, cluster.earliest + settings.max_age * _DAY_S)
+
+
+MAX_CENTROID_TERMS = 512
+"""Maximum number of terms of a centroid; the weakest are dropped."""
+
+
+@dataclass(slots=True)
+class Member:
+    """An article in a cluster.
+
+    Attributes
+    ----------
+    cluster : int
+        Id of its cluster.
+    time : float
+        Seconds since 1970.
+    vector : Vector
+        Of length one; emptied once the article is no longer reassigned.
+    threshold : float
+        Minimum similarity to a cluster that it may join.
+    """
+
+    cluster: int
+    time: float
+    vector: Vector
+    threshold: float
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Articles of one language about one story.
+
+    Attributes
+    ----------
+    id : int
+        Increasing from 1 on; ids are never reused.
+    lang : str
+        The language of all its articles.
+    article_ids : list of str
+        In the order of arrival.
+    total : Vector
+        The sum of the vectors of its articles.
+    norm : float
+        Norm of the sum.
+    earliest, latest : float
+        Times of its first and its last article, in seconds since 1970.
+    seconds : float
+        The sum of the times of its articles.
+    """
+
+    id: int
+    lang: str
+    article_ids: list[str] = field(default_factory=list)
+    total: Vector = EMPTY_VECTOR
+    norm: float = 0.0
+    earliest: float = np.inf
+    latest: float = -np.inf
+    seconds: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.article_ids)
+
+    @property
+    def first(self) -> datetime:
+        """Time of its first article."""
+        return datetime.fromtimestamp(self.earliest, UTC)
+
+    @property
+    def last(self) -> datetime:
+        """Time of its last article."""
+        return datetime.fromtimestamp(self.latest, UTC)
+
+    @property
+    def mean_time(self) -> datetime:
+        """Mean time of its articles."""
+        return datetime.fromtimestamp(self.seconds / len(self), UTC)
+
+    def add(self, article_id: str, member: Member) -> None:
+        """Add an article."""
+        self.article_ids.append(article_id)
+        self._add_total(member.vector)
+        self.earliest = min(self.earliest, member.time)
+        self.latest = max(self.latest, member.time)
+        self.seconds += member.time
+
+    def remove(self, article_id: str, member: Member) -> None:
+        """Remove an article; the times of the first and last article stay."""
+        self.article_ids.remove(article_id)
+        self._add_total(member.vector, -1.0)
+        self.seconds -= member.time
+
+    def absorb(self, other: Cluster) -> None:
+        """Add all articles of another cluster."""
+        self.article_ids += other.article_ids
+        self._add_total(other.total)
+        self.earliest = min(self.earliest, other.earliest)
+        self.latest = max(self.latest, other.latest)
+        self.seconds += other.seconds
+
+    def _add_total(self, vector: Vector, factor: float = 1.0) -> None:
+        self.total = add_vectors(self.total, vector, factor=factor, max_terms=MAX_CENTROID_TERMS)
+        self.norm = self.total.norm

@@ -1,12 +1,12 @@
-"""The terms of an article: what its vector is made of, as numbers.
+"""Hashed terms of an article, for clustering.
 
-A title is short, so it gives its words and all sequences of four letters in them: *basketballer* and
-*US-Basketball-Team* meet in most of theirs. A body is long enough for words alone. Words are cut to their
-first letters as a rough stem. What stands before or after ``|`` or a dash in a title and has few words is the
-name of a site or of its section, and is left out.
+A title is short, so it gives its words and all character 4-grams in them: *basketballer* and
+*US-Basketball-Team* share most of theirs. A body is long enough for words alone. Words are truncated as a
+rough stem. Short segments of a title before or after ``|`` or a dash are names of sites or sections and are
+left out.
 
-Terms are hashed: there is no vocabulary that grows, and a term has the same number in every process. Each
-language has its own numbers.
+Terms are hashed: no vocabulary grows, and a term has the same id in every process. Each language has its own
+ids.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from isogloss.events.article import Article
 from isogloss.kernels import count_terms
 from isogloss.text import Tokeniser
 
-__all__ = ["N_TERMS", "Terms", "article_terms", "plain_title"]
+__all__ = ["N_TERMS", "Terms", "article_terms", "strip_site_name"]
 
 N_TERMS = 1 << 20
-"""Numbers of terms; the numbers of all languages lie below it."""
+"""Number of term ids, of all languages together."""
 
-_GRAM = 4
-"""Letters of a sequence, the blank at either end of a word included."""
+_NGRAM_CHARS = 4
+"""Characters of an n-gram, including the blank at either end of a word."""
 
-_STEM = 7
-"""Letters of a word of a body that count."""
+_STEM_CHARS = 7
+"""Characters to which a word is truncated."""
 
-_BODY_LETTERS = 12_000
+_MAX_BODY_CHARS = 12_000
 """Letters of a body that are looked at: about 2,000 words; what an article is about comes early."""
 
-_SITE_WORDS = 3
-"""Words of the longest part of a title that may be a name of a site."""
+_MAX_SITE_WORDS = 3
+"""Maximum length in words of a title segment that may be the name of a site."""
 
-_PARTS = re.compile(r"(?<!\s)\s++[-\u2013\u2014\u00b7\u2022\u00bb]\s++|(?:(?<!\s)\s++)?\|\s*+")
+_TITLE_SEPARATOR = re.compile(r"(?<!\s)\s++[-\u2013\u2014\u00b7\u2022\u00bb]\s++|(?:(?<!\s)\s++)?\|\s*+")
 
 Ids = NDArray[np.int32]
 Weights = NDArray[np.float64]
 
 
 class Terms(NamedTuple):
-    """Numbers of terms and how often each occurs, of the title and of the body.
+    """Term ids and counts of the title and of the body.
 
     Attributes
     ----------
     title, body : (ids, counts)
-        Increasing numbers, and a count for each.
+        Increasing ids, and a count for each.
     """
 
     title: tuple[Ids, Weights]
@@ -60,7 +60,7 @@ class Terms(NamedTuple):
 
 
 def article_terms(article: Article) -> Terms:
-    """The terms of an article.
+    """Return the clustering terms of an article.
 
     Examples
     --------
@@ -72,34 +72,34 @@ def article_terms(article: Article) -> Terms:
     """
     tokeniser, seed = _tokeniser(article.lang), _seed(article.lang)
     return Terms(
-        _counted(tokeniser(plain_title(article.title)), seed, _GRAM),
-        _counted(tokeniser(article.body[:_BODY_LETTERS]) if article.body else [], seed, 0),
+        _counted(tokeniser(strip_site_name(article.title)), seed, _NGRAM_CHARS),
+        _counted(tokeniser(article.body[:_MAX_BODY_CHARS]) if article.body else [], seed, 0),
     )
 
 
-def plain_title(title: str) -> str:
-    """A title without names of sites and sections.
+def strip_site_name(title: str) -> str:
+    """Remove names of sites and sections from a title.
 
     Examples
     --------
-    >>> plain_title("Sports News | Sky Brown to be Britain's youngest Olympian | The Gull")
+    >>> strip_site_name("Sports News | Sky Brown to be Britain's youngest Olympian | The Gull")
     "Sky Brown to be Britain's youngest Olympian"
-    >>> plain_title("Storm - Gull")
+    >>> strip_site_name("Storm - Gull")
     'Storm Gull'
     """
-    parts = _PARTS.split(title)
+    parts = _TITLE_SEPARATOR.split(title)
     if len(parts) == 1:
         return title
     lengths = [len(part.split()) for part in parts]
-    least = min(max(lengths), _SITE_WORDS + 1)
+    least = min(max(lengths), _MAX_SITE_WORDS + 1)
     return " ".join(part for part, length in zip(parts, lengths, strict=True) if length >= least)
 
 
 def _counted(words: list[str], seed: int, gram: int) -> tuple[Ids, Weights]:
     text = f" {' '.join(words)} ".encode()
-    room = len(text) if gram else len(words)
-    ids, counts = np.empty(room, dtype=np.int32), np.empty(room)
-    n = count_terms(text, seed, _STEM, gram, N_TERMS, ids, counts)
+    size = len(text) if gram else len(words)
+    ids, counts = np.empty(size, dtype=np.int32), np.empty(size)
+    n = count_terms(text, seed, _STEM_CHARS, gram, N_TERMS, ids, counts)
     return ids[:n], counts[:n]
 
 

@@ -1,10 +1,9 @@
-r"""Vectors of articles under weights that follow the stream.
+r"""Sparse tf-idf vectors over a sliding window of the stream.
 
 The weight of a term is :math:`\log\frac{N + n_0}{DF}`, with N the articles of its language in the last
-days, DF those of them with the term, and :math:`n_0` articles imagined before the first, none of which has
-the term: the first articles of a stream would otherwise have no weights to speak of. In a body the weight is
-raised to a power, because common words make up more of it. Title and body are brought to length one each and
-added, so both are heard however long the body is.
+days, DF those of them with the term, and :math:`n_0` a pseudo-count that gives the first articles of a stream
+meaningful weights. In a body the weight is raised to a power, because common words make up more of it. The
+vectors of title and body are normalised and then added, so that both count however long the body is.
 """
 
 from __future__ import annotations
@@ -22,30 +21,29 @@ from isogloss.events.cluster._terms import N_TERMS, Ids, Terms, Weights
 from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
 __all__ = [
-    "FAST_LANGUAGES",
-    "FEW",
-    "MANY",
-    "NOTHING",
-    "TermCounts",
+    "EMPTY_VECTOR",
+    "MAX_DENSE_LANGUAGES",
+    "MAX_DICT_TERMS",
+    "MAX_DICT_TERMS_LOW_MEMORY",
+    "DocumentFrequencies",
     "TermWindow",
     "Vector",
     "add_vectors",
-    "product",
-    "products",
+    "dot_product",
+    "dot_products",
 ]
 
-FEW = 1 << 12
-"""Terms in a dictionary, which is slower than a table of all numbers, where memory matters little."""
+MAX_DICT_TERMS = 1 << 12
+"""Terms at which counts change from a dictionary to a dense table, which is faster."""
 
-MANY = 1 << 14
-"""Terms in a dictionary where memory matters: more take as much as a table."""
+MAX_DICT_TERMS_LOW_MEMORY = 1 << 14
+"""The same where memory matters: at this size a dictionary takes as much as a table."""
 
-FAST_LANGUAGES = 16
-"""Languages that have tables of full size as soon as they have a few terms: those that come first. A bound on
-the memory of all languages together."""
+MAX_DENSE_LANGUAGES = 16
+"""The first languages of a stream change to dense tables early; others later, to bound the total memory."""
 
-_BATCH = 4096
-"""Articles after which counts are folded together, at the latest."""
+_MAX_OPEN_ARTICLES = 4096
+"""Articles after which the counts of the current day are merged."""
 
 
 class Vector(NamedTuple):
@@ -54,7 +52,7 @@ class Vector(NamedTuple):
     Attributes
     ----------
     ids : ndarray of int32
-        Numbers of terms, increasing.
+        Term ids, increasing.
     weights : ndarray of float64
         A weight for each.
     """
@@ -64,16 +62,16 @@ class Vector(NamedTuple):
 
     @property
     def norm(self) -> float:
-        """Its length."""
+        """Euclidean norm."""
         return sqrt(np.add.reduce(np.square(self.weights)))
 
 
-NOTHING = Vector(np.empty(0, dtype=np.int32), np.empty(0))
+EMPTY_VECTOR = Vector(np.empty(0, dtype=np.int32), np.empty(0))
 """The vector without terms."""
 
 
 class _Day(NamedTuple):
-    """What was counted within one day: terms, their counts, and articles by language."""
+    """Counts of one day: terms, their counts, and articles by language."""
 
     day: int
     ids: Ids
@@ -81,8 +79,8 @@ class _Day(NamedTuple):
     articles: dict[str, int]
 
 
-def _together(one: _Day, other: _Day) -> _Day:
-    """What was counted in two parts of a day."""
+def _merge_days(one: _Day, other: _Day) -> _Day:
+    """Add the counts of two parts of a day."""
     ids, places = np.unique(np.concatenate([one.ids, other.ids]), return_inverse=True)
     counts = np.zeros(len(ids), dtype=np.int32)
     np.add.at(counts, places, np.concatenate([one.counts, other.counts]))
@@ -93,83 +91,83 @@ def _together(one: _Day, other: _Day) -> _Day:
     return _Day(one.day, ids, counts, articles)
 
 
-class TermCounts:
-    """Counts of terms: in a dictionary while there are few, and then in a table of all numbers of terms.
+class DocumentFrequencies:
+    """Document frequencies of terms: a dictionary while there are few terms, then a dense table.
 
     Memory: grows with the terms that are counted, up to four megabytes.
 
     Parameters
     ----------
     limit : int, optional
-        Terms in the dictionary at most.
+        Maximum number of terms in the dictionary.
 
     Examples
     --------
-    >>> counts, terms = TermCounts(), np.array([3, 7], dtype=np.int32)
+    >>> counts, terms = DocumentFrequencies(), np.array([3, 7], dtype=np.int32)
     >>> counts.add(terms, np.ones(2, dtype=np.int32))
     >>> counts.add(terms[:1], np.ones(1, dtype=np.int32))
-    >>> counts.of(terms).tolist(), len(counts)
+    >>> counts.counts_of(terms).tolist(), len(counts)
     ([2, 1], 2)
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.limit = FEW if limit is None else limit
+        self.limit = MAX_DICT_TERMS if limit is None else limit
         self.table: NDArray[np.int32] | None = None
-        self._few: dict[int, int] = {}
+        self._sparse: dict[int, int] = {}
 
     def __len__(self) -> int:
-        return len(self._few) if self.table is None else int(np.count_nonzero(self.table))
+        return len(self._sparse) if self.table is None else int(np.count_nonzero(self.table))
 
-    def of(self, terms: Ids) -> NDArray[np.int32]:
-        """The counts of some terms."""
+    def counts_of(self, terms: Ids) -> NDArray[np.int32]:
+        """Return the counts of terms."""
         if self.table is not None:
             return self.table[terms]
-        get = self._few.get
+        get = self._sparse.get
         return np.array([get(term, 0) for term in terms.tolist()], dtype=np.int32)
 
-    def put(self, terms: Ids, counts: NDArray[np.int32]) -> None:
-        """Set the counts of different terms."""
+    def set_counts(self, terms: Ids, counts: NDArray[np.int32]) -> None:
+        """Set the counts of distinct terms."""
         if self.table is not None:
             self.table[terms] = counts
             return
-        few = self._few
+        few = self._sparse
         few.update(zip(terms.tolist(), counts.tolist(), strict=True))
         for term in terms[counts == 0].tolist():
             del few[term]
         if len(few) > self.limit:
             self.table = self.as_table()
-            self._few = {}
+            self._sparse = {}
 
     def add(self, terms: Ids, counts: NDArray[np.int32]) -> None:
-        """Add to the counts of different terms."""
-        self.put(terms, self.of(terms) + counts)
+        """Add to the counts of distinct terms."""
+        self.set_counts(terms, self.counts_of(terms) + counts)
 
     def as_table(self) -> NDArray[np.int32]:
-        """A table of all numbers of terms."""
+        """Return the counts as a dense table."""
         if self.table is not None:
             return self.table
         table = np.zeros(N_TERMS, dtype=np.int32)
-        table[list(self._few)] = list(self._few.values())
+        table[list(self._sparse)] = list(self._sparse.values())
         return table
 
 
 class TermWindow:
-    """Document frequencies of hashed terms over the last days of a stream, and vectors under them.
+    """Document frequencies over the last days of a stream, and tf-idf vectors of its articles.
 
-    Memory: grows with the different terms of the window and of each of its days.
+    Memory: grows with the distinct terms of the window and of each of its days.
 
     Parameters
     ----------
     days : int
         Length of the window.
     prior : float
-        Articles imagined before the first.
+        Pseudo-count of articles without any of the terms.
     body_weight : float
-        Length of the part of the body in a vector, with that of the title 1.
+        Weight of the body relative to that of the title.
     body_power : float
-        The power of the weight of a term in a body; above 1, common words count less.
+        Exponent of the weight of a term in a body; above 1, common words count less.
     max_terms : int
-        Terms of the longest vector; the weakest are left out.
+        Maximum number of terms of a vector; the weakest are dropped.
     """
 
     def __init__(
@@ -186,7 +184,7 @@ class TermWindow:
         self.body_weight = body_weight
         self.body_power = body_power
         self.max_terms = max_terms
-        self.counts = TermCounts()
+        self.counts = DocumentFrequencies()
         self.articles: dict[str, int] = {}
         self._today = 0
         self._open: list[Ids] = []
@@ -194,7 +192,7 @@ class TermWindow:
         self._closed: deque[_Day] = deque()
 
     def add(self, terms: Terms, lang: str, day: date) -> Vector:
-        """Count an article and give its vector.
+        """Count an article and return its vector.
 
         An article of an earlier day than the latest counts as one of the latest.
         """
@@ -203,7 +201,7 @@ class TermWindow:
         total = articles + 1 + self.prior
         table = self.counts.table
         counted, vector = (
-            self._weigh(terms, table, total) if table is not None else self._weigh_few(terms, total)
+            self._weigh(terms, table, total) if table is not None else self._weigh_sparse(terms, total)
         )
         self._open.append(counted)
         self.articles[lang] = articles
@@ -211,10 +209,10 @@ class TermWindow:
         return vector
 
     def _weigh(self, terms: Terms, frequencies: NDArray[np.int32], total: float) -> tuple[Ids, Vector]:
-        """Count the terms of an article in a table: the different ones, and the vector."""
-        room = len(terms.title[0]) + len(terms.body[0])
-        counted, (ids, weights) = np.empty(room, np.int32), _room(min(room, self.max_terms))
-        n, size = weigh_article(
+        """Count the terms of an article in a dense table; return the distinct terms and the vector."""
+        size = len(terms.title[0]) + len(terms.body[0])
+        counted, (ids, weights) = np.empty(size, np.int32), _allocate(min(size, self.max_terms))
+        n, n_kept = weigh_article(
             *terms.title,
             *terms.body,
             frequencies,
@@ -226,23 +224,23 @@ class TermWindow:
             ids,
             weights,
         )
-        return counted[:n], _cut(ids, weights, size)
+        return counted[:n], _truncate(ids, weights, n_kept)
 
-    def _weigh_few(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
-        """The same with a table of the terms of the article alone, which are numbered in their order."""
+    def _weigh_sparse(self, terms: Terms, total: float) -> tuple[Ids, Vector]:
+        """Do the same with a small table of the terms of the article, renumbered in order."""
         own = np.union1d(terms.title[0], terms.body[0])
         (title, titles), (body, bodies) = terms
         numbered = Terms(
             (np.searchsorted(own, title).astype(np.int32), titles),
             (np.searchsorted(own, body).astype(np.int32), bodies),
         )
-        frequencies = self.counts.of(own)
+        frequencies = self.counts.counts_of(own)
         _, vector = self._weigh(numbered, frequencies, total)
-        self.counts.put(own, frequencies)
+        self.counts.set_counts(own, frequencies)
         return own, Vector(own[vector.ids], vector.weights)
 
     def _advance(self, day: int) -> None:
-        if day > self._today or len(self._open) >= _BATCH:
+        if day > self._today or len(self._open) >= _MAX_OPEN_ARTICLES:
             self._close()
         self._today = max(self._today, day)
         while self._closed and self._closed[0].day <= self._today - self.days:
@@ -252,18 +250,18 @@ class TermWindow:
                 self.articles[lang] -= count
 
     def _close(self) -> None:
-        """Fold what was counted since the last time into one table for each day."""
+        """Merge the counts since the last call into one block per day."""
         if not self._open:
             return
         ids, counts = np.unique(np.concatenate(self._open), return_counts=True)
         block = _Day(self._today, ids, counts.astype(np.int32), self._open_articles)
         if self._closed and self._closed[-1].day == self._today:
-            block = _together(self._closed.pop(), block)
+            block = _merge_days(self._closed.pop(), block)
         self._closed.append(block)
         self._open, self._open_articles = [], {}
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state: JSON under ``header``, arrays under ``arrays``."""
+        """Return the whole state: JSON under ``header``, arrays under ``arrays``."""
         nothing = np.empty(0, dtype=np.int32)
         header = {
             "today": self._today,
@@ -279,7 +277,7 @@ class TermWindow:
         return {"header": header, "arrays": arrays}
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Go on from a state that :meth:`state_dict` gave; the settings are those of this object."""
+        """Restore a state of :meth:`state_dict`; the settings stay those of this object."""
         self._today = header["today"]
         start = 0
         for day, length, articles in header["closed"]:
@@ -292,7 +290,7 @@ class TermWindow:
         return self
 
     def _recount(self) -> None:
-        self.counts = TermCounts(self.counts.limit)
+        self.counts = DocumentFrequencies(self.counts.limit)
         for block in self._closed:
             self.counts.add(block.ids, block.counts)
         for ids in self._open:
@@ -304,7 +302,7 @@ class TermWindow:
 
 
 def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: int) -> Vector:
-    """The sum of a vector and a multiple of another, of its strongest terms; only what is positive.
+    """Add a multiple of a vector to another; keep the strongest terms with positive weights.
 
     Examples
     --------
@@ -313,22 +311,22 @@ def add_vectors(one: Vector, other: Vector, *, factor: float = 1.0, max_terms: i
     >>> add_vectors(storm, flood, max_terms=2).ids.tolist()
     [3, 7]
     """
-    ids, weights = _room(min(len(one.ids) + len(other.ids), max_terms))
-    return _cut(ids, weights, add_sparse(*one, *other, factor, max_terms, ids, weights))
+    ids, weights = _allocate(min(len(one.ids) + len(other.ids), max_terms))
+    return _truncate(ids, weights, add_sparse(*one, *other, factor, max_terms, ids, weights))
 
 
-def product(one: Vector, other: Vector) -> float:
-    """The inner product of two vectors."""
+def dot_product(one: Vector, other: Vector) -> float:
+    """Return the dot product of two vectors."""
     return dot_sparse(*one, *other)
 
 
-def products(one: Vector, others: list[Vector]) -> list[float]:
-    """The inner products of a vector and each of several.
+def dot_products(one: Vector, others: list[Vector]) -> list[float]:
+    """Return the dot products of a vector with each of several.
 
     Examples
     --------
     >>> storm = Vector(np.array([3, 7], dtype=np.int32), np.array([0.8, 0.6]))
-    >>> products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), NOTHING])
+    >>> dot_products(storm, [Vector(np.array([7], dtype=np.int32), np.ones(1)), EMPTY_VECTOR])
     [0.6, 0.0]
     """
     out = np.empty(len(others))
@@ -337,10 +335,10 @@ def products(one: Vector, others: list[Vector]) -> list[float]:
     return found
 
 
-def _room(terms: int) -> tuple[Ids, Weights]:
+def _allocate(terms: int) -> tuple[Ids, Weights]:
     return np.empty(terms, dtype=np.int32), np.empty(terms)
 
 
-def _cut(ids: Ids, weights: Weights, n: int) -> Vector:
-    """The vector of the first terms, in arrays of its size."""
+def _truncate(ids: Ids, weights: Weights, n: int) -> Vector:
+    """Return the vector of the first n terms, copied if that is shorter."""
     return Vector(ids, weights) if n == len(ids) else Vector(ids[:n].copy(), weights[:n].copy())

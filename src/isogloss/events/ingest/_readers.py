@@ -1,39 +1,43 @@
-"""Articles from files, folders and standard input; one bad record never stops a stream."""
+"""Article reader for files, folders and standard input, and the quarantine for bad records.
+
+One bad record never stops a stream: it is counted by reason, the first few are kept, and all are written to a
+file if one is given.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from isogloss.corpora.readers import BadRecordError, numbered_lines, parsed_object
-from isogloss.events.article import MAX_TEXT, MAX_TITLE, Article, article_from
-from isogloss.events.ingest._quarantine import Quarantine
+from isogloss.events.article import MAX_BODY_CHARS, MAX_TITLE_CHARS, Article, parse_article
 from isogloss.events.ingest._warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
 from isogloss.io import PathLike, open_binary, open_decompressed, total_size
 
-__all__ = ["ArticleReader", "ArticleReport"]
+__all__ = ["ArticleReader", "ArticleReport", "Quarantine", "QuarantinedRecord"]
 
 STANDARD_INPUT = "-"
 
-MAX_UNDATED = 1_000
-"""Articles from the far future that wait for one with a believable time."""
+MAX_UNDATED_ARTICLES = 1_000
+"""Articles from the far future that are held back until one with a plausible time comes."""
 
-_ENDINGS = (".jsonl", ".ndjson", ".warc")
-_PACKED = (".gz", ".bz2", ".xz")
+_EXTENSIONS = (".jsonl", ".ndjson", ".warc")
+_COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz")
 
 Raw = TypeVar("Raw")
 
 
 @dataclass
 class ArticleReport:
-    """What a pass gave: how many articles, and the repairs that were made."""
+    """Counts of articles and repairs of one pass."""
 
     articles: int = 0
     notes: Counter[str] = field(default_factory=Counter)
@@ -44,37 +48,37 @@ class ArticleReport:
 
 
 class ArticleReader:
-    r"""Articles from JSON lines and WARC files: iterate over it as often as the sources allow.
+    r"""Iterable over the articles of JSON lines and WARC files.
 
-    A record that is no article goes to the quarantine with its reason, and the next one is read. So does
-    the rest of a file that turns out to be damaged.
+    A record that is not an article goes to the quarantine with a reason, and so does the rest of a damaged
+    file.
 
     Parameters
     ----------
     *sources : path
-        Files; folders, whose files that end in ``.jsonl``, ``.ndjson`` or ``.warc`` are read in order of
-        their names; ``-`` for JSON lines from standard input. Files may be packed (gzip, bzip2, xz).
+        Files; folders, whose ``.jsonl``, ``.ndjson`` and ``.warc`` files are read in alphabetical order;
+        ``-`` for JSON lines from standard input. Files may be compressed (gzip, bzip2, xz).
     quarantine : Quarantine, optional
-        Where bad records go; by default a new one that keeps the first few in memory.
+        Receives bad records; by default a new one that keeps the first few in memory.
     now : datetime, optional
-        Times after it become this one; by default the time of the machine.
+        Later times become this one; by default the current time.
     newest : callable, optional
         Returns the time of the newest article that is known from elsewhere, see
-        :func:`~isogloss.events.article_from`. Articles that were read count too.
+        :func:`~isogloss.events.parse_article`. Articles of this pass count too.
     max_bytes : int
-        The longest line to read into memory.
+        Maximum length of a line.
     max_text, max_title : int
-        Characters of a body and of a title that are used; see
-        :func:`~isogloss.events.article_from`.
+        Maximum lengths of a body and of a title in characters; see
+        :func:`~isogloss.events.parse_article`.
     check_language : bool
-        Whether tags of languages are held against the texts.
+        Whether language tags are checked against the texts.
 
     Attributes
     ----------
     report : ArticleReport
-        An account of the last pass; complete when the pass is.
+        Counts of the last pass; complete when the pass is.
     quarantine : Quarantine
-        What was left out, in all passes.
+        Bad records of all passes.
 
     Examples
     --------
@@ -100,8 +104,8 @@ class ArticleReader:
         now: datetime | None = None,
         newest: Callable[[], datetime | None] = lambda: None,
         max_bytes: int = 1 << 26,
-        max_text: int = MAX_TEXT,
-        max_title: int = MAX_TITLE,
+        max_text: int = MAX_BODY_CHARS,
+        max_title: int = MAX_TITLE_CHARS,
         check_language: bool = True,
     ) -> None:
         self.sources = sources
@@ -114,12 +118,12 @@ class ArticleReader:
         self._undated: list[Article] = []
 
     def check(self) -> None:
-        """Check the sources; every pass begins with it, before anything is read.
+        """Check that the sources can be read; every pass does so first.
 
         Raises
         ------
         CorpusError
-            A source is not there.
+            A source does not exist.
         ModuleNotFoundError
             There are web archives, and the extra ``isogloss[warc]`` is not installed.
         """
@@ -137,7 +141,7 @@ class ArticleReader:
         return total_size(files)
 
     def _files(self) -> list[Path]:
-        """Every file of the sources, those in folders too."""
+        """Return every file of the sources, including those in folders."""
         return [path for source in self.sources if not _is_stdin(source) for path in _files(Path(source))]
 
     def __iter__(self) -> Iterator[Article]:
@@ -172,11 +176,11 @@ class ArticleReader:
     def _articles(
         self, name: str, items: Iterable[tuple[int, Raw]], record_of: Callable[[Raw], Mapping[str, Any]]
     ) -> Iterator[Article]:
-        """The articles among numbered items; the others go to the quarantine."""
+        """Yield the articles among numbered items; the others go to the quarantine."""
         for number, raw in items:
-            known = _Known(self.newest, self._latest)
+            known = _NewestTime(self.newest, self._latest)
             try:
-                article = article_from(
+                article = parse_article(
                     record_of(raw),
                     now=self.now,
                     newest=known,
@@ -189,13 +193,13 @@ class ArticleReader:
                 self.quarantine.add(error.reason, str(error), name, number, _shown(raw))
                 continue
             self.report.articles += 1
-            if known.unknown and len(self._undated) < MAX_UNDATED:
+            if known.unknown and len(self._undated) < MAX_UNDATED_ARTICLES:
                 self._undated.append(article)
             else:
                 yield from self._with_undated(article, believed=not known.unknown)
 
     def _with_undated(self, article: Article, *, believed: bool) -> Iterator[Article]:
-        """An article, and those from the far future that came before anything told what time it is."""
+        """Yield an article and the articles from the far future that were held back for it."""
         time, undated = article.time, self._undated
         self._latest, self._undated = max(self._latest or time, time), []
         if believed:
@@ -214,8 +218,8 @@ class ArticleReader:
             raise ArticleError(bad.problem, bad.what) from bad
 
 
-class _Known:
-    """The newest time that is known, for one record; ``unknown`` if it was asked for and there is none."""
+class _NewestTime:
+    """Returns the newest known time for one record; sets ``unknown`` if there is none."""
 
     def __init__(self, elsewhere: Callable[[], datetime | None], here: datetime | None) -> None:
         self.elsewhere, self.here, self.unknown = elsewhere, here, False
@@ -231,7 +235,7 @@ def _is_stdin(source: PathLike) -> bool:
 
 
 def _stdin() -> IO[bytes]:
-    """Standard input, so that what is read from it is counted, where it is a file."""
+    """Return standard input, counted for progress where it is a file."""
     try:
         return open_binary(sys.stdin.fileno())
     except (OSError, ValueError):
@@ -239,7 +243,7 @@ def _stdin() -> IO[bytes]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the files of a folder that may have articles."""
+    """Return the file itself, or the files of a folder that may have articles."""
     if path.is_dir():
         return sorted(file for file in path.iterdir() if file.is_file() and _may_have_articles(file))
     if not path.exists():
@@ -249,11 +253,113 @@ def _files(path: Path) -> list[Path]:
 
 def _may_have_articles(path: Path) -> bool:
     name = path.name.lower()
-    for ending in _PACKED:
+    for ending in _COMPRESSED_EXTENSIONS:
         name = name.removesuffix(ending)
-    return name.endswith(_ENDINGS) and not name.startswith(".")
+    return name.endswith(_EXTENSIONS) and not name.startswith(".")
 
 
 def _shown(raw: object) -> bytes | str | None:
-    """What the quarantine keeps of an item."""
+    """Return what the quarantine keeps of an item."""
     return raw if isinstance(raw, bytes) or raw is None else str(raw)
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedRecord:
+    """A record that is not an article.
+
+    Attributes
+    ----------
+    reason : str
+        Kind of problem, in a word or two.
+    what : str
+        Description of the problem.
+    file, line : str, int
+        Where it was read.
+    record : str
+        Its beginning.
+    """
+
+    reason: str
+    what: str
+    file: str
+    line: int
+    record: str
+
+
+class Quarantine:
+    """Collects bad records with their reasons.
+
+    Memory is bounded: a count for each reason, and the first ``keep`` records.
+
+    Parameters
+    ----------
+    path : path, optional
+        A file to which records are appended as JSON lines.
+    keep : int
+        Records that stay in memory.
+    max_record : int
+        Characters of a record that are kept and written.
+    max_bytes : int
+        Maximum size of the file; further records are counted but not written.
+
+    Attributes
+    ----------
+    reasons : Counter
+        Number of records by reason.
+    kept : list of QuarantinedRecord
+        The first ones.
+
+    Examples
+    --------
+    >>> quarantine = Quarantine("bad.jsonl")
+    >>> quarantine.add("not JSON", "is not JSON", "news.jsonl", 3, b"{oops")
+    >>> print(quarantine)
+    1 record left out (1 not JSON); the first:
+      news.jsonl:3: is not JSON
+    >>> from pathlib import Path
+    >>> json.loads(Path("bad.jsonl").read_text())["record"]
+    '{oops'
+    """
+
+    def __init__(
+        self,
+        path: PathLike | None = None,
+        *,
+        keep: int = 20,
+        max_record: int = 10_000,
+        max_bytes: int = 1 << 30,
+    ) -> None:
+        self.path, self.keep, self.max_record, self.max_bytes = path, keep, max_record, max_bytes
+        self.reasons: Counter[str] = Counter()
+        self.kept: list[QuarantinedRecord] = []
+
+    def add(self, reason: str, what: str, file: str, line: int, record: bytes | str | None = None) -> None:
+        """Add a record."""
+        self.reasons[reason] += 1
+        start = (record or b"")[: self.max_record]
+        text = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
+        entry = QuarantinedRecord(reason, what, file, line, text)
+        if len(self.kept) < self.keep:
+            self.kept.append(entry)
+        if self.path is not None:
+            self._write(entry, self.path)
+
+    def _write(self, entry: QuarantinedRecord, path: PathLike) -> None:
+        line = json.dumps(asdict(entry)).encode() + b"\n"
+        try:
+            with open(path, "ab") as file:
+                if file.tell() + len(line) <= self.max_bytes:
+                    file.write(line)
+        except OSError as reason:
+            said = f"{path}: cannot be written: {reason.strerror or reason}"
+            raise ArticleError("quarantine not writable", said) from reason
+
+    def __len__(self) -> int:
+        return self.reasons.total()
+
+    def __str__(self) -> str:
+        if not self.reasons:
+            return "no record left out"
+        kinds = ", ".join(f"{count} {reason}" for reason, count in sorted(self.reasons.items()))
+        said = f"{len(self)} record{'s' * (len(self) != 1)} left out ({kinds}); the first:"
+        return "\n  ".join([said, *(f"{one.file}:{one.line}: {one.what}" for one in self.kept[:5])])

@@ -1,6 +1,6 @@
-"""News that never happened, and a small corpus to learn from: everything works offline, on text of our own.
+"""Sample news with known events and a small comparable corpus, written for isogloss.
 
-What is in the files of the folder ``sample``, and how they were written, is told in its ``README.md``.
+The ``README.md`` of the folder ``sample`` describes the files.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from importlib.resources import files
 from typing import Any
 
 from isogloss.corpora import InMemoryCorpus
-from isogloss.events.article import Article, article_from
+from isogloss.events.article import Article, parse_article
 from isogloss.text import Tokeniser
 
 __all__ = ["SampleNews", "sample_corpus", "sample_news", "sample_pairs"]
 
 LANGUAGES = ("en", "de", "es", "fr", "ru")
-_AFTER = datetime(2025, 4, 1, tzinfo=UTC)
+_NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class SampleNews:
-    """A stream of articles, and what is known about them.
+    """Sample articles with their true events and reprints.
 
     Attributes
     ----------
     articles : tuple of Article
-        In the order of time.
+        In chronological order.
     events : dict of str to str
         The event of each article by its id.
     reprints : dict of str to str
-        Articles that repeat others, and those.
+        The original of every reprint.
     """
 
     articles: tuple[Article, ...]
@@ -41,7 +41,7 @@ class SampleNews:
 
 
 def sample_news() -> SampleNews:
-    """The sample stream: 364 articles on 46 events in five languages.
+    """Load the sample stream: 364 articles on 46 events in five languages.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def sample_news() -> SampleNews:
     (364, 46, 12)
     """
     records = _records("news.jsonl")
-    articles = tuple(article_from(record, now=_AFTER, check_language=False) for record in records)
+    articles = tuple(parse_article(record, now=_NOW, check_language=False) for record in records)
     events = {record["id"]: record["event"] for record in records}
     reprints = {record["id"]: record["duplicate_of"] for record in records if "duplicate_of" in record}
     return SampleNews(articles, events, reprints)
 
 
 def sample_corpus() -> InMemoryCorpus:
-    """The sample corpus: 220 topics of the news, each told in English and most of four other languages.
+    """Load the sample corpus: 220 topics in English and most of four other languages.
 
     Examples
     --------
@@ -65,20 +65,20 @@ def sample_corpus() -> InMemoryCorpus:
     >>> corpus.languages
     ('en', 'de', 'es', 'fr', 'ru')
     """
-    told = {lang: {one["id"]: one for one in _records(f"corpus/{lang}.jsonl")} for lang in LANGUAGES}
-    topics = sorted(told["en"])
+    records = {lang: {one["id"]: one for one in _records(f"corpus/{lang}.jsonl")} for lang in LANGUAGES}
+    topics = sorted(records["en"])
     return InMemoryCorpus(
-        {lang: [_field(told[lang].get(topic), "text") for topic in topics] for lang in LANGUAGES},
+        {lang: [_field(records[lang].get(topic), "text") for topic in topics] for lang in LANGUAGES},
         {lang: Tokeniser(lang) for lang in LANGUAGES},
         ids=topics,
-        titles={lang: [_field(told[lang].get(topic), "title") for topic in topics] for lang in LANGUAGES},
+        titles={lang: [_field(records[lang].get(topic), "title") for topic in topics] for lang in LANGUAGES},
     )
 
 
 def sample_pairs(source: str, target: str) -> list[tuple[list[str], list[str]]]:
-    """Words of titles and texts of the sample corpus on the same topic in two languages.
+    """Load tokenised titles and texts of the sample corpus on the same topics in two languages.
 
-    They tell of the same and are not translations, which is enough for an aligner to learn frequent words.
+    They are comparable, not translations, which is enough for an aligner to learn frequent words.
 
     Examples
     --------
@@ -101,5 +101,5 @@ def _field(record: dict[str, Any] | None, name: str) -> str | None:
 
 
 def _records(name: str) -> list[dict[str, Any]]:
-    text = files("isogloss.events").joinpath("sample", *name.split("/")).read_text(encoding="utf-8")
+    text = files("isogloss.events.ingest").joinpath("sample", *name.split("/")).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]

@@ -1,10 +1,9 @@
-"""Articles from WARC files, the archives that web crawlers write.
+"""Articles from WARC files, the archives of web crawlers.
 
-Records are read by ``fastwarc`` and pages by ``resiliparse``, both in compiled code, from one project, and
-without a network. A page is parsed as browsers do it, never as XML. What is kept of a page is its main
-text, which leaves out menus, footers and comments. The time of parsing grows with the square of the depth of
-nesting or of the number of attributes, so pages that are nested deeper than any that people read are refused
-before they are parsed, and the others are parsed in a child process with a deadline.
+Records are read by ``fastwarc`` and pages are parsed by ``resiliparse``, as browsers do and never as XML.
+Only the main text of a page is kept, without menus, footers and comments. Parsing time grows with the square
+of the nesting depth and of the number of attributes, so pages that are nested too deeply are refused before
+they are parsed, and the others are parsed in a child process with a timeout.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import import_extra
 from isogloss.io import ParserFailure, ParserProcess, PathLike, open_binary
 
-__all__ = ["PageParser", "WebPage", "is_warc", "record_of_page", "web_pages"]
+__all__ = ["PageParser", "WebPage", "is_warc", "parse_page", "web_pages"]
 
-_TITLES = ("meta[property='og:title'][content]", "meta[name='twitter:title'][content]")
-_TIMES = (
+_TITLE_SELECTORS = ("meta[property='og:title'][content]", "meta[name='twitter:title'][content]")
+_TIME_SELECTORS = (
     ("meta[property='article:published_time']", "content"),
     ("meta[itemprop='datePublished']", "content"),
     ("meta[name='date']", "content"),
     ("time[datetime]", "datetime"),
 )
-"""Where pages say when they were published, the surest place first."""
+"""Elements that hold the publication time, the most reliable first."""
 
-MAX_DEPTH = 500
-"""Elements inside each other."""
+MAX_ELEMENT_DEPTH = 500
+"""Maximum nesting depth of elements."""
 
-PAGE_SECONDS = 10.0
-"""CPU time for one page."""
+PAGE_TIMEOUT_S = 10.0
+"""CPU time allowed for one page."""
 
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_NOT_NESTED = frozenset(
+_UNCLOSED_ELEMENTS = frozenset(
     {
         b"area",
         b"base",
@@ -60,7 +59,7 @@ _NOT_NESTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A page as it was fetched."""
+    """A fetched page."""
 
     id: str
     url: str
@@ -73,7 +72,7 @@ class WebPage:
 
 
 def is_warc(name: str) -> bool:
-    """Whether a file is a WARC file, by its name.
+    """Return whether a file is a WARC file, by its name.
 
     Examples
     --------
@@ -84,14 +83,14 @@ def is_warc(name: str) -> bool:
 
 
 def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
-    """Numbered HTML pages of an archive that were answered with 200; longer ones have no content.
+    """Yield the numbered HTML pages of an archive with status 200; too long ones have no content.
 
     Raises
     ------
     CorpusError
-        The archive is cut short or damaged; pages before that place have been given.
+        The archive is truncated or damaged; the pages before that have been yielded.
     """
-    warc = _need("fastwarc.warc")
+    warc = _import("fastwarc.warc")
     only = {"record_types": warc.WarcRecordType.response, "auto_decode": "all", "fsspec_args": False}
     try:
         with open_binary(path) as file:
@@ -99,18 +98,18 @@ def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
                 if _is_page(record):
                     yield number, _page(record, max_bytes)
     except (OSError, EOFError, ValueError, RuntimeError) as reason:
-        raise CorpusError(f"{path}: is cut short or damaged ({reason}); get the file again") from reason
+        raise CorpusError(f"{path}: is truncated or damaged ({reason}); download the file again") from reason
 
 
 class PageParser:
-    """:func:`record_of_page` in a child process, with ``PAGE_SECONDS`` for each page."""
+    """:func:`parse_page` in a child process, with ``PAGE_SECONDS`` for each page."""
 
     def __init__(self) -> None:
-        self._parse = ParserProcess(_parse, seconds=PAGE_SECONDS)
+        self._parse = ParserProcess(_parse, seconds=PAGE_TIMEOUT_S)
 
     def __call__(self, page: WebPage) -> dict[str, Any]:
         """Return the fields of an article; ArticleError if the page cannot be parsed within the limits."""
-        content = _checked(page)
+        content = _check_size(page)
         try:
             record: dict[str, Any] = self._parse(
                 page.id, page.url, page.fetched, page.encoding, content.decode("latin-1")
@@ -127,28 +126,30 @@ class PageParser:
 
 
 def _parse(key: str, url: str, fetched: str, encoding: str, letters: str) -> dict[str, Any]:
-    """Parse a page whose content is given as text with a letter for each byte."""
-    return record_of_page(WebPage(key, url, fetched, encoding, letters.encode("latin-1")))
+    """Parse a page whose content is Latin-1 text, one character per byte."""
+    return parse_page(WebPage(key, url, fetched, encoding, letters.encode("latin-1")))
 
 
-def _checked(page: WebPage) -> bytes:
-    """The content of a page, unless it is longer or nested deeper than any that people read."""
+def _check_size(page: WebPage) -> bytes:
+    """Return the content of a page, unless it is too long or nested too deeply."""
     if page.content is None:
         raise ArticleError("too long", f"{page.url:.200}: the page is too long; raise max_bytes")
-    if _depth(page.content) > MAX_DEPTH:
-        said = f"{page.url:.200}: has more than {MAX_DEPTH} elements inside each other; expected a page"
+    if _depth(page.content) > MAX_ELEMENT_DEPTH:
+        said = (
+            f"{page.url:.200}: has elements nested more than {MAX_ELEMENT_DEPTH} deep; expected a news page"
+        )
         raise ArticleError("nested too deep", said)
     return page.content
 
 
-def record_of_page(page: WebPage) -> dict[str, Any]:
-    """The fields of an article: main text, title, language and time as the page says them.
+def parse_page(page: WebPage) -> dict[str, Any]:
+    """Return the fields of an article: main text, title, language and time of a page.
 
-    A page that does not say when it was published has the time of its fetching.
+    A page without a publication time has the time at which it was fetched.
     """
-    content = _checked(page)
-    tree = _need("resiliparse.parse.html").HTMLTree.parse_from_bytes(content, page.encoding or "utf-8")
-    text = _need("resiliparse.extract.html2text").extract_plain_text(
+    content = _check_size(page)
+    tree = _import("resiliparse.parse.html").HTMLTree.parse_from_bytes(content, page.encoding or "utf-8")
+    text = _import("resiliparse.extract.html2text").extract_plain_text(
         tree, main_content=True, preserve_formatting=True, links=False, list_bullets=False, alt_texts=False
     )
     root = tree.document.query_selector("html")
@@ -165,7 +166,7 @@ def record_of_page(page: WebPage) -> dict[str, Any]:
 
 
 def _depth(content: bytes) -> int:
-    """How many elements are open at the same time, at most; without parsing.
+    """Return the maximum number of open elements, without parsing.
 
     An end tag closes an element of its own name only: browsers ignore others.
     """
@@ -173,7 +174,7 @@ def _depth(content: bytes) -> int:
     depth = deepest = 0
     for closing, tag in _TAG.findall(content):
         name = tag.lower()
-        if name in _NOT_NESTED or (closing and not still_open[name]):
+        if name in _UNCLOSED_ELEMENTS or (closing and not still_open[name]):
             continue
         step = -1 if closing else 1
         still_open[name] += step
@@ -192,7 +193,7 @@ def _page(record: Any, max_bytes: int) -> WebPage:
     content = record.reader.read(max_bytes + 1)
     encoding = record.http_charset
     if not encoding and len(content) <= max_bytes:
-        encoding = _need("resiliparse.parse.encoding").detect_encoding(content)
+        encoding = _import("resiliparse.parse.encoding").detect_encoding(content)
     return WebPage(
         record.record_id or "",
         record.headers.get("WARC-Target-URI", "").strip("<>"),
@@ -203,16 +204,16 @@ def _page(record: Any, max_bytes: int) -> WebPage:
 
 
 def _title(tree: Any) -> str:
-    """The title for readers, which has no name of the site behind it, or else that of the window."""
-    found = (tree.document.query_selector(place) for place in _TITLES)
+    """Return the social media title, which has no site name, or else that of the window."""
+    found = (tree.document.query_selector(place) for place in _TITLE_SELECTORS)
     return next((str(one.getattr("content")) for one in found if one is not None), str(tree.title or ""))
 
 
 def _time(tree: Any) -> str | None:
-    found = ((tree.document.query_selector(place), name) for place, name in _TIMES)
+    found = ((tree.document.query_selector(place), name) for place, name in _TIME_SELECTORS)
     said = (str(one.getattr(name) or "").strip() for one, name in found if one is not None)
     return next(filter(None, said), None)
 
 
-def _need(module: str) -> Any:
+def _import(module: str) -> Any:
     return import_extra(module, "warc", "a web archive")

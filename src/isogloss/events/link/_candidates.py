@@ -1,11 +1,11 @@
-"""Candidates for linking (thesis, algorithm 7.1): the articles nearest to an article in every language.
+"""Candidate articles for links (thesis, algorithm 7.1): the nearest articles in every language.
 
-Each language has an inverted index of bounded size: a term has room for the numbers of a few articles, and
-the one written longest ago makes way. An article looks up its strongest terms, the articles found most often
-are compared with it exactly, and the ten most similar of each language are its neighbours. With latent
-vectors (:mod:`isogloss.similarity`) the ten nearest of the latest articles in the latent space are neighbours
-too, however little their texts have in common: the similarity that is told is that of the texts, whichever
-way an article was found. The cost of an article does not depend on how many there were before.
+Each language has an inverted index of bounded size: the posting list of a term holds a fixed number of
+articles, and the oldest entry is overwritten. The strongest terms of an article are looked up, the articles
+found most often are compared exactly, and the ten most similar of each language are its candidates. With
+latent vectors (:mod:`isogloss.similarity`), the ten nearest of the recent articles in the latent space are
+candidates too; their similarity is still that of the texts. The cost of an article does not depend on the
+number of articles before it.
 """
 
 from __future__ import annotations
@@ -16,43 +16,42 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.cluster import FAST_LANGUAGES, Ids, Vector, Weights
-from isogloss.events.link._latest_points import LatestPoints
-from isogloss.events.link._signature import Signature
-from isogloss.events.link._vector_table import Shelf
+from isogloss.events.cluster import MAX_DENSE_LANGUAGES, Ids, Vector, Weights
+from isogloss.events.link._profiles import ArticleProfile
+from isogloss.events.link._vector_tables import RecentPoints, VectorTable
 from isogloss.kernels import find_nearest, list_cluster
 
-__all__ = ["LEAST", "Near", "Neighbours"]
+__all__ = ["MIN_SIMILARITY", "CandidateIndex", "Candidates"]
 
-LEAST = 0.05
-"""Similarity of texts from which on articles are neighbours."""
+MIN_SIMILARITY = 0.05
+"""Minimum similarity of the texts of two candidates."""
 
-_NOBODY = -1
-"""A group that no article is of."""
+_NO_CLUSTER = -1
+"""The cluster of an article without one; no article has it."""
 
-_ROWS = 1 << 17
-"""Lists of an index; terms share them."""
+_N_LISTS = 1 << 17
+"""Posting lists of an index; terms are hashed to them."""
 
-_FEW_ROWS, _MANY_ROWS = 1 << 11, 1 << 15
-"""Lists from which on each has the place of its number, which is faster: in languages that came first, and in
-others, of which there may be many."""
-
-
-_PARTS = ("rows", "lists", "next")
-"""Arrays of the lists of a language."""
+_DENSE_FROM_LISTS, _DENSE_FROM_LISTS_LOW_MEMORY = 1 << 11, 1 << 15
+"""Lists in use at which an index changes from a dictionary of slots to a dense array, which is faster: for
+the first languages, and for all others, where memory matters more."""
 
 
-class Near(NamedTuple):
-    """Articles near to another one.
+_LIST_ARRAYS = ("rows", "lists", "next")
+"""Arrays in the state of the posting lists of a language."""
+
+
+class Candidates(NamedTuple):
+    """Candidates of an article.
 
     Attributes
     ----------
     numbers : ndarray of int32
-        Their numbers, ascending: articles are counted as they come.
+        Their serial numbers, ascending.
     similarities : ndarray of float64
-        Of their texts and that of the other.
+        Similarities of their texts to the text of the article.
     groups : ndarray of int32
-        Their clusters.
+        Ids of their clusters.
     """
 
     numbers: Ids
@@ -60,39 +59,38 @@ class Near(NamedTuple):
     groups: Ids
 
 
-class Neighbours:
-    """Finds the nearest of earlier articles in each language.
+class CandidateIndex:
+    """Bounded index of recent articles that finds the nearest in each language.
 
-    Memory: grows with the terms of each language, up to 17 MB for each, and the articles that were not
-    forgotten.
+    Memory: grows with the terms of each language, up to 17 MB for each, and with the articles in the index.
 
     Parameters
     ----------
     k : int
-        Neighbours in each language, for each of both ways to find them.
-    least, least_latent : float
-        Similarity of texts, or in the latent space, from which on articles are neighbours. Most articles are
-        somewhat near to each other in a space of few dimensions, so more is asked for there.
-    room : int
-        Articles listed for a term.
+        Candidates in each language, by text and in the latent space each.
+    min_similarity, min_latent_similarity : float
+        Minimum similarity of candidates, by text and in the latent space. Most articles are somewhat near to
+        each other in a space of few dimensions, so the latter is higher.
+    max_postings : int
+        Length of a posting list.
     max_terms : int
-        Terms of an article that are looked up: the strongest.
-    compared : int
+        Terms of an article that are looked up: those with the largest weights.
+    max_compared : int
         Articles of a language that are compared exactly.
-    reach : int
-        Articles, counted back from the last of any language, that are searched in the latent space.
+    latent_window : int
+        Number of the most recent articles that are searched in the latent space.
 
     Examples
     --------
-    >>> from isogloss.events.link import Signature
-    >>> def signature(name, lang, *terms):
+    >>> from isogloss.events.link import ArticleProfile
+    >>> def article(name, lang, *terms):
     ...     ids = np.array(terms, dtype=np.int32)
-    ...     return Signature(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
-    >>> neighbours = Neighbours()
-    >>> len(neighbours.add(signature("a", "de", 3, 5)).numbers)
+    ...     return ArticleProfile(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
+    >>> neighbours = CandidateIndex()
+    >>> len(neighbours.add(article("a", "de", 3, 5)).numbers)
     0
-    >>> near = neighbours.add(signature("b", "en", 3, 7))
-    >>> neighbours.names(near.numbers), near.similarities.round(2)
+    >>> near = neighbours.add(article("b", "en", 3, 7))
+    >>> neighbours.ids_of(near.numbers), near.similarities.round(2)
     (['a'], array([0.5]))
     """
 
@@ -100,67 +98,67 @@ class Neighbours:
         self,
         k: int = 10,
         *,
-        least: float = LEAST,
-        least_latent: float = 0.7,
-        room: int = 32,
+        min_similarity: float = MIN_SIMILARITY,
+        min_latent_similarity: float = 0.7,
+        max_postings: int = 32,
         max_terms: int = 32,
-        compared: int = 32,
-        reach: int = 16_384,
+        max_compared: int = 32,
+        latent_window: int = 16_384,
     ) -> None:
         self.k = k
-        self.least = least
-        self.least_latent = least_latent
-        self.room = room
+        self.min_similarity = min_similarity
+        self.min_latent_similarity = min_latent_similarity
+        self.max_postings = max_postings
         self.max_terms = max_terms
-        self.compared = compared
-        self.reach = reach
+        self.max_compared = max_compared
+        self.latent_window = latent_window
         self.numbers: dict[str, int] = {}
-        self.articles: dict[int, Signature] = {}
+        self.articles: dict[int, ArticleProfile] = {}
         self.last = 0
-        self._shelf = Shelf()
-        self._lists: dict[str, _Lists] = {}
-        self._latent: LatestPoints | None = None
+        self._vectors = VectorTable()
+        self._lists: dict[str, _BoundedLists] = {}
+        self._latent: RecentPoints | None = None
 
-    def add(self, signature: Signature, group: int = 0) -> Near:
-        """Neighbours of an article among those added before, and add it.
+    def add(self, article: ArticleProfile, group: int = 0) -> Candidates:
+        """Return the candidates of an article, and add the article to the index.
 
         Parameters
         ----------
-        signature : Signature
+        article : ArticleProfile
             The article; its id must be new.
         group : int
-            Its cluster, from 1 on: articles of the same are no neighbours. 0 is none.
+            Its cluster, from 1 on; articles of one cluster are not candidates of each other. 0 for none.
         """
-        if signature.id in self.numbers:
-            raise ValueError(f"the article {signature.id!r} was added before; expected a new one")
-        found = self._nearest(signature, group or _NOBODY)
-        self._enter(signature, group)
+        if article.id in self.numbers:
+            raise ValueError(f"the article {article.id!r} is already in the index; expected a new id")
+        found = self._nearest(article, group or _NO_CLUSTER)
+        self._insert(article, group)
         return found
 
-    def names(self, numbers: Ids) -> list[str]:
-        """Ids of articles by their numbers."""
+    def ids_of(self, numbers: Ids) -> list[str]:
+        """Return the article ids of serial numbers."""
         return [self.articles[number].id for number in numbers.tolist()]
 
     def groups(self, numbers: Ids) -> Ids:
-        """The clusters of articles."""
-        return self._shelf.groups[self._shelf.rows(numbers)]
+        """Return the clusters of serial numbers."""
+        return self._vectors.groups[self._vectors.rows(numbers)]
 
     def regroup(self, articles: Iterable[str], group: int) -> None:
-        """Articles went to another cluster."""
+        """Set the cluster of articles."""
         numbers = np.array([self.numbers[article] for article in articles], dtype=np.int32)
-        self._shelf.groups[self._shelf.rows(numbers)] = group
+        self._vectors.groups[self._vectors.rows(numbers)] = group
 
     def forget(self, article: str) -> None:
-        """Take an article out; one that is not there is no error."""
+        """Remove an article, if it is in the index."""
         number = self.numbers.pop(article, None)
         if number is not None:
             del self.articles[number]
-            self._shelf.take(number)
+            self._vectors.remove(number)
             if self._latent is not None:
                 self._latent.remove(number)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """The lists of all languages as named arrays."""
+        """Return the posting lists of all languages as named arrays."""
         return {
             f"{lang}.{name}": array
             for lang, lists in self._lists.items()
@@ -168,156 +166,161 @@ class Neighbours:
         }
 
     def load_state(
-        self, articles: Iterable[tuple[int, Signature, int]], last: int, arrays: Mapping[str, NDArray[Any]]
+        self,
+        articles: Iterable[tuple[int, ArticleProfile, int]],
+        last: int,
+        arrays: Mapping[str, NDArray[Any]],
     ) -> None:
-        """Go on from a state: numbers, articles and groups, ascending, and arrays of :meth:`state_dict`."""
-        for number, signature, group in articles:
-            self._know(number, signature, group)
+        """Restore a state: serial numbers with articles and clusters, and arrays of :meth:`state_dict`."""
+        for number, article, group in articles:
+            self._register(number, article, group)
         for lang in dict.fromkeys(name.partition(".")[0] for name in arrays):
             self._make_lists(lang)
-            self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _PARTS})
+            self._lists[lang].load_state({name: arrays[f"{lang}.{name}"] for name in _LIST_ARRAYS})
         self.last = last
 
-    def _enter(self, signature: Signature, group: int) -> None:
+    def _insert(self, article: ArticleProfile, group: int) -> None:
         self.last += 1
-        self._know(self.last, signature, group)
-        if signature.lang not in self._lists:
-            self._make_lists(signature.lang)
-        self._lists[signature.lang].add(self.last, signature.vector)
+        self._register(self.last, article, group)
+        if article.lang not in self._lists:
+            self._make_lists(article.lang)
+        self._lists[article.lang].add(self.last, article.vector)
 
     def _make_lists(self, lang: str) -> None:
-        few = _FEW_ROWS if len(self._lists) < FAST_LANGUAGES else _MANY_ROWS
-        self._lists[lang] = _Lists(self.room, self.max_terms, few)
+        dense_from = (
+            _DENSE_FROM_LISTS if len(self._lists) < MAX_DENSE_LANGUAGES else _DENSE_FROM_LISTS_LOW_MEMORY
+        )
+        self._lists[lang] = _BoundedLists(self.max_postings, self.max_terms, dense_from)
 
-    def _know(self, number: int, signature: Signature, group: int) -> None:
-        self.numbers[signature.id] = number
-        self.articles[number] = signature
-        self._shelf.put(number, signature.vector, group)
-        if signature.latent is not None:
+    def _register(self, number: int, article: ArticleProfile, group: int) -> None:
+        self.numbers[article.id] = number
+        self.articles[number] = article
+        self._vectors.add(number, article.vector, group)
+        if article.latent is not None:
             if self._latent is None:
-                self._latent = LatestPoints(len(signature.latent), self.reach)
-            self._latent.add(number, signature.lang, signature.latent)
+                self._latent = RecentPoints(len(article.latent), self.latent_window)
+            self._latent.add(number, article.lang, article.latent)
 
-    def _nearest(self, signature: Signature, group: int) -> Near:
+    def _nearest(self, article: ArticleProfile, group: int) -> Candidates:
         ordered = [self._lists[lang] for lang in sorted(self._lists)]
-        folded: Ids = signature.vector.ids % _ROWS
+        folded: Ids = article.vector.ids % _N_LISTS
         if all(one.is_full for one in ordered):
             lists = [one.lists for one in ordered]
         else:
-            rows, folded = _numbered(folded)
+            rows, folded = _renumber(folded)
             lists = [one.at(rows) for one in ordered]
-        close = np.array(self._close(signature), dtype=np.int32)
-        room = self.k * len(lists) + len(close)
-        numbers, similarities, groups = np.empty(room, np.int32), np.empty(room), np.empty(room, np.int32)
-        shelf = self._shelf
+        latent = np.array(self._nearest_latent(article), dtype=np.int32)
+        size = self.k * len(lists) + len(latent)
+        numbers, similarities, groups = np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32)
+        vectors = self._vectors
         n = find_nearest(
             lists,
             folded,
-            *signature.vector,
+            *article.vector,
             self.max_terms,
-            self.compared,
+            self.max_compared,
             self.k,
-            shelf.table,
-            shelf.owners,
-            shelf.ids,
-            shelf.weights,
-            shelf.lengths,
-            shelf.groups,
+            vectors.table,
+            vectors.owners,
+            vectors.ids,
+            vectors.weights,
+            vectors.lengths,
+            vectors.groups,
             group,
-            self.least,
-            close,
+            self.min_similarity,
+            latent,
             numbers,
             similarities,
             groups,
         )
-        return Near(numbers[:n], similarities[:n], groups[:n])
+        return Candidates(numbers[:n], similarities[:n], groups[:n])
 
-    def _close(self, signature: Signature) -> list[int]:
-        """Numbers of the nearest in the latent space, of any cluster."""
-        if self._latent is None or signature.latent is None:
+    def _nearest_latent(self, article: ArticleProfile) -> list[int]:
+        """Return the serial numbers of the nearest articles in the latent space, of any cluster."""
+        if self._latent is None or article.latent is None:
             return []
         self._latent.last = self.last
-        return self._latent.nearest(signature.latent, self.k, least=self.least_latent)
+        return self._latent.nearest(article.latent, self.k, min_similarity=self.min_latent_similarity)
 
 
-class _Lists:
-    """The latest articles of each term, terms sharing a limited number of lists.
+class _BoundedLists:
+    """Posting lists of fixed length over hashed terms.
 
-    Lists get their places as they come into use, and all have one when there are many.
+    Lists are allocated when they are first used; a large index is one dense array.
     """
 
-    def __init__(self, room: int, max_terms: int, few: int) -> None:
-        self.room, self.max_terms, self.few = room, max_terms, few
-        self._places: dict[int, int] | None = {}
+    def __init__(self, max_postings: int, max_terms: int, dense_from: int) -> None:
+        self.max_postings, self.max_terms, self.dense_from = max_postings, max_terms, dense_from
+        self._slots: dict[int, int] | None = {}
         self._allocate(16)
 
     @property
     def is_full(self) -> bool:
-        """Whether every list has the place of its number."""
-        return self._places is None
+        """Whether the index is one dense array."""
+        return self._slots is None
 
     def at(self, rows: Ids) -> NDArray[np.int32]:
-        """Some lists."""
-        return self.lists[self._places_of(rows)]
+        """Return the lists of some rows."""
+        return self.lists[self._slots_of(rows)]
 
     def add(self, number: int, vector: Vector) -> None:
-        folded = vector.ids % _ROWS
+        folded = vector.ids % _N_LISTS
         if self.is_full:
             list_cluster(self.lists, self._next, folded, vector.weights, self.max_terms, number)
             return
-        rows, folded = _numbered(folded)
-        places = self._places_of(rows)
-        lists, following = self.lists[places], self._next[places]
+        rows, folded = _renumber(folded)
+        slots = self._slots_of(rows)
+        lists, following = self.lists[slots], self._next[slots]
         list_cluster(lists, following, folded, vector.weights, self.max_terms, number)
         used = lists.any(axis=1)
         self._put(rows[used], lists[used], following[used])
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        if self._places is None:
+        if self._slots is None:
             rows = np.flatnonzero(self.lists.any(axis=1)).astype(np.int32)
         else:
-            rows = np.array(sorted(self._places), dtype=np.int32)
-        places = self._places_of(rows)
-        return {"rows": rows, "lists": self.lists[places], "next": self._next[places]}
+            rows = np.array(sorted(self._slots), dtype=np.int32)
+        slots = self._slots_of(rows)
+        return {"rows": rows, "lists": self.lists[slots], "next": self._next[slots]}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._put(arrays["rows"], arrays["lists"], arrays["next"])
 
-    def _places_of(self, rows: Ids) -> NDArray[np.int64]:
-        """Where lists are; an empty one that has no place is at 0."""
-        if self._places is None:
+    def _slots_of(self, rows: Ids) -> NDArray[np.int64]:
+        """Return the slots of rows; slot 0 is an empty list."""
+        if self._slots is None:
             return rows.astype(np.int64)
-        get = self._places.get
+        get = self._slots.get
         return np.array([get(row, 0) for row in rows.tolist()], dtype=np.int64)
 
     def _put(self, rows: Ids, lists: NDArray[np.int32], following: NDArray[np.uint8]) -> None:
-        if self._places is not None:
+        if self._slots is not None:
             for row in rows.tolist():
-                self._places.setdefault(row, len(self._places) + 1)
-            self._make_room(len(self._places) + 1)
-        places = self._places_of(rows)
-        self.lists[places], self._next[places] = lists, following
+                self._slots.setdefault(row, len(self._slots) + 1)
+            self._grow(len(self._slots) + 1)
+        slots = self._slots_of(rows)
+        self.lists[slots], self._next[slots] = lists, following
 
-    def _make_room(self, wanted: int) -> None:
-        """Have places for so many lists, or for all."""
-        if self._places is not None and wanted > self.few:
-            taken = {row: place for row, place in self._places.items() if place < len(self.lists)}
-            rows, places = list(taken), list(taken.values())
-            lists, following = self.lists[places], self._next[places]
-            self._allocate(_ROWS)
+    def _grow(self, wanted: int) -> None:
+        """Allocate slots for a number of lists, or a dense array."""
+        if self._slots is not None and wanted > self.dense_from:
+            taken = {row: place for row, place in self._slots.items() if place < len(self.lists)}
+            rows, slots = list(taken), list(taken.values())
+            lists, following = self.lists[slots], self._next[slots]
+            self._allocate(_N_LISTS)
             self.lists[rows], self._next[rows] = lists, following
-            self._places = None
+            self._slots = None
         elif wanted > len(self.lists):
             lists, following = self.lists, self._next
             self._allocate(max(wanted, 2 * len(lists)))
             self.lists[: len(lists)], self._next[: len(lists)] = lists, following
 
-    def _allocate(self, places: int) -> None:
-        self.lists = np.zeros((places, self.room), dtype=np.int32)
-        self._next = np.zeros(places, dtype=np.uint8)
+    def _allocate(self, slots: int) -> None:
+        self.lists = np.zeros((slots, self.max_postings), dtype=np.int32)
+        self._next = np.zeros(slots, dtype=np.uint8)
 
 
-def _numbered(rows: Ids) -> tuple[Ids, Ids]:
-    """Different rows, ascending, and the number of each row among them."""
+def _renumber(rows: Ids) -> tuple[Ids, Ids]:
+    """Return the distinct rows, ascending, and the position of each row among them."""
     own, numbers = np.unique(rows, return_inverse=True)
     return own, numbers.astype(np.int32)

@@ -1,16 +1,15 @@
-r"""Whether two clusters tell one story: a linear support vector machine with probabilities.
+r"""Link classifier: a linear support vector machine with calibrated probabilities.
 
-Features are standardised, with logarithms taken of those without an upper limit; one that cannot be said
-counts as its mean, so it speaks neither for nor against. With :math:`z` the standardised features and
-:math:`w, b` found by the machine,
+Features are standardised, unbounded ones after taking logarithms; a missing feature is imputed by its mean,
+so it contributes nothing. With :math:`z` the standardised features and :math:`w, b` the fitted hyperplane,
 
 .. math::
 
     f = b + \sum_k w_k z_k, \qquad P(\text{same story}) = \frac{1}{1 + \exp(-\alpha f - \beta)},
 
-where :math:`\alpha, \beta` are fitted to values of f for pairs that f was not fitted to (Platt). The share of
-a feature in a decision is :math:`\alpha w_k z_k`, and the shares and a constant add up to the log odds. A
-feature whose weight is given teaches nothing: it adds this weight times its value to the log odds.
+where :math:`\alpha, \beta` are fitted to held-out values of f (Platt scaling). The contribution of a feature
+is :math:`\alpha w_k z_k`; contributions and a constant add up to the log odds. A feature with a given weight
+is not learned: it adds this weight times its value to the log odds.
 """
 
 from __future__ import annotations
@@ -18,60 +17,58 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import as_file, files
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss import io
+from isogloss._estimator import POSITIVE, Constraints, Estimator
 from isogloss.events.link._features import FEATURES
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["Linker"]
 
 Array = NDArray[np.float64]
 
-_GRID = (0.01, 0.03, 0.1, 0.3)
-_FOLDS = 5
-_FARTHEST = 4.0
-"""Standard deviations at which a feature is cut: one odd value must not decide."""
+_C_GRID = (0.01, 0.03, 0.1, 0.3)
+_N_FOLDS = 5
+_MAX_DEVIATIONS = 4.0
+"""Standard deviations at which a feature is clipped, so that no outlier decides alone."""
 
 
-class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
-    """Tells from features of a pair of clusters whether they are one story.
+class Linker(ClassifierMixin, Estimator):
+    """Classifies pairs of clusters as one story or two.
 
     Parameters
     ----------
     features : sequence of str
         Names of the features, in the order of the columns.
     log_features : sequence of str
-        Those of them that the logarithm (of one more) is taken of.
+        Features that are transformed by log(1 + x).
     given : sequence of (str, float)
-        Features whose weight is given, as log odds for each unit. Clusters without bodies are to be linked
-        more reluctantly: among titles nearly all candidates are wrong, which the pairs that one labels do not
-        tell.
+        Features with a fixed weight, in log odds per unit. The default makes links between clusters without
+        bodies less likely: among titles nearly all candidates are wrong, which labelled pairs do not show.
     C : float or None
-        Weight of errors against the width of the margin; None for the best of some values by
-        cross-validation on the training pairs.
+        Regularisation parameter of the SVM; None to choose it by cross-validation on the training pairs.
     random_state : int
-        How pairs are dealt out in cross-validation.
+        Seed of the cross-validation splits.
 
     Attributes
     ----------
     means_, scales_ : array
-        Of the features, missing values aside.
+        Of the features, ignoring missing values.
     weights_, offset_ : array, float
-        The direction w and b.
+        The hyperplane w, b.
     slope_, shift_ : float
-        Of the probability.
+        Of the calibration, alpha and beta.
     C_ : float
-        The weight of errors in use.
+        The regularisation parameter in use.
     classes_ : array
         0 and 1: different stories, one story.
 
@@ -82,6 +79,14 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
     >>> linker.fit(pairs, [0] * 5 + [1] * 5).predict([[0.9, 5.0], [0.2, np.nan]])
     array([1, 0])
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "features": [Sequence],
+        "log_features": [Sequence],
+        "given": [Sequence],
+        "C": [POSITIVE, None],
+        "random_state": ["random_state"],
+    }
 
     means_: Array
     scales_: Array
@@ -109,83 +114,86 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
 
     @classmethod
     def default(cls) -> Linker:
-        """The linker that comes with isogloss, trained on its sample news by ``isogloss link train``."""
-        return _shipped()
+        """Return the linker of isogloss, trained on its sample news by ``isogloss link train``."""
+        return _load_default()
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from labelled pairs.
+        """Fit the classifier to labelled pairs.
 
         Parameters
         ----------
         X : array (pairs x features)
-            Features; NaN where one cannot be said.
+            Features; NaN where one is missing.
         y : array of 0 and 1
             Whether each pair is one story.
         """
-        raw, labels = self._checked(X), np.asarray(y).astype(np.int64)
+        self._validate_params()
+        raw, labels = self._check(X), np.asarray(y).astype(np.int64)
         if len(raw) != len(labels):
-            raise ValueError(f"{len(raw)} pairs and {len(labels)} labels; expected one for each pair")
+            raise ValueError(
+                f"got {len(raw)} pairs and {len(labels)} labels; expected one label for each pair"
+            )
         counts = np.bincount(labels, minlength=2)
         if len(counts) > 2 or counts.min() < 2:
             raise ValueError(
-                f"labels with {counts.tolist()} pairs each; expected 0 and 1, and two pairs of either"
+                f"labels have {counts.tolist()} pairs each; expected labels 0 and 1, two pairs or more each"
             )
         self.classes_ = np.array([0, 1])
         self._standardise(raw)
         Z = self._scaled(raw)
-        self.C_ = self.C if self.C is not None else self._choose(Z, labels)
+        self.C_ = self.C if self.C is not None else self._choose_regularisation(Z, labels)
         machine = SVC(kernel="linear", C=self.C_).fit(Z, labels)
         self.weights_, self.offset_ = machine.coef_[0].copy(), float(machine.intercept_[0])
         self._calibrate(Z, labels)
         return self
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Log odds that pairs are one story."""
+        """Return the log odds that pairs are one story."""
         check_is_fitted(self)
-        raw = self._checked(X)
+        raw = self._check(X)
         inner = self._scaled(raw) @ self.weights_ + self.offset_
         return np.asarray(self.slope_ * inner + self.shift_ + self._from_given(raw))
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Probabilities that pairs are different stories, and one."""
+        """Return the probabilities that pairs are different stories, and one story."""
         chance = expit(self.decision_function(X))
         return np.column_stack([1 - chance, chance])
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """1 for pairs that are one story, as the machine decides, and 0 for others."""
+        """Return 1 for pairs on the positive side of the hyperplane and 0 for others."""
         check_is_fitted(self)
-        raw = self._checked(X)
+        raw = self._check(X)
         inner = self._scaled(raw) @ self.weights_ + self.offset_
         given = self._from_given(raw) / max(abs(self.slope_), 1e-12)
         return np.asarray(inner + given > 0).astype(np.int64)
 
     def probability(self, features: Mapping[str, float]) -> float:
-        """Probability that a pair with these features is one story."""
+        """Return the probability that a pair with these features is one story."""
         return float(expit(self.decision_function([self.row(features)])[0]))
 
     def row(self, features: Mapping[str, float]) -> list[float]:
-        """Features by name as a row."""
+        """Return named features as a row."""
         return [features[name] for name in self.features]
 
     def shares(self, X: ArrayLike) -> Array:
-        """What each feature of pairs adds to :attr:`constant` in the log odds; a missing one adds nothing."""
+        """Return the contribution of each feature to the log odds; that of a missing one is 0."""
         check_is_fitted(self)
-        raw = self._checked(X)
+        raw = self._check(X)
         return np.asarray(
-            self.slope_ * self.weights_ * self._scaled(raw) + np.nan_to_num(raw) * self._given()
+            self.slope_ * self.weights_ * self._scaled(raw) + np.nan_to_num(raw) * self._given_weights()
         )
 
     @property
     def constant(self) -> float:
-        """The log odds of a pair of which nothing can be said."""
+        """Log odds of a pair whose features are all missing."""
         return self.slope_ * self.offset_ + self.shift_
 
     def contributions(self, features: Mapping[str, float]) -> dict[str, float]:
-        """What each feature adds to the log odds; ``(constant)`` is the rest."""
+        """Return the contributions by feature name; ``(constant)`` is the constant."""
         shares = self.shares([self.row(features)])[0].tolist()
         return {**dict(zip(self.features, shares, strict=True)), "(constant)": self.constant}
 
-    def _checked(self, X: ArrayLike) -> Array:
+    def _check(self, X: ArrayLike) -> Array:
         raw = np.array(X, dtype=np.float64, ndmin=2)
         if raw.ndim != 2 or raw.shape[1] != len(self.features):
             raise ValueError(
@@ -193,10 +201,10 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
                 f"{', '.join(self.features)}"
             )
         if np.isinf(raw).any():
-            raise ValueError("a feature is infinite; expected numbers, and NaN where one cannot be said")
+            raise ValueError("a feature is infinite; expected finite numbers, or NaN where one is missing")
         return raw
 
-    def _logged(self, raw: Array) -> Array:
+    def _log_transform(self, raw: Array) -> Array:
         out = raw.copy()
         for column, name in enumerate(self.features):
             if name in self.log_features:
@@ -204,7 +212,7 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         return out
 
     def _standardise(self, raw: Array) -> None:
-        values = self._logged(raw)
+        values = self._log_transform(raw)
         known = ~np.isnan(values)
         counts = np.maximum(known.sum(axis=0), 1)
         self.means_ = np.where(known, values, 0.0).sum(axis=0) / counts
@@ -212,27 +220,29 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
         deviations = np.sqrt((spread**2).sum(axis=0) / counts)
         self.scales_ = np.where(deviations > 1e-12, deviations, 1.0)
 
-    def _given(self) -> Array:
-        """Weights that are given, for each feature; 0 for those that are learned."""
+    def _given_weights(self) -> Array:
+        """Return the fixed weight of each feature; 0 for those that are learned."""
         weights = dict(self.given)
         return np.array([weights.get(name, 0.0) for name in self.features])
 
     def _from_given(self, raw: Array) -> Array:
-        return np.asarray(np.nan_to_num(raw) @ self._given())
+        return np.asarray(np.nan_to_num(raw) @ self._given_weights())
 
     def _scaled(self, raw: Array) -> Array:
-        scaled = np.where(self._given() == 0, self._logged(raw) - self.means_, 0.0) / self.scales_
-        return np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_FARTHEST, _FARTHEST)
+        scaled = (
+            np.where(self._given_weights() == 0, self._log_transform(raw) - self.means_, 0.0) / self.scales_
+        )
+        return np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_MAX_DEVIATIONS, _MAX_DEVIATIONS)
 
     def _folds(self, labels: NDArray[np.int64]) -> StratifiedKFold:
-        folds = min(_FOLDS, int(np.bincount(labels).min()))
+        folds = min(_N_FOLDS, int(np.bincount(labels).min()))
         return StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
 
-    def _choose(self, Z: Array, labels: NDArray[np.int64]) -> float:
-        """The weight of errors with the best accuracy in cross-validation; the smallest of equals."""
+    def _choose_regularisation(self, Z: Array, labels: NDArray[np.int64]) -> float:
+        """Choose the C with the best accuracy in cross-validation; the smallest of equals."""
         folds = self._folds(labels)
-        scores = [cross_val_score(SVC(kernel="linear", C=C), Z, labels, cv=folds).mean() for C in _GRID]
-        return _GRID[int(np.argmax(np.round(scores, 9)))]
+        scores = [cross_val_score(SVC(kernel="linear", C=C), Z, labels, cv=folds).mean() for C in _C_GRID]
+        return _C_GRID[int(np.argmax(np.round(scores, 9)))]
 
     def _calibrate(self, Z: Array, labels: NDArray[np.int64]) -> None:
         machine = SVC(kernel="linear", C=self.C_)
@@ -242,6 +252,6 @@ class Linker(ThreadBoundMixin, BaseEstimator, ClassifierMixin):
 
 
 @cache
-def _shipped() -> Linker:
-    with as_file(files("isogloss.events").joinpath("linker.isogloss")) as path:
+def _load_default() -> Linker:
+    with as_file(files("isogloss.events.link").joinpath("linker.isogloss")) as path:
         return io.load(path, expected=Linker)

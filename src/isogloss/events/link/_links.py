@@ -1,8 +1,9 @@
-"""Links between the clusters of a stream, kept up to date as articles come and clusters change.
+"""Links between the clusters of a stream, kept up to date as clusters change.
 
-:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It keeps the
-signature of every article, the links between articles that :class:`~isogloss.events.link.Neighbours`
-finds, and a profile of every cluster, and tells the features of any pair of linked clusters.
+:class:`LinkState` follows the decisions of :func:`isogloss.events.cluster.transition`. It holds the profile
+of every article and cluster and the pairs of candidate articles that
+:class:`~isogloss.events.link.CandidateIndex` found, and computes the features and the probability of any
+link.
 """
 
 from __future__ import annotations
@@ -10,25 +11,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
+from math import isnan
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from isogloss.events.cluster import Decision, Ids, Weights
-from isogloss.events.link._candidates import LEAST, Neighbours
-from isogloss.events.link._features import FEATURES, Array, Bound, bound_by, feature_rows
+from isogloss.events.link._candidates import MIN_SIMILARITY, CandidateIndex
+from isogloss.events.link._features import FEATURES, Array, PairSupport, feature_rows, pair_support
 from isogloss.events.link._linker import Linker
-from isogloss.events.link._profile import Profile
-from isogloss.events.link._signature import Signature
+from isogloss.events.link._profiles import ArticleProfile, ClusterProfile
 from isogloss.kernels import Bonds, NearPairs
 
-__all__ = ["Link", "LinkState"]
+__all__ = ["FeatureContribution", "Link", "LinkExplanation", "LinkState", "explain_link"]
 
-_SHOWN = 5
+_MAX_SHOWN_PAIRS = 5
 
 
 @dataclass(frozen=True)
 class Link:
-    """Two clusters that may tell one story, and what speaks for it.
+    """Two clusters that may tell one story, and the evidence.
 
     Attributes
     ----------
@@ -39,7 +41,7 @@ class Link:
     features : dict of str to float
         See :mod:`isogloss.events.link._features`.
     pairs : tuple of (str, str, float)
-        The most similar pairs of articles behind it: an article of ``a``, one of ``b``, their similarity.
+        The most similar pairs of articles: an article of ``a``, one of ``b``, their similarity.
     """
 
     a: int
@@ -50,177 +52,261 @@ class Link:
 
 
 class LinkState:
-    """What is known about the links between clusters.
+    """Profiles of all articles and clusters, and the links between clusters.
 
     Memory: bounded by the articles that have not expired.
 
     Parameters
     ----------
     linker : Linker, optional
-        Tells probabilities; :meth:`Linker.default` if none is given.
-    neighbours : Neighbours, optional
+        Computes probabilities; :meth:`Linker.default` by default.
+    candidates : CandidateIndex, optional
         Finds candidates.
     max_links : int
-        Links of a cluster that are looked at: those with the highest sums of similarities.
+        Links of a cluster that are considered: those with the highest sums of similarities.
 
     Attributes
     ----------
-    profiles : dict of int to Profile
+    profiles : dict of int to ClusterProfile
         The clusters.
-    signatures : dict of str to Signature
+    articles : dict of str to ArticleProfile
         Their articles.
     near : NearPairs
-        Pairs of articles that are near, by the numbers that :class:`Neighbours` gave them.
+        Pairs of candidate articles, by the serial numbers of :class:`CandidateIndex`.
     changed : set of int
-        Clusters that changed since it was last emptied.
-    gone : set of int
-        Clusters that ended or lost all articles since it was last emptied.
+        Clusters that changed since the last update of events.
+    removed : set of int
+        Clusters that expired or lost all articles since the last update of events.
     """
 
     def __init__(
-        self, linker: Linker | None = None, neighbours: Neighbours | None = None, *, max_links: int = 30
+        self, linker: Linker | None = None, candidates: CandidateIndex | None = None, *, max_links: int = 30
     ) -> None:
         self.linker = linker or Linker.default()
-        self.neighbours = Neighbours() if neighbours is None else neighbours
+        self.candidates = CandidateIndex() if candidates is None else candidates
         self.max_links = max_links
-        self.profiles: dict[int, Profile] = {}
-        self.signatures: dict[str, Signature] = {}
+        self.profiles: dict[int, ClusterProfile] = {}
+        self.articles: dict[str, ArticleProfile] = {}
         self.cluster_of: dict[str, int] = {}
         self.near = NearPairs()
         self.changed: set[int] = set()
-        self.gone: set[int] = set()
+        self.removed: set[int] = set()
         self._bonds: Bonds | None = None
 
-    def add(self, signature: Signature, cluster: int) -> None:
-        """An article came into a cluster; one that is known is moved to it."""
-        if signature.id in self.signatures:
-            self.move(signature.id, cluster)
+    def add(self, article: ArticleProfile, cluster: int) -> None:
+        """Add an article to a cluster; a known article is moved to it."""
+        if article.id in self.articles:
+            self.move(article.id, cluster)
             return
         bonds = self.bonds
-        self.signatures[signature.id] = signature
-        self.cluster_of[signature.id] = cluster
-        found = self.neighbours.add(signature, cluster)
-        self.near.add(self.neighbours.last, found.numbers, found.similarities)
+        self.articles[article.id] = article
+        self.cluster_of[article.id] = cluster
+        found = self.candidates.add(article, cluster)
+        self.near.add(self.candidates.last, found.numbers, found.similarities)
         bonds.add(np.full_like(found.groups, cluster), found.groups, found.similarities)
         if cluster not in self.profiles:
-            self.profiles[cluster] = Profile(cluster, signature.lang)
-        self.profiles[cluster].add(signature)
+            self.profiles[cluster] = ClusterProfile(cluster, article.lang)
+        self.profiles[cluster].add(article)
         self.changed.add(cluster)
 
     def move(self, article: str, cluster: int) -> None:
-        """An article went to another cluster, which may be new."""
+        """Move an article to another cluster, which may be new."""
         before = self.cluster_of[article]
         if before == cluster:
             return
         self.cluster_of[article] = cluster
-        self.neighbours.regroup([article], cluster)
+        self.candidates.regroup([article], cluster)
         rest = [one for one in self.profiles[before].articles if one != article]
         self._rebuild(before, rest)
-        self._rebuild(cluster, [*self._articles(cluster), article])
+        self._rebuild(cluster, [*self._article_ids(cluster), article])
 
     def merge(self, source: int, target: int) -> None:
-        """A cluster went into another one."""
-        moved = self._articles(source)
+        """Merge a cluster into another."""
+        moved = self._article_ids(source)
         self.cluster_of.update(dict.fromkeys(moved, target))
-        self.neighbours.regroup(moved, target)
-        self._rebuild(target, self._articles(target) + moved)
+        self.candidates.regroup(moved, target)
+        self._rebuild(target, self._article_ids(target) + moved)
         self._rebuild(source, [])
 
     def expire(self, cluster: int) -> None:
-        """A cluster ended: forget it and its articles."""
-        for article in self._articles(cluster):
-            self.near.forget(self.neighbours.numbers[article])
-            del self.signatures[article], self.cluster_of[article]
-            self.neighbours.forget(article)
-        self._drop(cluster)
+        """Forget a cluster and its articles."""
+        for article in self._article_ids(cluster):
+            self.near.forget(self.candidates.numbers[article])
+            del self.articles[article], self.cluster_of[article]
+            self.candidates.forget(article)
+        self._remove_cluster(cluster)
 
-    def apply(self, decision: Decision, signature: Signature) -> None:
-        """Follow a decision of :func:`isogloss.events.cluster.transition` about an article."""
+    def apply(self, decision: Decision, article: ArticleProfile) -> None:
+        """Apply a decision of :func:`isogloss.events.cluster.transition`."""
         for cluster in decision.expired:
             self.expire(cluster)
         if decision.repeated:
             return
         for source, target in decision.merged:
             self.merge(source, target)
-        self.add(signature, decision.cluster)
+        self.add(article, decision.cluster)
         for move in decision.moved:
             self.move(move.article, move.target)
 
-    def linked(self, clusters: Iterable[int]) -> tuple[Ids, Bound]:
-        """The strongest links of some clusters: ascending pairs, the smaller id first, and their bonds."""
+    def strongest_links(self, clusters: Iterable[int]) -> tuple[Ids, PairSupport]:
+        """Return the strongest links of clusters: ascending pairs, smaller id first, and their support."""
         asked = np.array(sorted(clusters), dtype=np.int32)
         ends, others, links, sums = self.bonds.strongest(asked, self.max_links)
         ones = np.repeat(asked, np.diff(ends, prepend=np.int32(0)))
         keys = np.minimum(ones, others).astype(np.int64) << 32 | np.maximum(ones, others)
         keys, first = np.unique(keys, return_index=True)
         pairs = np.column_stack([keys >> 32, keys & 0xFFFFFFFF]).astype(np.int32)
-        return pairs, Bound(links[first].astype(np.float64), sums[first])
+        return pairs, PairSupport(links[first].astype(np.float64), sums[first])
 
-    def feature_rows(self, pairs: Ids, bound: Bound) -> Array:
-        """Features of pairs of clusters, the smaller id first, in the order of :data:`FEATURES`."""
+    def feature_rows(self, pairs: Ids, support: PairSupport) -> Array:
+        """Return the features of pairs of clusters, in the order of :data:`FEATURES`."""
         clusters, places = np.unique(pairs, return_inverse=True)
         profiles = [self.profiles[one] for one in clusters.tolist()]
-        return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), bound)
+        return feature_rows(profiles, places.reshape(-1, 2).astype(np.int32), support)
 
     def probabilities(self, clusters: Iterable[int]) -> tuple[Ids, Weights]:
-        """The links of some clusters, ascending pairs, the smaller id first; and their probabilities."""
-        pairs, bound = self.linked(clusters)
+        """Return the strongest links of clusters: ascending pairs and their probabilities."""
+        pairs, support = self.strongest_links(clusters)
         if not len(pairs):
             return pairs, np.empty(0)
         wanted = [FEATURES.index(name) for name in self.linker.features]
-        chances = self.linker.predict_proba(self.feature_rows(pairs, bound)[:, wanted])[:, 1]
+        chances = self.linker.predict_proba(self.feature_rows(pairs, support)[:, wanted])[:, 1]
         return pairs, np.ascontiguousarray(chances)
 
     def pairs(self, a: int, b: int) -> list[tuple[str, str, float]]:
-        """Pairs of near articles of two clusters, in the order in which they were found."""
-        one, other, similarities = self.near.of(self.numbers(self._articles(a)))
-        between = self.neighbours.groups(other) == b
-        names = (self.neighbours.names(numbers[between]) for numbers in (one, other))
+        """Return the candidate pairs between two clusters, in the order in which they were found."""
+        one, other, similarities = self.near.of(self.numbers(self._article_ids(a)))
+        between = self.candidates.groups(other) == b
+        names = (self.candidates.ids_of(numbers[between]) for numbers in (one, other))
         return list(zip(*names, similarities[between].tolist(), strict=True))
 
     def link(self, one: int, other: int) -> Link:
-        """Everything about the link of two clusters."""
+        """Return the link between two clusters."""
         a, b = min(one, other), max(one, other)
         pairs = self.pairs(a, b)
-        bound = bound_by([[similarity for _, _, similarity in pairs]])
-        rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), bound)
+        support = pair_support([[similarity for _, _, similarity in pairs]])
+        rows = self.feature_rows(np.array([[a, b]], dtype=np.int32), support)
         features = dict(zip(FEATURES, rows[0].tolist(), strict=True))
-        best = nlargest(_SHOWN, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
+        best = nlargest(_MAX_SHOWN_PAIRS, pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
         return Link(a, b, self.linker.probability(features), features, tuple(best))
 
     def numbers(self, articles: Iterable[str]) -> Ids:
-        """The numbers that :class:`Neighbours` gave to articles."""
-        return np.array([self.neighbours.numbers[one] for one in articles], dtype=np.int32)
+        """Return the serial numbers of articles."""
+        return np.array([self.candidates.numbers[one] for one in articles], dtype=np.int32)
 
     @property
     def bonds(self) -> Bonds:
-        """Similarities of articles by pairs of clusters; told by the articles the first time."""
+        """Sums of similarities by pair of clusters; computed from the articles at first access."""
         if self._bonds is None:
-            self._bonds = Bonds(LEAST)
-            self._bind(self._bonds, self.signatures)
+            self._bonds = Bonds(MIN_SIMILARITY)
+            self._add_bonds(self._bonds, self.articles)
         return self._bonds
 
-    def _bind(self, bonds: Bonds, articles: Iterable[str]) -> None:
-        """Bind the clusters of articles by all of their pairs, in the order in which these were found."""
+    def _add_bonds(self, bonds: Bonds, articles: Iterable[str]) -> None:
+        """Add all candidate pairs of articles to the bonds of their clusters."""
         one, other, similarities = self.near.of(self.numbers(articles))
-        bonds.add(self.neighbours.groups(one), self.neighbours.groups(other), similarities)
+        bonds.add(self.candidates.groups(one), self.candidates.groups(other), similarities)
 
-    def _articles(self, cluster: int) -> list[str]:
+    def _article_ids(self, cluster: int) -> list[str]:
         return self.profiles[cluster].articles if cluster in self.profiles else []
 
-    def _drop(self, cluster: int) -> None:
+    def _remove_cluster(self, cluster: int) -> None:
         self.profiles.pop(cluster, None)
         self.bonds.forget(cluster)
         self.changed.discard(cluster)
-        self.gone.add(cluster)
+        self.removed.add(cluster)
 
     def _rebuild(self, cluster: int, articles: list[str]) -> None:
-        """Make the profile of a cluster of these articles; one without articles is forgotten."""
+        """Rebuild the profile of a cluster; one without articles is removed."""
         if not articles:
-            self._drop(cluster)
+            self._remove_cluster(cluster)
             return
-        signatures = [self.signatures[article] for article in articles]
-        self.profiles[cluster] = Profile(cluster, signatures[0].lang, signatures)
+        profiles = [self.articles[article] for article in articles]
+        self.profiles[cluster] = ClusterProfile(cluster, profiles[0].lang, profiles)
         self.bonds.forget(cluster)
-        self._bind(self.bonds, articles)
+        self._add_bonds(self.bonds, articles)
         self.changed.add(cluster)
+
+
+class FeatureContribution(NamedTuple):
+    """A feature and its contribution to the log odds.
+
+    Attributes
+    ----------
+    feature : str
+        Its name; ``(constant)`` for the constant.
+    value : float or None
+        Its value; None when it is missing.
+    contribution : float
+        What it adds to the log odds; positive values favour one story.
+    """
+
+    feature: str
+    value: float | None
+    contribution: float
+
+
+class LinkExplanation(NamedTuple):
+    """Explanation of the probability of a link.
+
+    Attributes
+    ----------
+    a, b : int
+        The clusters.
+    probability : float
+        That they tell one story.
+    reasons : tuple of FeatureContribution
+        All features, by decreasing contribution; the contributions add up to the log odds.
+    pairs : tuple of (str, str, float)
+        Titles of the most similar articles of both, with their similarity.
+    """
+
+    a: int
+    b: int
+    probability: float
+    reasons: tuple[FeatureContribution, ...]
+    pairs: tuple[tuple[str, str, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return a dictionary that JSON can hold."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "probability": self.probability,
+            "reasons": [reason._asdict() for reason in self.reasons],
+            "pairs": [{"a": a, "b": b, "similarity": similarity} for a, b, similarity in self.pairs],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"clusters {self.a} and {self.b}: one story with probability {self.probability:.2f}", ""]
+        lines.append(f"{'feature':<20}{'value':>8}{'log odds':>10}")
+        for name, value, contribution in self.reasons:
+            shown = "-" if value is None else f"{value:.2f}"
+            lines.append(f"{name:<20}{shown:>8}{contribution:>+10.2f}")
+        lines += ["", *(f"{similarity:.2f}  {a}  =  {b}" for a, b, similarity in self.pairs)]
+        return "\n".join(lines)
+
+
+def explain_link(link: Link, linker: Linker, articles: Mapping[str, ArticleProfile]) -> LinkExplanation:
+    """Explain the probability of a link.
+
+    Parameters
+    ----------
+    link : Link
+        The link, see :meth:`LinkState.link() <isogloss.events.link._links.LinkState.link>`.
+    linker : Linker
+        The linker that computed it.
+    articles : mapping of str to ArticleProfile
+        Articles by id.
+    """
+    reasons = [
+        FeatureContribution(name, _or_none(link.features.get(name)), contribution)
+        for name, contribution in linker.contributions(link.features).items()
+    ]
+    pairs = tuple((articles[a].title, articles[b].title, similarity) for a, b, similarity in link.pairs)
+    decisive = sorted(reasons, key=lambda reason: (-abs(reason.contribution), reason.feature))
+    return LinkExplanation(link.a, link.b, link.probability, tuple(decisive), pairs)
+
+
+def _or_none(value: float | None) -> float | None:
+    return None if value is None or isnan(value) else value

@@ -1,4 +1,9 @@
-"""From links to events: constrained agglomeration, and event ids that stay while events change."""
+"""Tracking: groups linked clusters into events whose ids are stable.
+
+:class:`EventTracker` updates the events of a stream incrementally: constrained agglomeration of clusters by
+the probabilities of their links (``_agglomeration``), under :class:`AgglomerationRules`. Events keep their
+ids when they grow, merge and split.
+"""
 
 import lazy_loader
 

@@ -1,2 +1,2 @@
-from ._agglomeration import Rules as Rules
+from ._agglomeration import AgglomerationRules as AgglomerationRules
 from ._tracker import EventTracker as EventTracker

@@ -1,6 +1,6 @@
 r"""From links between clusters to events: constrained agglomeration.
 
-Groups of clusters are joined, the most probable pair first, while the mean probability of the links between
+Groups of clusters are merged, the most probable pair first, while the mean probability of the links between
 two groups,
 
 .. math::
@@ -10,7 +10,7 @@ two groups,
 
 is at least a threshold. A pair of clusters that were never candidates of each other has probability 0 there,
 so one wrong link between two stories of several clusters is outvoted by all the pairs that are not linked.
-Nor does a wrong link come first because it is strong: what :math:`p_{cd}` is taken to be depends on third
+A wrong link does not come first because it is strong: :math:`p_{cd}` is discounted by the support of third
 clusters, which are linked to both or to neither if c and d are one story,
 
 .. math::
@@ -33,25 +33,25 @@ import numpy as np
 
 from isogloss.kernels import join_clusters
 
-__all__ = ["Rules", "agglomerate", "group_linked"]
+__all__ = ["AgglomerationRules", "agglomerate", "group_linked"]
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Rules:
-    r"""When groups of clusters become one event.
+class AgglomerationRules:
+    r"""Rules for merging groups of clusters into one event.
 
     Parameters
     ----------
     threshold : float
-        Least mean probability of the links between two groups.
+        Minimum mean probability of the links between two groups.
     impossible : float
         Probability of a link below which its clusters are never in one event.
     same_language : float
-        Least mean probability of the links between the clusters of a language that both groups have.
+        Minimum mean probability of the links between clusters of a language that both groups have.
     doubt : float
-        The share of a probability, :math:`\lambda`, that third clusters have to support.
+        The share of a probability, :math:`\lambda`, that third clusters must support.
     """
 
     threshold: float = 0.5
@@ -64,9 +64,9 @@ def agglomerate(
     sizes: Mapping[int, int],
     languages: Mapping[int, str],
     probabilities: Mapping[Pair, float],
-    rules: Rules | None = None,
+    rules: AgglomerationRules | None = None,
 ) -> list[list[int]]:
-    """Groups of clusters that are one event each; deterministic, whatever the order of the mappings.
+    """Group clusters into events; the result does not depend on the order of the mappings.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def agglomerate(
         Language of each cluster.
     probabilities : mapping of (int, int) to float
         Probabilities of links; the smaller id is first.
-    rules : Rules, optional
+    rules : AgglomerationRules, optional
         When groups become one.
 
     Returns
@@ -96,18 +96,18 @@ def agglomerate(
     linked: dict[int, dict[int, float]] = {one: {} for one in sizes}
     for (a, b), p in probabilities.items():
         linked[a][b] = linked[b][a] = p
-    return group_linked(sizes, languages, linked, rules or Rules())
+    return group_linked(sizes, languages, linked, rules or AgglomerationRules())
 
 
 def group_linked(
     sizes: Mapping[int, int],
     languages: Mapping[int, str],
     linked: Mapping[int, dict[int, float]],
-    rules: Rules,
+    rules: AgglomerationRules,
 ) -> list[list[int]]:
-    """The same, with the probabilities of the links of each cluster, every link both ways.
+    """Do the same for links that are given per cluster, in both directions.
 
-    Links to clusters that are not in ``sizes`` are left out.
+    Links to clusters that are not in ``sizes`` are ignored.
     """
     ids = sorted(sizes)
     codes = {lang: code for code, lang in enumerate(dict.fromkeys(languages.values()))}

@@ -1,30 +1,48 @@
-"""Training a linker on articles whose events are known, and events of a whole collection at once."""
+"""Training of a linker on news with known events, and events of a whole collection.
+
+Labelled news are JSON lines of articles with a field ``event``.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events.analyse import Preparer
+from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.annotate import Annotator
-from isogloss.events.article import Article
+from isogloss.events.article import Article, parse_article
 from isogloss.events.cluster import ClusterSettings, ClusterState, transition
-from isogloss.events.link import FEATURES, Linker, LinkState, Signatures
-from isogloss.events.track import EventTracker, Rules
+from isogloss.events.ingest import sample_news
+from isogloss.events.link import FEATURES, Linker, LinkState, ProfileBuilder
+from isogloss.events.track import AgglomerationRules, EventTracker
+from isogloss.exceptions import ArticleError, CorpusError
+from isogloss.io import open_decompressed
 from isogloss.similarity import DocumentModel
 
-__all__ = ["LabelledPairs", "find_clusters", "find_events", "labelled_pairs", "train_linker"]
+__all__ = [
+    "LabelledNews",
+    "LabelledPairs",
+    "find_clusters",
+    "find_events",
+    "labelled_pairs",
+    "load_labelled_news",
+    "read_labelled_news",
+    "train_linker",
+]
 
-_EVERY = 50
-"""Articles after which the links of clusters that changed are written down."""
+_SNAPSHOT_ARTICLES = 50
+"""Articles between snapshots of the links of changed clusters."""
 
-_LOOSE = ClusterSettings(threshold=0.2, body_threshold=0.14)
-"""Clusters that a linker learns from: larger than those of a stream, so their pairs have more to tell."""
+_LOOSE_CLUSTERS = ClusterSettings(threshold=0.2, body_threshold=0.14)
+"""A linker learns from looser clusters than those of a stream, because their pairs are more informative."""
 
 
 class LabelledPairs(NamedTuple):
@@ -53,32 +71,32 @@ def labelled_pairs(
     model: DocumentModel | None = None,
     settings: ClusterSettings | None = None,
 ) -> LabelledPairs:
-    """Cluster articles as a stream does, and label the pairs of clusters that are candidates for a link.
+    """Cluster articles as a stream does, and label the candidate pairs of clusters.
 
-    The event of a cluster is that of most of its articles. Links are written down as they are after every 50
-    articles, so small clusters of young events are among them.
+    The event of a cluster is that of most of its articles. Links are recorded after every 50 articles, so
+    that small clusters of young events are among them.
 
     Parameters
     ----------
     articles : sequence of Article
-        The stream, in the order of time.
+        The stream, in chronological order.
     events : mapping of str to str
         The event of each article by its id.
     annotator : Annotator, optional
-        What finds entities, places and dates; a new one by default.
+        Finds entities, places and dates; a new one by default.
     model : DocumentModel, optional
-        A common space of documents, as a stream may have one.
+        Maps articles to a latent space.
     settings : ClusterSettings, optional
-        Of the clusters.
+        Settings of online clustering.
     """
-    signatures, state, links = Signatures(), ClusterState(settings), LinkState(Linker())
-    preparer = Preparer(annotator or Annotator(), model)
+    builder, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
+    analyser = ArticleAnalyser(annotator or Annotator(), model)
     parts = []
-    for number, (article, prepared) in enumerate(preparer.run(articles), start=1):
-        signature = signatures.finish(prepared.draft, prepared.latent)
-        links.apply(transition(state, article, prepared.terms), signature)
-        if number % _EVERY == 0 or number == len(articles):
-            parts.append(_written_down(links, events))
+    for number, (article, analysed) in enumerate(analyser.run(articles), start=1):
+        profile = builder.weigh(analysed.profile, analysed.latent)
+        links.apply(transition(state, article, analysed.terms), profile)
+        if number % _SNAPSHOT_ARTICLES == 0 or number == len(articles):
+            parts.append(_labelled_rows(links, events))
     rows = [row for part in parts for row in part]
     if not rows:
         raise ValueError(f"no candidates for links among {len(articles)} articles; expected more of them")
@@ -95,23 +113,25 @@ def train_linker(
 ) -> Linker:
     """Train a linker on articles whose events are known, once with their bodies and once on titles alone.
 
-    It learns from looser clusters than a stream makes by default. With a model, articles are points of its
-    space as well: the linker then has a weight for nearness there, and is of use with the model and without.
+    It learns from looser clusters than a stream makes by default. With a model, the linker also gets a weight
+    for similarity in the latent space, and can be used with and without the model.
 
     Parameters
     ----------
     articles : sequence of Article
-        In the order of time.
+        In chronological order.
     events : mapping of str to str
         The event of each article by its id.
     linker : Linker, optional
         The linker to fit; a new one by default.
     model : DocumentModel, optional
-        A common space of documents.
+        Maps articles to a latent space.
     """
     titles = [replace(article, body="") for article in articles if article.title]
     parts = [
-        labelled_pairs(some, events, model=model, settings=_LOOSE) for some in (articles, titles) if some
+        labelled_pairs(some, events, model=model, settings=_LOOSE_CLUSTERS)
+        for some in (articles, titles)
+        if some
     ]
     features = np.concatenate([part.features for part in parts])
     labels = np.concatenate([part.labels for part in parts])
@@ -119,14 +139,14 @@ def train_linker(
 
 
 def find_clusters(articles: Iterable[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
-    """The cluster of each article, as it was in the end or before it expired, by the id of the article.
+    """Return the last cluster of each article, by article id.
 
     Parameters
     ----------
     articles : iterable of Article
-        In the order of time.
+        In chronological order.
     settings : ClusterSettings, optional
-        Of the clusters.
+        Settings of online clustering.
     """
     state, found = ClusterState(settings), {}
     for article in articles:
@@ -143,52 +163,54 @@ def find_events(
     linker: Linker | None = None,
     *,
     settings: ClusterSettings | None = None,
-    rules: Rules | None = None,
+    rules: AgglomerationRules | None = None,
     every: int = 100,
 ) -> dict[str, int]:
-    """The event of each article of a collection that is read as a stream, by the id of the article.
+    """Return the event of each article of a collection that is read as a stream, by article id.
 
     Parameters
     ----------
     articles : sequence of Article
-        In the order of time.
+        In chronological order.
     linker : Linker, optional
-        The one that comes with isogloss by default.
+        By default the one that comes with isogloss.
     settings : ClusterSettings, optional
-        Of the clusters.
-    rules : Rules, optional
-        When clusters become one event.
+        Settings of online clustering.
+    rules : AgglomerationRules, optional
+        Rules for merging clusters into events.
     every : int
-        Articles after which events are brought up to date; earlier when a cluster expires that has changed.
+        Articles between updates of the events; a changed cluster that expires causes an earlier update.
     """
-    annotator, signatures, state = Annotator(), Signatures(), ClusterState(settings)
+    annotator, builder, state = Annotator(), ProfileBuilder(), ClusterState(settings)
     links = LinkState(linker)
     tracker = EventTracker(links, rules)
     found: dict[str, int] = {}
     for number, article in enumerate(articles, start=1):
-        signature = signatures.make(article, annotator.annotate(article))
+        profile = builder.build(article, annotator.annotate(article))
         decision = transition(state, article)
         if not links.changed.isdisjoint(decision.expired):
             tracker.update()
         for cluster in decision.expired:
             event = tracker.ids.event_of[cluster]
             found.update(dict.fromkeys(links.profiles[cluster].articles, event))
-        links.apply(decision, signature)
+        links.apply(decision, profile)
         if number % every == 0 or number == len(articles):
             tracker.update()
     found.update((article, tracker.ids.event_of[cluster]) for article, cluster in links.cluster_of.items())
     return {article: tracker.ids.resolve(event) for article, event in found.items()}
 
 
-def _written_down(
+def _labelled_rows(
     links: LinkState, events: Mapping[str, str]
 ) -> list[tuple[list[float], int, tuple[str, str]]]:
-    """Features, label and languages of the links of clusters that changed."""
-    pairs, bound = links.linked(links.changed)
+    """Return features, label and languages of the links of changed clusters."""
+    pairs, support = links.strongest_links(links.changed)
     links.changed.clear()
     wanted = [FEATURES.index(name) for name in links.linker.features]
     rows = []
-    for (a, b), row in zip(pairs.tolist(), links.feature_rows(pairs, bound)[:, wanted].tolist(), strict=True):
+    for (a, b), row in zip(
+        pairs.tolist(), links.feature_rows(pairs, support)[:, wanted].tolist(), strict=True
+    ):
         profiles = links.profiles[a], links.profiles[b]
         same = len({_event(profile.articles, events) for profile in profiles}) == 1
         rows.append((row, int(same), (profiles[0].lang, profiles[1].lang)))
@@ -198,3 +220,65 @@ def _written_down(
 def _event(articles: Sequence[str], events: Mapping[str, str]) -> str:
     counts = Counter(events[article] for article in articles)
     return min(counts, key=lambda event: (-counts[event], event))
+
+
+_NO_CLAMP = datetime(9999, 1, 1, tzinfo=UTC)
+"""Labelled news may be dated in the future, so times are not clamped."""
+
+
+class LabelledNews(NamedTuple):
+    """Articles with known events.
+
+    Attributes
+    ----------
+    articles : list of Article
+        In chronological order.
+    events : dict of str to str
+        The event of each by its id.
+    """
+
+    articles: list[Article]
+    events: dict[str, str]
+
+
+def read_labelled_news(path: Path) -> LabelledNews:
+    """Read articles with a field ``event`` from JSON lines; the first bad line is an error.
+
+    Examples
+    --------
+    >>> _ = Path("labelled.jsonl").write_text('{"id": "1", "lang": "en", "title": "Storm", '
+    ...     '"time": "2031-03-05T08:00:00Z", "event": "e1"}')
+    >>> read_labelled_news(Path("labelled.jsonl")).events
+    {'1': 'e1'}
+    """
+    articles, events = [], {}
+    with open_decompressed(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                record = json.loads(line)
+                event = record["event"]
+                article = parse_article(record, now=_NO_CLAMP, check_language=False)
+            except (ValueError, TypeError, KeyError, ArticleError) as error:
+                raise CorpusError(
+                    f'{path}:{number}: is not an article with a field "event" ({error!r}); expected an '
+                    'object with "id", "lang", "title", "time" and "event" on each line'
+                ) from error
+            articles.append(article)
+            events[article.id] = str(event)
+    if not articles:
+        raise CorpusError(f"{path}: is empty; expected articles with their events, one on each line")
+    return LabelledNews(sorted(articles, key=lambda one: (one.time, one.id)), events)
+
+
+def load_labelled_news(path: Path | None = None) -> LabelledNews:
+    """Read labelled news from a file, or load the sample news.
+
+    Examples
+    --------
+    >>> len(load_labelled_news().articles)
+    364
+    """
+    if path is not None:
+        return read_labelled_news(path)
+    sample = sample_news()
+    return LabelledNews(list(sample.articles), sample.events)

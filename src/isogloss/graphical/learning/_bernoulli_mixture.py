@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from isogloss._estimator import POSITIVE_INT, Constraints
 from isogloss.engine import Engine
 from isogloss.graphical.learning._latent_class import LatentClassModel
 from isogloss.graphical.network import BayesianNetwork
@@ -64,6 +65,11 @@ class BernoulliMixture(DensityMixin, LatentClassModel):
     [True, True, True, False, False, False]
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **LatentClassModel._parameter_constraints,
+        "n_components": [POSITIVE_INT],
+    }
+
     n_features_in_: int
 
     def __init__(
@@ -89,8 +95,7 @@ class BernoulliMixture(DensityMixin, LatentClassModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the mixture to rows of zeros and ones."""
-        if not self.n_components >= 1:
-            raise ValueError(f"n_components={self.n_components!r}; expected at least 1")
+        self._validate_params()
         codes = self._codes(X, reset=True)
         weights = _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
         self.cards_ = (2,) * codes.shape[1]

@@ -11,28 +11,25 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import xlogy
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.em import EMModel, FullExpectation, Iteration, best_of, run_em
-from isogloss.engine import Engine, LocalEngine, Rows
+from isogloss._estimator import N_JOBS, NON_NEGATIVE, POSITIVE_INT, Constraints, Estimator
+from isogloss.em import EMMixin, EMModel, FullExpectation, best_of
+from isogloss.engine import Engine, Rows
 from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.kernels import normalise_log_joint
 from isogloss.stats import ExpectedCounts
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["LatentClassModel", "LatentClassParameters", "latent_class_model"]
 
@@ -47,22 +44,26 @@ class LatentClassParameters:
     tables: Array
 
 
-class LatentClassModel(ThreadBoundMixin, BaseEstimator, abc.ABC):
+class LatentClassModel(EMMixin, Estimator):
     """What naive Bayes and mixtures of discrete features share; ``cards_`` are the states of each feature."""
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "smoothing": [NON_NEGATIVE],
+        "tol": [NON_NEGATIVE],
+        "max_iter": [POSITIVE_INT],
+        "n_init": [POSITIVE_INT],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+        "engine": [Engine, None],
+    }
 
     parameters_: LatentClassParameters
     cards_: tuple[int, ...]
-    trace_: tuple[Iteration, ...]
     lower_bound_: float
-    converged_: bool
-    n_iter_: int
+
     smoothing: float
-    tol: float
-    max_iter: int
     n_init: int
     random_state: Any
-    n_jobs: int | None
-    engine: Engine | None
 
     def predict_proba(self, X: Any) -> Array:
         """Posteriors of the classes, or of the components."""
@@ -80,24 +81,15 @@ class LatentClassModel(ThreadBoundMixin, BaseEstimator, abc.ABC):
         self, codes: NDArray[np.int32], labels: NDArray[np.int32], weights: Array, classes: int
     ) -> Self:
         """EM from ``n_init`` starts around what the labels say."""
-        _check_settings(self)
         model = latent_class_model(self.cards_, self.smoothing)
-        engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
-        expectation = FullExpectation(model, Rows(codes, labels, weights), engine)
+        expectation = FullExpectation(model, Rows(codes, labels, weights), self._engine())
         rng = check_random_state(self.random_state)
         known = _count_labelled(self.cards_, codes, labels, weights, classes)
         starts: Iterable[LatentClassParameters] = (_draw(self.cards_, known, rng) for _ in range(self.n_init))
-        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        result = best_of(run_em(model, expectation, start, **settings) for start in starts)
-        self.parameters_, self.trace_ = result.parameters, tuple(result.trace)
+        result = best_of(self._run_em(model, expectation, start) for start in starts)
+        self.parameters_ = result.parameters
         self.lower_bound_ = result.bound / result.statistic.rows
-        self.converged_, self.n_iter_ = result.converged, result.n_iter
-        if not result.converged:
-            warnings.warn(
-                f"EM did not reach tol={self.tol} in {self.max_iter} passes; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._keep_trace(result)
         return self
 
     def _posterior(self, codes: NDArray[np.int32]) -> tuple[Array, Array]:
@@ -223,11 +215,3 @@ def _draw(cards: tuple[int, ...], known: ExpectedCounts, rng: np.random.RandomSt
     tables = known["tables"] + noise / _block_sums(cards, noise)
     weights = known["weights"] + rng.dirichlet(np.full(classes, 10.0))
     return LatentClassParameters(weights / weights.sum(), tables / _block_sums(cards, tables))
-
-
-def _check_settings(model: LatentClassModel) -> None:
-    for name, low in (("n_init", 1), ("max_iter", 1)):
-        if not getattr(model, name) >= low:
-            raise ValueError(f"{name}={getattr(model, name)!r}; expected at least {low}")
-    if not 0 <= model.smoothing < np.inf:
-        raise ValueError(f"smoothing={model.smoothing!r}; expected a number of pseudo-counts, 0 or more")

@@ -8,20 +8,18 @@ for state :math:`s` of variable :math:`v` in configuration :math:`c` of its pare
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.em import Callback, EMResult, FullExpectation, Iteration, OnDecrease, best_of, run_em
-from isogloss.engine import Engine, LocalEngine, Rows, Source
+from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, Estimator
+from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMResult, FullExpectation, OnDecrease, best_of
+from isogloss.engine import BatchesMixin, Engine, Source
 from isogloss.graphical._rows import Codes, encode
 from isogloss.graphical._structure import Graph
 from isogloss.graphical.inference import Inference, Relevance
@@ -29,14 +27,13 @@ from isogloss.graphical.learning._em_steps import Collapsed, NetworkParameters, 
 from isogloss.graphical.learning._family_counts import FamilyCounts
 from isogloss.graphical.learning._layout import Layout
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["NetworkLearner"]
 
 Array = NDArray[np.float64]
 
 
-class NetworkLearner(ThreadBoundMixin, BaseEstimator):
+class NetworkLearner(EMMixin, BatchesMixin, Estimator):
     r"""Learn the conditional probabilities of a given graph from rows.
 
     Complete rows are counted. Rows with missing cells, and variables that no row observes, are learned by EM:
@@ -106,9 +103,20 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
            [0.333, 0.667]])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "structure": [Graph],
+        "smoothing": [NON_NEGATIVE],
+        "hidden": [list, tuple, set, frozenset],
+        "n_init": [POSITIVE_INT],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "batch_rows": [POSITIVE_INT],
+        "engine": [Engine, None],
+        **EM_CONSTRAINTS,
+    }
+
     network_: BayesianNetwork
     counts_: FamilyCounts
-    trace_: tuple[Iteration, ...]
 
     def __init__(
         self,
@@ -120,7 +128,7 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         tol: float = 1e-6,
         max_iter: int = 1000,
         accelerate: bool = False,
-        on_decrease: str = "raise",
+        on_decrease: OnDecrease = "raise",
         warm_start: bool = False,
         random_state: Any = None,
         batch_rows: int = 65_536,
@@ -151,7 +159,7 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         callbacks : iterable of callables
             Called as ``callback(iteration, parameters)`` after every E-step; a true answer stops.
         """
-        self._check_parameters()
+        self._validate_params()
         engine, layout = self._engine(), Layout.of(self.structure)
         encoded = self._encoded(checked=not isinstance(rows, Source))
         source = engine.persist(self._source(rows))
@@ -168,7 +176,7 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         Expected counts of rows seen under old parameters do not add to those under new ones, so rows with
         missing cells are refused: give :meth:`fit` a source of all batches instead.
         """
-        self._check_parameters()
+        self._validate_params()
         counts = self.counts_ if hasattr(self, "counts_") else FamilyCounts(self.structure)
         return self._take_counts(counts.update(self._encoded()(rows)))
 
@@ -177,18 +185,8 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         check_is_fitted(self, "network_")
         return float(Inference(self.network_).log_likelihood(self._encoded()(rows)).mean())
 
-    def _check_parameters(self) -> None:
-        if not isinstance(self.structure, Graph):
-            raise TypeError(
-                f"structure is a {type(self.structure).__name__}; expected a Structure or a BayesianNetwork"
-            )
-        if not self.smoothing >= 0:
-            raise ValueError(f"smoothing={self.smoothing}; expected a number that is not negative")
-        for name, low in (("n_init", 1), ("max_iter", 0), ("batch_rows", 1)):
-            if not getattr(self, name) >= low:
-                raise ValueError(f"{name}={getattr(self, name)}; expected at least {low}")
-        if isinstance(self.hidden, str):
-            raise TypeError(f"hidden={self.hidden!r}; expected a list of names")
+    def _validate_params(self) -> None:
+        super()._validate_params()
         if self.warm_start and not isinstance(self.structure, BayesianNetwork):
             raise TypeError("warm_start=True begins at the probabilities of a network; structure has none")
 
@@ -202,10 +200,7 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         codes = encode(self.structure, rows)
         if not len(codes):
             raise ValueError("there are no rows; expected at least one")
-        return Rows(codes, batch_rows=self.batch_rows)
-
-    def _engine(self) -> Engine:
-        return LocalEngine() if self.engine is None else self.engine
+        return self._batches(codes)
 
     def _climbs(
         self,
@@ -220,16 +215,8 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         known = engine.map_reduce(_known_counts, np.add, collapsed)
         rng = check_random_state(self.random_state)
         for number in range(1 if self.warm_start else self.n_init):
-            yield run_em(
-                model,
-                FullExpectation(model, collapsed, engine),
-                self._start(layout, known, rng, number),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                on_decrease=_decrease(self.on_decrease),
-                accelerate=self.accelerate,
-                callbacks=callbacks,
-            )
+            start = self._start(layout, known, rng, number)
+            yield self._run_em(model, FullExpectation(model, collapsed, engine), start, callbacks)
 
     def _start(
         self, layout: Layout, known: Array, rng: np.random.RandomState, number: int
@@ -258,14 +245,7 @@ class NetworkLearner(ThreadBoundMixin, BaseEstimator):
         self.network_ = layout.network(self.structure, layout.normalise(result.parameters.theta))
         self.n_rows_ = int(result.statistic.rows)
         self.log_likelihood_ = float(result.statistic.log_likelihood or 0.0)
-        self.trace_, self.converged_ = tuple(result.trace), result.converged
-        self.n_iter_ = result.n_iter
-        if not result.converged and result.n_iter >= self.max_iter > 0:
-            warnings.warn(
-                f"EM did not reach tol={self.tol} in {self.max_iter} steps; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._keep_trace(result)
         return self
 
 
@@ -300,7 +280,3 @@ def _collapse(encoded: _Encoded, batch: Any, layout: Layout, relevance: Relevanc
 
 def _known_counts(batch: Collapsed) -> Array:
     return batch.known.copy()
-
-
-def _decrease(given: str) -> OnDecrease:
-    return given  # type: ignore[return-value]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import Constraints, StrOptions
 from isogloss.engine import Engine
 from isogloss.graphical._sequences import symbols_of
 from isogloss.graphical.learning._latent_class import LatentClassModel
@@ -69,6 +70,12 @@ class NaiveBayes(ClassifierMixin, LatentClassModel):
     'P(class, X1, X2) = P(class) P(X1 | class) P(X2 | class)'
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **LatentClassModel._parameter_constraints,
+        "classes": [Collection, None],
+        "unseen": [StrOptions({"raise", "missing"})],
+    }
+
     classes_: NDArray[Any]
     categories_: list[tuple[Hashable, ...]]
 
@@ -97,8 +104,7 @@ class NaiveBayes(ClassifierMixin, LatentClassModel):
 
     def fit(self, X: Any, y: Sequence[Any], sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows and their classes, None where a class is not known."""
-        if self.unseen not in ("raise", "missing"):
-            raise ValueError(f"unseen={self.unseen!r}; expected 'raise' or 'missing'")
+        self._validate_params()
         rows, labels = _rows(X), list(y)
         classes = symbols_of([labels]) if self.classes is None else tuple(self.classes)
         if len(classes) < 1 or len(labels) != len(rows):

@@ -12,7 +12,7 @@ rule                  score                                           bias of a 
 ``density``           :math:`\log N(y \mid x, C)`                     :math:`-\tfrac12 y'C^{-1}y`
 ====================  ==============================================  =================================
 
-CSLS is in :mod:`isogloss.lexicon.retrieval._csls`. The inverted softmax [1]_ asks of every target how probable the
+CSLS is in the module ``_csls``. The inverted softmax [1]_ asks of every target how probable the
 query is among all sources, :math:`Z(y) = \sum_{x'} \exp(\cos(x', y)/\tau)`; like CSLS it keeps a target that
 is near to everything from being the answer to everything. The density is for vectors that are posterior
 means of a latent variable: :math:`C` is the covariance of what lies between the two, for example the sum of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,24 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from isogloss.linalg import check_count, check_number
+from isogloss._estimator import (
+    NON_NEGATIVE,
+    OPEN_SHARE,
+    POSITIVE_INT,
+    SHARE,
+    Constraints,
+    StrOptions,
+    warn_caller,
+)
 from isogloss.multiview._base import Multiview, view_correlations
-from isogloss.multiview.kernels._map import Kernel, KernelSpectrum, ViewKernel, check_kernels, kernel_spectrum
+from isogloss.multiview.kernels._map import (
+    KERNELS,
+    Kernel,
+    KernelSpectrum,
+    ViewKernel,
+    check_kernels,
+    kernel_spectrum,
+)
 from isogloss.multiview.kernels._operator import DualProducts
 from isogloss.multiview.kernels._problem import check_kappas, dual_problem
 from isogloss.multiview.solvers import Solution, WhitenedProblem, with_signs
@@ -25,37 +40,68 @@ __all__ = ["KernelMultiview"]
 
 Array = NDArray[np.float64]
 
-_CHOICES = {
-    "regularisation": ("approximate", "exact"),
-    "low_rank": (None, "cholesky", "nystrom"),
-    "solver": ("auto", "eigen", "operator"),
-    "algorithm": ("block", "horst"),
-}
 # Rows and features above which 'auto' does not form the linear kernel of sparse views.
 _LARGE = 1_000
 
 
-class KernelMultiview(Multiview, ABC):
+class KernelMultiview(Multiview):
     """A model whose weights are combinations of kernel columns.
 
     Subclasses say how the dual problem is solved, from spectra of the kernels or from products with the rows.
     """
 
-    n_components: int
-    ridge: float | Sequence[float]
-    kernel: Kernel | Sequence[Kernel]
-    gamma: float | Sequence[float | None] | None
-    degree: float
-    coef0: float
-    kernel_params: dict[str, Any] | None
-    regularisation: str
-    low_rank: str | None
-    rank: int | None
-    low_rank_tol: float
-    solver: str
-    tol: float
-    max_iter: int
-    random_state: Any
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "ridge": [OPEN_SHARE, "array-like"],
+        "kernel": [StrOptions(set(KERNELS)), callable, list, tuple],
+        "gamma": [NON_NEGATIVE, list, tuple, None],
+        "degree": [NON_NEGATIVE],
+        "coef0": [Real],
+        "kernel_params": [dict, None],
+        "regularisation": [StrOptions({"approximate", "exact"})],
+        "low_rank": [StrOptions({"cholesky", "nystrom"}), None],
+        "rank": [POSITIVE_INT, None],
+        "low_rank_tol": [SHARE],
+        "solver": [StrOptions({"auto", "eigen", "operator"})],
+        "tol": [SHARE],
+        "max_iter": [POSITIVE_INT],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float | Sequence[float] = 0.1,
+        kernel: Kernel | Sequence[Kernel] = "rbf",
+        gamma: float | Sequence[float | None] | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        regularisation: str = "approximate",
+        low_rank: str | None = None,
+        rank: int | None = None,
+        low_rank_tol: float = 1e-6,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.regularisation = regularisation
+        self.low_rank = low_rank
+        self.rank = rank
+        self.low_rank_tol = low_rank_tol
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def fit(self, views: Any, y: Any = None) -> Self:
         """Find the dual coefficients.
@@ -67,7 +113,7 @@ class KernelMultiview(Multiview, ABC):
         y : None
             Not used.
         """
-        self._check_parameters()
+        self._validate_params()
         views = check_views(views, min_views=2, min_rows=self.n_components + 1)
         kernels = self._check_views(views)
         rng = check_random_state(self.random_state)
@@ -125,11 +171,10 @@ class KernelMultiview(Multiview, ABC):
     def _warned(self) -> Self:
         """Say, to who called ``fit``, when the tolerance was not reached."""
         if not self.converged_:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} sweeps before the gain fell "
                 f"to tol={self.tol:g}; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self
 
@@ -152,17 +197,8 @@ class KernelMultiview(Multiview, ABC):
             kernel, X, low_rank=self.low_rank, rank=self.rank, tol=self.low_rank_tol, rng=rng
         )
 
-    def _check_parameters(self) -> None:
-        for name, allowed in _CHOICES.items():
-            value = getattr(self, name, allowed[0])
-            if value not in allowed:
-                raise ValueError(f"{name}={value!r}; expected one of {', '.join(map(repr, allowed))}")
-        check_count(self.n_components, "n_components", 1, 10**9, "the number of components")
-        check_count(self.max_iter, "max_iter", 1, 10**9, "the most sweeps")
-        check_number(self.tol, "tol", 1.0, "the relative gain at which the ascent ends")
-        check_number(self.low_rank_tol, "low_rank_tol", 1.0, "the share of the kernel's trace to leave out")
-        if self.rank is not None:
-            check_count(self.rank, "rank", 1, 10**9, "the number of landmarks")
+    def _validate_params(self) -> None:
+        super()._validate_params()
         if self.low_rank == "nystrom" and self.rank is None:
             raise ValueError("low_rank='nystrom' needs rank, the number of landmarks to draw")
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from isogloss.events import Article, article_from
-from isogloss.events.article import CUT
+from isogloss.events import Article, parse_article
+from isogloss.events.article import TRUNCATION_NOTES
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
 from isogloss.service._state import Here, Parts
 from isogloss.service.api._events import article_line
 from isogloss.service.api._prefix import PREFIX
-from isogloss.service.auth import Admin, Holder, Reader, Writer
-from isogloss.service.http import PlainRoute, plainly
+from isogloss.service.auth import BEARER, Admin, AuthenticatedRoute, Holder, Reader
 from isogloss.service.schemas import (
     MAX_NUMBER,
+    UNREADABLE_BODY,
     Accepted,
     ArticleAnswer,
     ArticleLine,
@@ -41,7 +45,7 @@ from isogloss.store import Receipt, delete_articles, newest_article_time
 
 __all__ = ["articles_router", "need_article"]
 
-articles_router = APIRouter(prefix=PREFIX, route_class=PlainRoute, tags=["articles"])
+articles_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["articles"])
 
 QUICK = 16 << 10
 """Bytes of a body that is checked at once."""
@@ -49,23 +53,48 @@ QUICK = 16 << 10
 Taken = list[tuple[int, Article, list[str]]]
 """Articles with their places in the request, and the fields that were cut."""
 Refused = list[tuple[Refusal, Any]]
+
 Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=200,
-        pattern=r"^[!-~]+$",
+    str,
+    StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]+$"),
+    Field(
+        title="Idempotency-Key",
         description="A name of this request. Sent again with the same articles it changes nothing and has "
         "the same receipts; with others it is refused with 409. Kept for a day.",
     ),
 ]
+Records = Annotated[
+    Record | list[Record], Field(title="Records", description="One article, or a list of them.")
+]
+
+_KEY: TypeAdapter[str] = TypeAdapter(Key)
+_KEY_SCHEMA = _KEY.json_schema()
 
 
-async def _send(
-    request: Request, parts: Parts, holder: Holder, records: Any, key: str | None = None
-) -> JSONResponse:
-    """Have articles checked and written; the answer, after the commit."""
+class IngestRoute(APIRoute):
+    """A Starlette endpoint that FastAPI describes but does not call.
+
+    FastAPI takes longer to find out what an endpoint wants than an article takes to be stored.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the endpoint itself, which takes a request and gives a response."""
+        handler: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
+        return handler
+
+
+async def send_articles(request: Request) -> Response:
+    """Take one article or many. The answer comes when they are on the disk.
+
+    An article that was sent before is `same`, or `revised` when its text or its time is another. One
+    that was deleted on request is `deleted`, and not stored. Articles that cannot be taken are listed
+    with the reason and kept in the quarantine; the others are taken all the same. When none can be, the
+    answer is 422.
+    """
+    parts: Parts = request.app.state.parts
+    holder = await parts.access.admit(request, "write")
+    key = _idempotency_key(request)
+    records = await _records(request)
     sent = records if isinstance(records, list) else [records]
     if _is_quick(request, parts, sent):
         taken, refused, old = _admit(request, parts, holder, sent)
@@ -86,29 +115,61 @@ async def _send(
     return JSONResponse(_accepted(taken, receipts, refusals, old), status_code=202)
 
 
-@articles_router.post(
+articles_router.add_api_route(
     "/articles",
+    send_articles,
+    methods=["POST"],
     status_code=202,
     response_model=Accepted,
     summary="Send articles",
     responses={409: {"description": "The Idempotency-Key was used for other articles."}},
+    route_class_override=IngestRoute,
+    openapi_extra={
+        "parameters": [
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": _KEY_SCHEMA["description"],
+                "schema": _KEY_SCHEMA,
+            }
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": TypeAdapter(Records).json_schema()}},
+        },
+        "security": [{BEARER.scheme_name: []}],
+    },
 )
-@plainly("write", answer=_send, unless="idempotency-key")
-async def send_articles(
-    request: Request,
-    parts: Here,
-    holder: Writer,
-    records: Annotated[Record | list[Record], Body(description="One article, or a list of them.")],
-    key: Key = None,
-) -> JSONResponse:
-    """Take one article or many. The answer comes when they are on the disk.
 
-    An article that was sent before is `same`, or `revised` when its text or its time is another. One
-    that was deleted on request is `deleted`, and not stored. Articles that cannot be taken are listed
-    with the reason and kept in the quarantine; the others are taken all the same. When none can be, the
-    answer is 422.
-    """
-    return await _send(request, parts, holder, records, key)
+
+def _idempotency_key(request: Request) -> str:
+    """Return the key that a request brings, or an empty string."""
+    given = request.headers.get("idempotency-key")
+    if given is None:
+        return ""
+    try:
+        return _KEY.validate_python(given)
+    except ValidationError as error:
+        wrong = [{**each, "loc": ("header", "Idempotency-Key")} for each in error.errors()]
+        raise RequestValidationError(wrong) from error
+
+
+async def _records(request: Request) -> Any:
+    """Return the JSON of a request."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise ServiceError(422, f"the Content-Type is {kind[:40]!r}; expected application/json")
+    try:
+        records = json.loads(await request.body())
+    except json.JSONDecodeError as error:
+        wrong = {"loc": ("body", error.pos), "msg": "JSON decode error"}
+        raise RequestValidationError([wrong]) from error
+    except ValueError as error:
+        raise ServiceError(400, UNREADABLE_BODY) from error
+    if records is None:
+        raise RequestValidationError([{"loc": ("body",), "msg": "Field required"}])
+    return records
 
 
 @articles_router.get("/articles", response_model=ArticlePage, summary="Articles")
@@ -185,7 +246,7 @@ def _is_quick(request: Request, parts: Parts, records: list[Any]) -> bool:
     return short and len(records) == 1 and parts.backlog.ready() and parts.retention.ready()
 
 
-def _admit(request: Request, parts: Parts, holder: Writer, records: list[Any]) -> tuple[Taken, Refused, int]:
+def _admit(request: Request, parts: Parts, holder: Holder, records: list[Any]) -> tuple[Taken, Refused, int]:
     """Check articles, unless they are too many: for one request, for one client, for all that waits.
 
     Returns those that can be taken, those that cannot, and how many are older than the retention.
@@ -213,14 +274,14 @@ def _check(
     for at, record in enumerate(records):
         notes: Counter[str] = Counter()
         try:
-            article = article_from(
+            article = parse_article(
                 record,
                 newest=newest,
                 max_text=limits.article_characters,
                 max_title=limits.title_characters,
                 notes=notes,
             )
-            taken.append((at, article, [name for name, note in CUT.items() if notes[note]]))
+            taken.append((at, article, [name for name, note in TRUNCATION_NOTES.items() if notes[note]]))
         except ArticleError as error:
             refused.append((Refusal(at=at, reason=error.reason, message=str(error)), record))
     return taken, refused

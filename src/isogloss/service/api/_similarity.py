@@ -14,8 +14,7 @@ from isogloss.service._state import Here, Parts, check_text
 from isogloss.service.api._articles import need_article
 from isogloss.service.api._events import article_line
 from isogloss.service.api._prefix import PREFIX
-from isogloss.service.auth import Reader
-from isogloss.service.http import PlainRoute, plainly
+from isogloss.service.auth import AuthenticatedRoute, Reader
 from isogloss.service.models import settle, topic_answer
 from isogloss.service.schemas import (
     CompareAnswer,
@@ -32,14 +31,13 @@ from isogloss.service.search import language_codes
 
 __all__ = ["similarity_router"]
 
-similarity_router = APIRouter(prefix=PREFIX, route_class=PlainRoute, tags=["similarity"])
+similarity_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["similarity"])
 
 EXPLAINED = 3
 """Articles of each language that come with the topics they share."""
 
 
 @similarity_router.post("/similarity", response_model=CompareAnswer, summary="Compare two texts")
-@plainly("read", CompareRequest)
 def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswer:
     """How similar two texts are, in one language or two, and why.
 
@@ -51,7 +49,6 @@ def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswe
 
 
 @similarity_router.post("/similar", response_model=SimilarAnswer, summary="Articles like a text")
-@plainly("read", SimilarRequest)
 def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer:
     """The articles nearest to a text, in each language that the model and the store have."""
     check_text(parts, asked.text)

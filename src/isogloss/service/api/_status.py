@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
@@ -59,7 +57,7 @@ def status(parts: Here, _: Reader) -> Health:
 @status_router.get("/limits", response_model=LimitsAnswer, summary="Limits")
 async def limits(parts: Here, _: Reader) -> LimitsAnswer:
     """What one request, one client and all of them together may cost."""
-    return LimitsAnswer(limits=dataclasses.asdict(parts.settings.limits))
+    return LimitsAnswer(limits=parts.settings.limits.model_dump())
 
 
 @status_router.get(

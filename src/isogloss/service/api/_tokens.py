@@ -35,7 +35,7 @@ def all_tokens(parts: Here, _: Admin) -> list[TokenAnswer]:
     return [
         TokenAnswer(
             id=str(row["id"]),
-            scopes=str(row["scopes"]).split(),  # type: ignore[arg-type]
+            scopes=str(row["scopes"]).split(),
             label=str(row["label"]),
             created=moment(row["created"]),  # type: ignore[arg-type]
             expires=moment(row["expires"]),  # type: ignore[arg-type]

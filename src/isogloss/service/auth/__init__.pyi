@@ -1,3 +1,4 @@
+from ._access import BEARER as BEARER
 from ._access import NOBODY as NOBODY
 from ._access import PRINCIPAL as PRINCIPAL
 from ._access import SAFE_METHODS as SAFE_METHODS

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response, Security
@@ -14,13 +17,13 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from isogloss.exceptions import SettingsError
-from isogloss.service.auth._rates import Rates
 from isogloss.service.auth._tokens import Holder, KnownTokens, list_tokens
 from isogloss.service.schemas import ServiceError
 from isogloss.service.settings import ServerSettings, Settings
 from isogloss.store import Store
 
 __all__ = [
+    "BEARER",
     "NOBODY",
     "PRINCIPAL",
     "SAFE_METHODS",
@@ -28,6 +31,7 @@ __all__ = [
     "Admin",
     "AuthenticatedRoute",
     "Principal",
+    "RateLimiter",
     "Reader",
     "RequireScope",
     "Writer",
@@ -42,6 +46,10 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing and whose body, if any, is not read."""
 
 
+MAX_CLIENTS = 100_000
+"""Clients whose allowances are known at the same time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who was admitted to a route, and for what."""
@@ -50,6 +58,54 @@ class Principal:
     needed: str
     client: str
     """What limits of one client count: the id of a token, or an address where there is no token."""
+
+
+class RateLimiter:
+    """Token buckets, one for each client; the least recent are dropped when there are too many.
+
+    Parameters
+    ----------
+    per_second : float
+        What a client may have in the mean.
+    burst_seconds : float
+        How much of it may be saved up.
+    clock : callable
+        Seconds.
+
+    Examples
+    --------
+    >>> now = 0.0
+    >>> rates = RateLimiter(2.0, 1.0, clock=lambda: now)
+    >>> [rates.wait("a") for _ in range(3)]
+    [0.0, 0.0, 0.5]
+    >>> now = 0.5
+    >>> rates.wait("a")
+    0.0
+    """
+
+    def __init__(
+        self, per_second: float, burst_seconds: float, *, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self.per_second, self.size = per_second, max(per_second * burst_seconds, 1.0)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str, cost: float = 1.0) -> float:
+        """Take from a client's allowance; 0, or the seconds until there is enough, and nothing is taken.
+
+        A cost above the whole allowance is let through when the allowance is full, and owed afterwards.
+        """
+        now = self._clock()
+        with self._lock:
+            level, since = self._buckets.pop(client, (self.size, now))
+            level = min(self.size, level + (now - since) * self.per_second)
+            needed = min(cost, self.size)
+            enough = level >= needed - 1e-9
+            self._buckets[client] = (level - cost if enough else level, now)
+            if len(self._buckets) > MAX_CLIENTS:
+                self._buckets.popitem(last=False)
+        return 0.0 if enough else (needed - level) / self.per_second
 
 
 @dataclass
@@ -63,15 +119,15 @@ class Access:
 
     store: Store
     settings: Settings
-    reads: Rates = field(init=False)
-    writes: Rates = field(init=False)
+    reads: RateLimiter = field(init=False)
+    writes: RateLimiter = field(init=False)
     tokens: KnownTokens = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.settings.limits
         self.tokens = KnownTokens(self.store)
-        self.reads = Rates(limits.reads_per_second, limits.burst_seconds)
-        self.writes = Rates(limits.writes_per_second, limits.burst_seconds)
+        self.reads = RateLimiter(limits.reads_per_second, limits.burst_seconds)
+        self.writes = RateLimiter(limits.writes_per_second, limits.burst_seconds)
 
     def holder(self, request: Request) -> Holder:
         """Who asks; a token that does not hold is an error, whatever it was for."""
@@ -113,7 +169,7 @@ class Access:
         self.pay(request, holder, rates, cost)
         return holder
 
-    def pay(self, request: Request, holder: Holder, rates: Rates, cost: float) -> None:
+    def pay(self, request: Request, holder: Holder, rates: RateLimiter, cost: float) -> None:
         """Take from the allowance of a token, or of an address where there is none."""
         wait = rates.wait(_client(request, holder), cost)
         if wait > 0:
@@ -170,7 +226,7 @@ def check_exposure(settings: Settings, store: Store) -> None:
     )
 
 
-_BEARER = HTTPBearer(
+BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="token",
     description="A token of `POST /tokens`. Without one, everything is allowed on an address of this machine "
@@ -199,7 +255,7 @@ class RequireScope:
 class _RequireScopeOfApi(RequireScope):
     """The same, described in the schema of the API."""
 
-    async def __call__(self, request: Request, _: Annotated[object, Security(_BEARER)] = None) -> Holder:
+    async def __call__(self, request: Request, _: Annotated[object, Security(BEARER)] = None) -> Holder:
         return await super().__call__(request)
 
 

@@ -1,9 +1,5 @@
 from ._connections import BACKLOG as BACKLOG
 from ._connections import Connections as Connections
+from ._connections import HttpConnection as HttpConnection
 from ._connections import connection_limit as connection_limit
 from ._connections import raise_descriptor_limit as raise_descriptor_limit
-from ._fast_path import PlainRoute as PlainRoute
-from ._fast_path import plainly as plainly
-from ._guard import Guard as Guard
-from ._head_requests import Heads as Heads
-from ._protocol import Protocol as Protocol

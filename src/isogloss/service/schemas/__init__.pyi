@@ -20,6 +20,7 @@ from ._articles import VerdictRequest as VerdictRequest
 from ._articles import moment as moment
 from ._errors import CODES as CODES
 from ._errors import PAGE as PAGE
+from ._errors import UNREADABLE_BODY as UNREADABLE_BODY
 from ._errors import ServiceError as ServiceError
 from ._errors import answer as answer
 from ._texts import AlignAnswer as AlignAnswer

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -20,9 +21,8 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from isogloss.exceptions import IsoglossError, StoreBusyError, StoreFullError
-from isogloss.service._security_headers import HEADERS
 
-__all__ = ["PAGE", "ErrorAnswer", "ServiceError", "answer", "install"]
+__all__ = ["PAGE", "UNREADABLE_BODY", "ErrorAnswer", "ServiceError", "answer", "install"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ CODES = {
     503: "overloaded",
     507: "full",
 }
+UNREADABLE_BODY = "the body cannot be read; expected JSON in UTF-8, with numbers of some digits"
 PAGE = "isogloss.page"
 """The mark of requests for pages: their errors are pages, unless the client would rather have JSON."""
 
@@ -141,13 +142,21 @@ def _weight(accept: str, kind: str) -> float:
     return 0.0
 
 
-def install(app: FastAPI) -> None:
-    """Have an application tell all its errors in the one shape."""
+def install(app: FastAPI, headers: Mapping[str, str]) -> None:
+    """Have an application tell all its errors in the one shape.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application.
+    headers : mapping
+        What answers to failed requests are sent with: these are made outside of all middleware.
+    """
     app.add_exception_handler(ServiceError, _service)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(IsoglossError, _ours)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, partial(_unforeseen, headers=headers))
 
 
 async def _service(_: Request, error: Exception) -> ErrorAnswer:
@@ -164,7 +173,7 @@ async def _http(request: Request, error: Exception) -> ErrorAnswer:
         said = f"the method {request.method} is not known at this address; expected {known}"
         return answer(405, said, {"Allow": known})
     if error.status_code == 400 and error.detail == "There was an error parsing the body":
-        return answer(400, "the body cannot be read; expected JSON in UTF-8, with numbers of some digits")
+        return answer(400, UNREADABLE_BODY)
     return answer(error.status_code, str(error.detail), error.headers)
 
 
@@ -197,7 +206,9 @@ async def _ours(request: Request, error: Exception) -> ErrorAnswer:
     return await _unforeseen(request, error)
 
 
-async def _unforeseen(request: Request, error: Exception) -> ErrorAnswer:
+async def _unforeseen(
+    request: Request, error: Exception, headers: Mapping[str, str] | None = None
+) -> ErrorAnswer:
     logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
     said = "something failed that should not have; the log of the service has the details"
-    return answer(500, said, HEADERS)
+    return answer(500, said, headers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
@@ -78,7 +77,7 @@ def models(request: Request, parts: Here, holder: Visitor) -> Response:
 def status(request: Request, parts: Here, holder: Visitor) -> Response:
     """How much there is, how far events are behind, what was refused."""
     store, waiting = parts.store, parts.backlog.waiting()
-    limits = dataclasses.asdict(parts.settings.limits)
+    limits = parts.settings.limits.model_dump()
     worker = parts.worker.status() if parts.worker else {}
     retention = parts.retention.status()
     refusal = retention.pop("refusal")

@@ -2,9 +2,6 @@ from ._follower import Follower as Follower
 from ._follower import rebuild as rebuild
 from ._lease import Lease as Lease
 from ._lease import TakingTurns as TakingTurns
-from ._preparers import NICE as NICE
-from ._preparers import PreparingWorker as PreparingWorker
-from ._preparers import prepared_figures as prepared_figures
 from ._retention import Preview as Preview
 from ._retention import Retention as Retention
 from ._retention import WithRetention as WithRetention

@@ -13,7 +13,7 @@ from typing import Any
 
 from isogloss.events import Event, EventStream
 from isogloss.events.annotate import concept_label, find_place
-from isogloss.events.stream import Changes
+from isogloss.events.stream import StreamChanges
 from isogloss.service.worker._link_rows import explained
 from isogloss.store import ClusterRow, EventRow, LinkRow, PublicIds, Update, to_micros
 
@@ -67,7 +67,7 @@ class Rows:
         self.relinked: set[int] = set()
         self.aliases: list[tuple[str, str]] = []
 
-    def note(self, changes: Changes) -> None:
+    def note(self, changes: StreamChanges) -> None:
         """Describe what changed, while the stream knows it."""
         for old, new in changes.aliases.items():
             self._joined(old, new)
@@ -143,7 +143,7 @@ class Rows:
         changed = {lang for lang, title in event.titles.items() if before.get(lang) != title}
         return {one for one in members if profiles[one].lang in changed} if changed else set()
 
-    def _with_reprints(self, changes: Changes) -> set[int]:
+    def _with_reprints(self, changes: StreamChanges) -> set[int]:
         owner = self.stream.links.cluster_of
         found = {owner[first] for _, first in changes.reprints if first in owner}
         return found & self.stream.tracker.ids.event_of.keys()

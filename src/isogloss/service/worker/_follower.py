@@ -18,11 +18,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
+from multiprocessing.sharedctypes import RawArray
+from typing import Any
 
-from isogloss.events import Article, EventStream, give_back
-from isogloss.events.analyse import PreparerDiedError
+from isogloss.events import Article, EventStream, trim_heap
+from isogloss.events.analyse import AnalyserDiedError
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
-from isogloss.service.worker._budgets import Heartbeat
 from isogloss.service.worker._changed_rows import Rows
 from isogloss.service.worker._checkpoints import Keeping
 from isogloss.service.worker._journal_reader import QUARANTINED, Lines, article_of
@@ -34,13 +35,12 @@ from isogloss.store.queries import (
     LAST_EVENT_ID,
     LINES_READ,
     WORKER_STOPPED,
-    announcement,
     compile_update,
     worker_started,
     worker_stopped,
 )
 
-__all__ = ["Follower", "keep_up", "rebuild"]
+__all__ = ["Follower", "Heartbeat", "keep_up", "rebuild"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,39 @@ LONGEST = 4.0
 REBUILD = (
     "stop the service, then run isogloss doctor --rebuild: it makes events anew, and stories keep their ids"
 )
+
+_BUSY, _BEATS = 0, 1
+
+
+class Heartbeat:
+    """Whether a worker is at records, and how many it has begun.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether it is in memory that a process sees which is started with it.
+    """
+
+    def __init__(self, *, shared: bool = True) -> None:
+        self._cells: Any = RawArray("q", 2) if shared else [0, 0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether the worker is at records: it neither waits nor writes."""
+        return bool(self._cells[_BUSY])
+
+    @busy.setter
+    def busy(self, value: bool) -> None:
+        self._cells[_BUSY] = value
+
+    @property
+    def count(self) -> int:
+        """Records that were begun."""
+        return int(self._cells[_BEATS])
+
+    def beat(self) -> None:
+        """A record is begun."""
+        self._cells[_BEATS] += 1
 
 
 class Follower:
@@ -147,7 +180,7 @@ class Follower:
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.ids = store.public_ids()
         self.stream = self._restored()
-        self.stream.beat = self.heartbeat.beat
+        self.stream.heartbeat = self.heartbeat.beat
         self.keeping = Keeping(store, self.saved, generation=self.generation)
         try:
             self.lines = self._replayed()
@@ -167,7 +200,7 @@ class Follower:
         """Go through the lines of the journal that are new."""
         done = 0
         while most is None or done < most:
-            careful = self.stream.preparer.paused = self.position < self._careful_until
+            careful = self.stream.analyser.paused = self.position < self._careful_until
             entries = self.lines.take(1 if careful else BATCH if most is None else min(BATCH, most - done))
             if not entries:
                 break
@@ -210,7 +243,7 @@ class Follower:
                     self._line = 0
                 elif kind == "article":
                     articles = (article for article in map(article_of, lines) if article is not None)
-                    self.stream.add(articles, failed=self._try_again)
+                    self.stream.add(articles, on_error=self._try_again)
         finally:
             self.heartbeat.busy = False
 
@@ -300,11 +333,9 @@ class Follower:
         )
 
     def _replayed(self) -> Lines:
-        """Bring the stream to the line where the tables stand, and tell who helps; the lines after it."""
-        lines = Lines(self.store, self.stream.preparer, self.saved)
+        """Bring the stream to the line where the tables stand; return the reader of the lines after it."""
+        lines = Lines(self.store, self.stream.analyser, self.saved)
         self.store.apply(worker_started(self.position))
-        if lines.way is not None:
-            self.store.apply(announcement(self.position, lines.way))
         try:
             while entries := lines.take(BATCH, until=self.position):
                 self._feed(entries)
@@ -316,7 +347,6 @@ class Follower:
                 f"({_described(error)[1]}); isogloss doctor --rebuild makes all events anew"
             ) from error
         self._check_marks()
-        lines.counts.clear()
         return lines
 
     def _check_marks(self) -> None:
@@ -342,16 +372,14 @@ class Follower:
 
     def _write(self, after: int) -> None:
         update = self._rows.take(self.position, after)
-        tallies = {f"prepared_{who}": n for who, n in self.lines.counts.items()}
         step = self.keeping.step()
         recovered = [line for line in self._failed if line <= after]
         update = replace(update, progress=self._marks(), generation=self.generation, recovered=recovered)
-        self.store.apply(replace(update, begun=self.lines.last + BATCH, tallies=tallies, **step))
+        self.store.apply(replace(update, **step))
         self._failed.difference_update(recovered)
         self.keeping.done(step)
-        self.lines.counts.clear()
         if after // TIDY > self.position // TIDY:
-            give_back()
+            trim_heap()
         self.position = after
         self.saved = max(self.saved, self.keeping.saved)
         if self._is_due(after):
@@ -374,7 +402,7 @@ class _Rebuild(Follower):
         self.ids = store.begin_rebuild()
         self.keeping = Keeping(store, generation=self.generation)
         self.stream = make(None)
-        self.lines = Lines(store, self.stream.preparer)
+        self.lines = Lines(store, self.stream.analyser)
         self._rows = Rows(self.stream, self.ids)
         self.stream.observer = self._rows.note
 
@@ -404,7 +432,6 @@ class _Rebuild(Follower):
 
     def _write(self, after: int) -> None:
         self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
-        self.lines.counts.clear()
         self.position = after
 
     def _apply(self, update: Update) -> None:
@@ -420,7 +447,7 @@ def rebuild(
 ) -> bool:
     """Make clusters, links and events anew from the journal, and save the state.
 
-    What is there stays as it is until all of it is replaced at once; see :mod:`isogloss.store.queries._rebuild`.
+    What is there stays as it is until all of it is replaced at once.
 
     Parameters
     ----------
@@ -453,7 +480,7 @@ def _described(error: Exception) -> tuple[str, str]:
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, MemoryError):
         return "out of memory", said
-    return ("process died" if isinstance(error, PreparerDiedError) else "raised an error"), said
+    return ("process died" if isinstance(error, AnalyserDiedError) else "raised an error"), said
 
 
 def keep_up(

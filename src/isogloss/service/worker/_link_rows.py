@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from isogloss.events.link import FEATURES, LEAST, Bound, Linker, LinkState
+from isogloss.events.link import FEATURES, MIN_SIMILARITY, Linker, LinkState, PairSupport
 from isogloss.store import LinkRow
 
 __all__ = ["explained"]
@@ -77,7 +77,7 @@ def _near(links: LinkState, ends: NDArray[np.int32]) -> _Near:
     """What is near in each pair of clusters, in the order in which it was found."""
     articles = (one for cluster in _covering(ends) for one in links.profiles[cluster].articles)
     one, other, similarity = links.near.of(links.numbers(articles))
-    groups = np.stack([links.neighbours.groups(one), links.neighbours.groups(other)])
+    groups = np.stack([links.candidates.groups(one), links.candidates.groups(other)])
     keys, order = _keys(ends.T), np.argsort(_keys(ends.T))
     found = _keys(groups)
     places = order[np.searchsorted(keys, found, sorter=order).clip(max=len(keys) - 1)]
@@ -100,10 +100,10 @@ def _keys(ends: NDArray[np.int32]) -> NDArray[np.int64]:
     return keys
 
 
-def _bound(near: _Near, n: int) -> Bound:
-    alike = near.only(near.similarity >= LEAST)
+def _bound(near: _Near, n: int) -> PairSupport:
+    alike = near.only(near.similarity >= MIN_SIMILARITY)
     links, sums = np.bincount(alike.place, minlength=n), np.bincount(alike.place, alike.similarity, n)
-    return Bound(links.astype(np.float64), sums.astype(np.float64))
+    return PairSupport(links.astype(np.float64), sums.astype(np.float64))
 
 
 def _best(links: LinkState, near: _Near, n: int) -> list[str]:
@@ -111,7 +111,7 @@ def _best(links: LinkState, near: _Near, n: int) -> list[str]:
     near = near.only(np.lexsort((near.other, near.one, -near.similarity, near.place)))
     starts = np.searchsorted(near.place, np.arange(n))
     near = near.only(np.arange(len(near.place)) - starts[near.place] < SHOWN)
-    names = (map(int, links.neighbours.names(numbers)) for numbers in (near.one, near.other))
+    names = (map(int, links.candidates.ids_of(numbers)) for numbers in (near.one, near.other))
     told = [
         f"[{one},{other},{similarity!r}]"
         for one, other, similarity in zip(*names, near.similarity.round(_COARSE).tolist(), strict=True)

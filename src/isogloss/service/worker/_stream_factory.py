@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
-from isogloss.events import EventStream
-from isogloss.events import StreamSettings as Rules
-from isogloss.events.analyse import Preparer
+from isogloss.events import EventStream, EventStreamSettings
 from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint import restore_stream
 from isogloss.service.settings import StreamSettings
@@ -34,8 +32,8 @@ class StreamMaker:
     n_jobs : int, optional
         Processes that look at the words of articles, see :class:`~isogloss.events.EventStream`; who
         made the stream closes it.
-    digest : str
-        Of the model; articles that others prepared are used if theirs is the same.
+    scheduler : str
+        The address of a Dask scheduler whose workers do that instead.
 
     Examples
     --------
@@ -46,25 +44,22 @@ class StreamMaker:
     settings: StreamSettings = field(default_factory=StreamSettings)
     model: DocumentModel | None = None
     n_jobs: int | None = None
-    digest: str = ""
+    scheduler: str = ""
 
     def __call__(self, saved: bytes | None) -> EventStream:
         """The stream, from the beginning or from a saved state."""
-        stream = self._made(saved)
-        stream.preparer.model_digest = self.digest
-        return stream
-
-    def preparer(self) -> Preparer:
-        """What prepares articles as the stream does, for others."""
-        preparer = Preparer(Annotator(), self.model, n_jobs=self.n_jobs)
-        preparer.model_digest = self.digest
-        return preparer
-
-    def _made(self, saved: bytes | None) -> EventStream:
         wanted = self._rules()
         if saved is None:
-            return EventStream(wanted, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs)
-        stream = restore_stream(saved, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs)
+            return EventStream(
+                wanted,
+                annotator=Annotator(),
+                model=self.model,
+                n_jobs=self.n_jobs,
+                scheduler=self.scheduler,
+            )
+        stream = restore_stream(
+            saved, annotator=Annotator(), model=self.model, n_jobs=self.n_jobs, scheduler=self.scheduler
+        )
         if stream.settings != wanted:
             logger.warning(
                 "events go on with the [stream] settings they were begun with; isogloss doctor --rebuild "
@@ -72,8 +67,8 @@ class StreamMaker:
             )
         return stream
 
-    def _rules(self) -> Rules:
-        rules, told = Rules(), self.settings
+    def _rules(self) -> EventStreamSettings:
+        rules, told = EventStreamSettings(), self.settings
         return replace(
             rules,
             clusters=replace(rules.clusters, window=float(told.window_days), max_articles=told.max_articles),

@@ -103,11 +103,10 @@ def predict_sizes(
 
     Examples
     --------
-    >>> plan = predict_sizes([10_000] * 20, (50_000,) * 20, 20 * 10_000 * 150, 0, 500, 500)
-    >>> 3e9 < plan.bytes < 6e9
+    >>> whole = predict_sizes([10**5] * 20, (2_000,) * 20, 20 * 10**5 * 50, 0, 50, 50)
+    >>> 2e9 < whole.bytes < 3e9
     True
-    >>> blocks = predict_sizes([10**6] * 20, (50_000,) * 20, 20 * 10**6 * 150, 0, 500, 500, n_blocks=100)
-    >>> whole = predict_sizes([10**6] * 20, (50_000,) * 20, 20 * 10**6 * 150, 0, 500, 500)
+    >>> blocks = predict_sizes([10**5] * 20, (2_000,) * 20, 20 * 10**5 * 50, 0, 50, 50, n_blocks=100)
     >>> blocks.bytes < whole.bytes / 2
     True
     """

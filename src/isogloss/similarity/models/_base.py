@@ -12,20 +12,20 @@ found for them: :math:`D_{cc} = s_c^{p/2}`, so that an inner product has the p-t
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import N_JOBS, NON_NEGATIVE_INT, POSITIVE_INT, Constraints, Estimator, Interval
 from isogloss.corpora import Corpus
-from isogloss.linalg import check_count
 from isogloss.similarity.fitting import LanguageSpace, weighted_views
 from isogloss.similarity.models._proxy import ProxyMatrix
-from isogloss.text import Scheme
-from isogloss.threads import ThreadBoundMixin
+from isogloss.text import WEIGHTING_CONSTRAINTS, Scheme
 from isogloss.views import Matrix
 
 __all__ = ["DocumentModel", "Solution", "TextModel", "component_weights", "unit_rows"]
@@ -76,7 +76,7 @@ class TextModel:
         raise NotImplementedError
 
 
-class DocumentModel(ThreadBoundMixin, TextModel, BaseEstimator):
+class DocumentModel(TextModel, Estimator):
     """A cross-lingual document model; subclasses implement ``_solve``.
 
     Parameters
@@ -106,6 +106,19 @@ class DocumentModel(ThreadBoundMixin, TextModel, BaseEstimator):
     strengths_ : array (components,)
         What the power was taken of, before leading components were left out.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [POSITIVE_INT],
+        "power": [Interval(Real, None, None, closed="neither")],
+        "drop_first": [NON_NEGATIVE_INT],
+        "normalise": ["boolean"],
+        "scheme": WEIGHTING_CONSTRAINTS["scheme"],
+        "min_df": [POSITIVE_INT],
+        "drop_top": [NON_NEGATIVE_INT],
+        "max_features": [POSITIVE_INT, None],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+    }
 
     spaces_: dict[str, LanguageSpace]
     projectors_: dict[str, Single]
@@ -138,16 +151,16 @@ class DocumentModel(ThreadBoundMixin, TextModel, BaseEstimator):
 
     def _learn_words(self, corpus: Corpus) -> None:
         """Words and weights of every language."""
-        self._check_parameters(corpus)
+        self._check_fit(corpus)
         self.spaces_ = {language: self._space(corpus, language) for language in corpus.languages}
 
     def _documents(self, corpus: Corpus) -> Any:
         """The weighted documents of all languages, in the form that ``_solve`` wants."""
         return weighted_views(corpus, self.spaces_)
 
+    @abstractmethod
     def _solve(self, documents: Any) -> Solution:
         """Find directions from the weighted documents of all languages."""
-        raise NotImplementedError
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -225,11 +238,16 @@ class DocumentModel(ThreadBoundMixin, TextModel, BaseEstimator):
         projector = (directions * component_weights(self.strengths_, self.power))[:, self.drop_first :]
         return projector.astype(np.float32), (mean @ projector).astype(np.float32)
 
-    def _check_parameters(self, corpus: Corpus) -> None:
-        k = check_count(self.n_components, "n_components", 1, 10**6, "dimensions of the common space")
-        check_count(self.drop_first, "drop_first", 0, k - 1, f"of the {k} components")
-        if not np.isfinite(self.power):
-            raise ValueError(f"power={self.power}; expected a number, 0 for components that count alike")
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.drop_first >= self.n_components:
+            raise ValueError(
+                f"drop_first={self.drop_first}; expected less than n_components={self.n_components}"
+            )
+
+    def _check_fit(self, corpus: Corpus) -> None:
+        """Refuse parameters, or a corpus, that the model cannot be fitted with."""
+        self._validate_params()
         if len(corpus.languages) < 2:
             raise ValueError(f"the corpus has one language ({corpus.languages[0]}); expected two or more")
         for language, documents in zip(corpus.languages, corpus.presence.sum(axis=0), strict=True):

@@ -16,18 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import Constraints, Estimator, HasMethods
 from isogloss.linalg import check_count
 from isogloss.similarity.models._names import NameChannel
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["ChannelScores", "CombinedSimilarity", "Nearest"]
 
@@ -72,7 +71,7 @@ class Nearest(NamedTuple):
     combined: Array
 
 
-class CombinedSimilarity(ThreadBoundMixin, BaseEstimator):
+class CombinedSimilarity(Estimator):
     """Similarity by meaning and by names, with learned weights, each of them reported.
 
     Parameters
@@ -91,6 +90,12 @@ class CombinedSimilarity(ThreadBoundMixin, BaseEstimator):
     names_ : NameChannel
         The channel of names in use.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "model": [HasMethods("project")],
+        "names": [NameChannel, None],
+        "places": ["boolean"],
+    }
 
     weights_: Array
     names_: NameChannel
@@ -111,6 +116,7 @@ class CombinedSimilarity(ThreadBoundMixin, BaseEstimator):
         y : None
             Not used.
         """
+        self._validate_params()
         self.names_ = NameChannel(places=self.places) if self.names is None else self.names
         if self.names is None:
             known = [(t, lang) for lang, column in texts.items() for t in column if t is not None]

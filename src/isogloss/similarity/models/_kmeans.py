@@ -10,9 +10,12 @@ in it (thesis, section 6.5; :math:`P_i` by QR).
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
+from isogloss._estimator import POSITIVE_INT, Constraints
 from isogloss.similarity.models._base import DocumentModel, Solution
 from isogloss.similarity.models._lsi import pseudo_inverse, stacked
 from isogloss.text import Scheme
@@ -46,6 +49,12 @@ class KMeansSimilarity(DocumentModel):
     sizes_ : array (components,)
         Rows of each cluster.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **DocumentModel._parameter_constraints,
+        "batch_size": [POSITIVE_INT, None],
+        "max_iter": [POSITIVE_INT],
+    }
 
     def __init__(
         self,

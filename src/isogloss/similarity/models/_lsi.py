@@ -10,6 +10,7 @@ document of language i goes to :math:`x^\top U^{(i)}`, or, with ``inverse=True``
 from __future__ import annotations
 
 import logging
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,9 @@ from scipy import sparse
 from scipy.linalg import qr, solve_triangular
 from scipy.sparse.linalg import LinearOperator
 
+from isogloss._estimator import NON_NEGATIVE_INT, POSITIVE_INT, Constraints
 from isogloss.corpora import Corpus
-from isogloss.engine import Engine, LocalEngine
+from isogloss.engine import Engine, EngineMixin
 from isogloss.linalg import check_count, krylov_svd, randomized_eigh
 from isogloss.similarity.fitting import HeldShards, Shards, add_into, shards_of
 from isogloss.similarity.models._base import DocumentModel, Solution
@@ -34,7 +36,7 @@ logger = logging.getLogger(__name__)
 _DEPENDENT = 1e-10
 
 
-class LSISimilarity(DocumentModel):
+class LSISimilarity(EngineMixin, DocumentModel):
     r"""CL-LSI: the model to compare with.
 
     Parameters
@@ -72,6 +74,14 @@ class LSISimilarity(DocumentModel):
     agree as far as the power iterations have converged. Memory is then some blocks of (words of all languages
     x components) and no documents.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **DocumentModel._parameter_constraints,
+        "inverse": ["boolean"],
+        "n_iter": [NON_NEGATIVE_INT],
+        "batch_rows": [POSITIVE_INT, None],
+        "engine": [Engine, None],
+    }
 
     def __init__(
         self,
@@ -125,8 +135,7 @@ class LSISimilarity(DocumentModel):
             _, s, Ut = krylov_svd(X, k, n_basis=size, random_state=self.random_state)
             return s, Ut.T
         check_count(self.n_components, "n_components", 1, len(documents.present), "rows of the corpus")
-        engine = LocalEngine(self.n_jobs) if self.engine is None else self.engine
-        gram, half = _Gram(documents, engine), -(-self.n_iter // 2)
+        gram, half = _Gram(documents, self._engine()), -(-self.n_iter // 2)
         values, U = randomized_eigh(gram, self.n_components, n_iter=half, random_state=self.random_state)
         return np.sqrt(values), U
 

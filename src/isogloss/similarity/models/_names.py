@@ -13,19 +13,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from anyascii import anyascii
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
+from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, Estimator
 from isogloss.linalg import check_count
 from isogloss.text import Gazetteer, check_text
-from isogloss.threads import ThreadBoundMixin
 
 __all__ = ["NameChannel", "Shared"]
 
@@ -59,7 +58,7 @@ class Shared(NamedTuple):
     both: tuple[str, ...]
 
 
-class NameChannel(ThreadBoundMixin, BaseEstimator):
+class NameChannel(Estimator):
     """Sparse vectors of transliterated letters, numbers, dates and places; cosines compare any two languages.
 
     Parameters
@@ -95,6 +94,14 @@ class NameChannel(ThreadBoundMixin, BaseEstimator):
     array([1., 1., 0.])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "ngrams": [tuple, list],
+        "number_weight": [NON_NEGATIVE],
+        "places": ["boolean"],
+        "place_weight": [NON_NEGATIVE],
+        "n_features": [POSITIVE_INT],
+    }
+
     idf_: NDArray[np.float64]
 
     def __init__(
@@ -124,6 +131,7 @@ class NameChannel(ThreadBoundMixin, BaseEstimator):
         lang : str or sequence of str, optional
             Their language, or that of each; needed with ``places=True``.
         """
+        self._validate_params()
         counts = self._counts(texts, lang)
         df = np.bincount(counts.indices, minlength=self.n_features)
         self.idf_ = np.log((1 + counts.shape[0]) / (1 + df)) + 1e-3

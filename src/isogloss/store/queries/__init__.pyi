@@ -42,14 +42,6 @@ from ._events import read_link as read_link
 from ._points import Point as Point
 from ._points import PointTable as PointTable
 from ._points import has_pgvector as has_pgvector
-from ._preparation import announcement as announcement
-from ._preparation import claim_lines as claim_lines
-from ._preparation import forget_claims as forget_claims
-from ._preparation import keep_prepared as keep_prepared
-from ._preparation import read_prepared as read_prepared
-from ._preparation import read_tallies as read_tallies
-from ._preparation import something_waits as something_waits
-from ._preparation import way_of_worker as way_of_worker
 from ._read_model import CHECKPOINT_HEADER as CHECKPOINT_HEADER
 from ._read_model import GENERATION as GENERATION
 from ._read_model import LAST_CLUSTER_ID as LAST_CLUSTER_ID
@@ -65,7 +57,6 @@ from ._read_model import apply_update as apply_update
 from ._read_model import checkpoint_header as checkpoint_header
 from ._read_model import checkpoint_lines as checkpoint_lines
 from ._read_model import compile_update as compile_update
-from ._read_model import delete_prepared as delete_prepared
 from ._read_model import read_checkpoint as read_checkpoint
 from ._read_model import read_position as read_position
 from ._read_model import stale_checkpoint_parts as stale_checkpoint_parts

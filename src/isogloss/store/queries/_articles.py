@@ -22,7 +22,6 @@ __all__ = [
     "count_lines",
     "deleted_numbers",
     "from_micros",
-    "journal_lines",
     "key_digest",
     "read_articles",
     "read_journal",
@@ -238,14 +237,6 @@ def read_journal(session: Session, seq: int, limit: int) -> list[JournalLine]:
     return list(
         map(_line, session.run(f"{_SELECT_LINES} WHERE j.seq > ? ORDER BY j.seq LIMIT ?", [seq, limit]))
     )
-
-
-def journal_lines(session: Session, lines: Sequence[int]) -> list[JournalLine]:
-    """Return journal lines by number, in order."""
-    if not lines:
-        return []
-    marks = ", ".join("?" * len(lines))
-    return list(map(_line, session.run(f"{_SELECT_LINES} WHERE j.seq IN ({marks}) ORDER BY j.seq", lines)))
 
 
 def _line(row: Row) -> JournalLine:

@@ -26,7 +26,6 @@ __all__ = [
     "checkpoint_header",
     "checkpoint_lines",
     "compile_update",
-    "delete_prepared",
     "read_checkpoint",
     "read_position",
     "stale_checkpoint_parts",
@@ -123,12 +122,8 @@ class Update:
         Parts of a checkpoint: name, journal line and data. The last one is :data:`CHECKPOINT_HEADER`.
     stale_parts : sequence of (str, int)
         Names and lines of checkpoint parts to delete.
-    begun : int
-        The last line whose article the worker prepares itself; 0 if that is not known.
     recovered : sequence of int
         Lines that failed before and succeeded now; their failed attempts are deleted.
-    tallies : mapping of str to int
-        Amounts to add to counts.
     progress : mapping of str to int
         Further progress by name.
     generation : int or None
@@ -146,9 +141,7 @@ class Update:
     aliases: Sequence[tuple[str, str]] = ()
     checkpoint_parts: Sequence[tuple[str, int, bytes]] = ()
     stale_parts: Sequence[tuple[str, int]] = ()
-    begun: int = 0
     recovered: Sequence[int] = ()
-    tallies: Mapping[str, int] = field(default_factory=dict)
     progress: Mapping[str, int] = field(default_factory=dict)
     generation: int | None = None
 
@@ -196,17 +189,6 @@ def apply_update(session: Session, update: Update | CompiledUpdate) -> None:
         "ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
         [LAST_COMMIT],
     )
-    if update.progress_name == "events":
-        delete_prepared(session, update.after)
-
-
-def delete_prepared(session: Session, line: int) -> None:
-    """Delete prepared articles up to a line; skip rows that are locked."""
-    session.run(
-        "DELETE FROM prepared WHERE seq IN "
-        f"(SELECT seq FROM prepared WHERE seq <= ? {session.skip_locked('prepared')})",
-        [line],
-    )
 
 
 def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
@@ -221,7 +203,6 @@ def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
         no aliases, and no progress except their line.
     """
     prefix, name = ("rebuilt_", REBUILD_PROGRESS) if rebuilt else ("", "events")
-    begun = [("begun", update.begun)] if update.begun and not rebuilt else []
     found: list[Statement] = [
         *_remove(update, prefix),
         *_put_events(update, prefix),
@@ -235,12 +216,7 @@ def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
                 for row in update.links
             ],
         ),
-        (UPSERT_PROGRESS, [(name, update.after), *begun, *sorted(update.progress.items())]),
-        (
-            "INSERT INTO tally VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
-            "count = tally.count + excluded.count",
-            [(name, n) for name, n in sorted(update.tallies.items()) if n],
-        ),
+        (UPSERT_PROGRESS, [(name, update.after), *sorted(update.progress.items())]),
         (
             "INSERT INTO snapshot VALUES (?, ?, ?) "
             "ON CONFLICT (name, seq) DO UPDATE SET data = excluded.data",

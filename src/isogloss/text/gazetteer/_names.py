@@ -81,6 +81,7 @@ class NameTable:
         found = _collect((_key(name.text), name) for name in names if _long_enough(name, cased))
         self._own = {key: self._merged(key, some) for key, some in found.items()}
         self._depths = _depths(self._own)
+        self._openings = _openings(self._own)
 
     def get(self, key: str) -> tuple[Name, ...]:
         """What a name may mean; nothing if it is no name."""
@@ -93,6 +94,10 @@ class NameTable:
         """How many words the longest name has that begins with a word, or more."""
         own = self._depths.get(word, 0)
         return max(own, self._below.depth(word)) if self._below else own
+
+    def goes_on(self, words: str) -> bool:
+        """Whether a name of three words or more begins with these two."""
+        return words in self._openings or (self._below is not None and self._below.goes_on(words))
 
     def drop(self, key: str) -> None:
         """Take a name out, here and not below."""
@@ -131,9 +136,11 @@ class WordSpotter:
         self._stem = stemmer(lang.code)
         self._stems: dict[str, tuple[Name, ...]] | NameTable = self._names
         self._stem_depths: dict[str, int] | None = None
+        self._stem_openings: set[str] = set()
         if self._stem is not None and lang.code not in WHOLE_NAMES:
             self._stems = _by_stem(self._names.all(), self._stem)
             self._stem_depths = _depths(self._stems)
+            self._stem_openings = _openings(self._stems)
         self._dull: set[str] = set()
         self._heads: dict[str, tuple[str, int]] = {}
 
@@ -154,13 +161,24 @@ class WordSpotter:
         first, depth = self._heads.get(word) or self._head(word)
         if not depth:
             return None
-        words, ends = _following(text, first, end, depth)
+        words, ends = _following(text, first, end, min(depth, 2))
+        if len(words) == 2 < depth and self._goes_on(words):
+            words, ends = _following(text, first, end, depth)
         for n in range(len(words), 0, -1):
             key = " ".join(words[:n])
             names = self._names.get(key) or self._in_another_case(key)
             if names:
                 return ends[n - 1], key, names
         return None
+
+    def _goes_on(self, words: list[str]) -> bool:
+        """Whether there may be a name of three words or more that begins with two."""
+        if self._names.goes_on(" ".join(words)):
+            return True
+        if self._stem is None:
+            return False
+        stems = " ".join(map(self._stem, words))
+        return self._names.goes_on(stems) if self._stem_depths is None else stems in self._stem_openings
 
     def _in_another_case(self, key: str) -> tuple[Name, ...] | None:
         stem = _stem_of(key, self._stem) if self._stem else None
@@ -313,6 +331,11 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
         if words > out.get(first, 0):
             out[first] = words
     return out
+
+
+def _openings(names: Iterable[str]) -> set[str]:
+    """The first two words of names that have more."""
+    return {" ".join(name.split(" ", 2)[:2]) for name in names if name.count(" ") > 1}
 
 
 def _by_stem(every: dict[str, tuple[Name, ...]], stem: Callable[[str], str]) -> dict[str, tuple[Name, ...]]:

@@ -1,0 +1,397 @@
+"""Profiles: what the linker compares, of an article and of a cluster.
+
+The vector of an article has three kinds of terms: words and character 4-grams of the transliterated title,
+in which names and cognates of all languages meet; the same of the first characters of the body; and ids that
+all languages share, those of annotated entities and of news words
+(:mod:`isogloss.events.annotate._word_tables`). Terms are weighted by their inverse document frequency in the
+language of the article. The other fields come from its annotation. The profile of a cluster is the sum of
+the profiles of its articles.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from math import log
+from typing import Any, Protocol
+
+import numpy as np
+from anyascii import anyascii
+from numpy.typing import NDArray
+
+from isogloss.events.annotate import news_concepts
+from isogloss.events.article import Article
+from isogloss.events.cluster import (
+    MAX_DENSE_LANGUAGES,
+    MAX_DICT_TERMS_LOW_MEMORY,
+    N_TERMS,
+    Terms,
+    TermWindow,
+    Vector,
+    add_vectors,
+    strip_site_name,
+)
+from isogloss.kernels import PackedProfile, count_terms
+
+__all__ = [
+    "COMPARED_FIELDS",
+    "PROFILE_STATISTICS",
+    "AnnotationLike",
+    "ArticleProfile",
+    "ClusterProfile",
+    "ProfileBuilder",
+    "UnweightedProfile",
+    "extract_profile",
+]
+
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
+_NGRAM_CHARS = 4
+_STEM_CHARS = 7
+_LEAD_CHARS = 400
+"""Characters of the body that give terms: the first sentences name who and what."""
+_CONCEPT_WEIGHT = 2.0
+"""Term count of an entity or a news word; an n-gram counts once."""
+_MAX_CONCEPTS = 24
+"""Entities, and keywords, kept of an article: those with the largest weights."""
+_NAME_CACHE_SIZE = 1 << 15
+"""Concept names that articles share as one string."""
+
+
+class AnnotationLike(Protocol):
+    """The fields of an annotation that a profile needs."""
+
+    @property
+    def entities(self) -> Mapping[str, float]:
+        """Weights of entities by ids that all languages share."""
+
+    @property
+    def keywords(self) -> Mapping[str, float]:
+        """Weights of keywords by ids that all languages share."""
+
+    @property
+    def places(self) -> Iterable[Any]:
+        """Places, each with an ``id``."""
+
+    @property
+    def dates(self) -> Iterable[date]:
+        """Dates that the text mentions."""
+
+    @property
+    def numbers(self) -> Iterable[str]:
+        """Numbers that the text mentions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleProfile:
+    """An article as the linker compares it.
+
+    Attributes
+    ----------
+    id, lang, title : str
+        As the article has them.
+    time : float
+        Seconds since 1970.
+    sentence : str
+        The first sentence of the body.
+    vector : Vector
+        Weighted n-grams and concepts, of length one.
+    entities, keywords : dict of str to float
+        Weights by language-independent ids; the strongest only.
+    places, numbers : tuple of str
+        Place ids, the strongest first, and numbers by their digits.
+    dates : tuple of date
+        Dates that the text mentions.
+    latent : array or None
+        Its point in the latent space of a :mod:`isogloss.similarity` model, of length one.
+    """
+
+    id: str
+    lang: str
+    title: str
+    time: float
+    sentence: str
+    vector: Vector
+    entities: Mapping[str, float] = field(default_factory=dict)
+    keywords: Mapping[str, float] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    dates: tuple[date, ...] = ()
+    latent: NDArray[np.float32] | None = None
+
+
+class ProfileBuilder:
+    """Weights the terms of article profiles by idf over a sliding window, one window per language.
+
+    Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
+
+    Parameters
+    ----------
+    days : int
+        Length of the window.
+    prior : float
+        Pseudo-count of articles without any of the terms.
+    body_weight : float
+        Weight of the body relative to that of the title.
+    max_terms : int
+        Maximum number of terms of a vector.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from isogloss.events.cluster._vectors import product
+    >>> when, build = datetime(2031, 3, 5, tzinfo=UTC), ProfileBuilder().build
+    >>> one = build(Article("1", "en", "Nadia Orlova wins gold", "", when))
+    >>> two = build(Article("2", "ru", "Надя Орлова выиграла золото", "", when))
+    >>> three = build(Article("3", "de", "Streik bei der Bahn", "", when))
+    >>> product(one.vector, two.vector) > 0.3, product(one.vector, three.vector)
+    (True, 0.0)
+    """
+
+    def __init__(
+        self, days: int = 30, *, prior: float = 20.0, body_weight: float = 0.5, max_terms: int = 128
+    ) -> None:
+        self.days = days
+        self.prior = prior
+        self.body_weight = body_weight
+        self.max_terms = max_terms
+        self.windows: dict[str, TermWindow] = {}
+
+    def build(
+        self,
+        article: Article,
+        annotation: AnnotationLike | None = None,
+        latent: NDArray[np.float32] | None = None,
+    ) -> ArticleProfile:
+        """Build the profile of an article, and count its terms.
+
+        Parameters
+        ----------
+        article : Article
+            The article.
+        annotation : AnnotationLike, optional
+            Its annotation.
+        latent : array, optional
+            Its point in the latent space.
+        """
+        return self.weigh(extract_profile(article, annotation), latent)
+
+    def weigh(self, profile: UnweightedProfile, latent: NDArray[np.float32] | None = None) -> ArticleProfile:
+        """Weight the terms of a profile, and count them."""
+        vector = self.window(profile.lang).add(profile.terms, profile.lang, profile.day)
+        annotated = dict(profile.annotated)
+        for name in ("entities", "keywords"):
+            annotated[name] = _intern_names(annotated.get(name, {}))
+        return ArticleProfile(
+            profile.id,
+            profile.lang,
+            profile.title,
+            profile.time,
+            profile.sentence,
+            vector,
+            latent=latent,
+            **annotated,
+        )
+
+    def window(self, lang: str) -> TermWindow:
+        """Return the term window of a language."""
+        if lang not in self.windows:
+            self.windows[lang] = TermWindow(
+                self.days, prior=self.prior, body_weight=self.body_weight, max_terms=self.max_terms
+            )
+            if len(self.windows) > MAX_DENSE_LANGUAGES:
+                self.windows[lang].counts.limit = MAX_DICT_TERMS_LOW_MEMORY
+        return self.windows[lang]
+
+
+@dataclass(frozen=True, slots=True)
+class UnweightedProfile:
+    """An article profile before its terms are weighted: what depends on the article alone.
+
+    Attributes
+    ----------
+    id, lang, title, time, sentence
+        As in :class:`ArticleProfile`.
+    day : date
+        Day of publication.
+    terms : Terms
+        Counts of n-grams and concepts in the title and the body.
+    annotated : dict of str to objects
+        Entities, keywords, places, numbers and dates, as :class:`ArticleProfile` has them.
+    """
+
+    id: str
+    lang: str
+    title: str
+    time: float
+    sentence: str
+    day: date
+    terms: Terms
+    annotated: Mapping[str, Any]
+
+
+def extract_profile(article: Article, annotation: AnnotationLike | None = None) -> UnweightedProfile:
+    """Extract the unweighted profile of an article from its text and its annotation."""
+    title, lead = strip_site_name(article.title), article.body[:_LEAD_CHARS]
+    annotated = _annotation_fields(annotation) if annotation is not None else {"entities": {}, "keywords": {}}
+    concepts = news_concepts(f"{title}\n{lead}", article.lang)
+    meanings = {f"meaning:{concept}": 1.0 + log(n) for concept, n in concepts.items()}
+    annotated["keywords"] = _strongest({**meanings, **annotated["keywords"]})
+    shared = [*meanings, *annotated["entities"]]
+    return UnweightedProfile(
+        article.id,
+        article.lang,
+        article.title,
+        article.time.timestamp(),
+        _SENTENCE.split(article.body[: 2 * _LEAD_CHARS].strip(), maxsplit=1)[0],
+        article.time.date(),
+        Terms(_add_concepts(_ngram_terms(title), shared), _ngram_terms(lead)),
+        annotated,
+    )
+
+
+def _ngram_terms(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Count the hashed words and character n-grams of a transliterated text."""
+    words = f" {' '.join(_WORD.findall(anyascii(text).lower()))} ".encode()
+    ids, counts = np.empty(len(words), dtype=np.int32), np.empty(len(words))
+    n = count_terms(words, 0, _STEM_CHARS, _NGRAM_CHARS, N_TERMS, ids, counts)
+    return ids[:n], counts[:n]
+
+
+def _add_concepts(
+    terms: tuple[NDArray[np.int32], NDArray[np.float64]], shared: Iterable[str]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Add the hashed ids of concepts to term counts."""
+    counted = dict(zip(terms[0].tolist(), terms[1].tolist(), strict=True))
+    for one in shared:
+        number = zlib.crc32(one.encode()) % N_TERMS
+        counted[number] = counted.get(number, 0.0) + _CONCEPT_WEIGHT
+    ids = sorted(counted)
+    return np.array(ids, dtype=np.int32), np.array([counted[one] for one in ids], dtype=np.float64)
+
+
+def _annotation_fields(annotation: AnnotationLike) -> dict[str, Any]:
+    return {
+        "entities": _strongest(annotation.entities),
+        "keywords": annotation.keywords,
+        "places": tuple(dict.fromkeys(str(place.id) for place in annotation.places)),
+        "dates": tuple(sorted(annotation.dates)),
+        "numbers": tuple(sorted(annotation.numbers)),
+    }
+
+
+def _intern_names(weights: Mapping[str, float]) -> dict[str, float]:
+    """Replace names by one shared string each: most names occur in many articles."""
+    return {_shared_name(name): weight for name, weight in weights.items()}
+
+
+@lru_cache(_NAME_CACHE_SIZE)
+def _shared_name(name: str) -> str:
+    # Not sys.intern: the cache is bounded.
+    return name
+
+
+def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_CONCEPTS])
+
+
+_MAX_TERMS = 512
+
+COMPARED_FIELDS = ("entities", "keywords", "places", "numbers", "dates", "vector")
+"""Fields that profiles are compared by."""
+
+PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last")
+"""Scalar statistics of a profile."""
+
+_N_NAMED_FIELDS = len(COMPARED_FIELDS) - 1
+"""Fields whose entries are names: all but the vector."""
+
+
+class ClusterProfile:
+    """A cluster as the linker compares it: the sum of the profiles of its articles.
+
+    Attributes
+    ----------
+    id : int
+        Id of the cluster.
+    lang : str
+        Language of the cluster.
+    articles : list of str
+        Article ids, in the order of arrival.
+    first, last : float
+        Times of the earliest and the latest article, in seconds since 1970.
+    bare : int
+        Articles without a body.
+    vector : Vector
+        Sum of article vectors.
+    places : Counter of str
+        Number of articles that name each place.
+    most_named : str or None
+        The place that most articles name; ties go to the first id.
+    latent : array or None
+        Sum of latent vectors.
+    ranked : tuple of ArticleProfile
+        Cache of its first articles by centrality; emptied by every change.
+    """
+
+    def __init__(self, cluster: int, lang: str, articles: Iterable[ArticleProfile] = ()) -> None:
+        self.id = cluster
+        self.lang = lang
+        self.articles: list[str] = []
+        self.without_body = 0
+        self.first, self.last, self.seconds = np.inf, -np.inf, 0.0
+        self.vector = Vector(np.empty(0, dtype=np.int32), np.empty(0))
+        self.places: Counter[str] = Counter()
+        self.most_named: str | None = None
+        self.latent: NDArray[np.float64] | None = None
+        self.ranked: tuple[ArticleProfile, ...] = ()
+        self._packed = PackedProfile(_N_NAMED_FIELDS)
+        self._packed_articles = 0
+        for article in articles:
+            self.add(article)
+
+    def __len__(self) -> int:
+        return len(self.articles)
+
+    @property
+    def mean_time(self) -> float:
+        """Mean time of the articles, in seconds since 1970."""
+        return self.seconds / len(self.articles)
+
+    @property
+    def packed(self) -> PackedProfile:
+        """The profile in the form that compiled loops compare."""
+        if self._packed_articles != len(self.articles):
+            annotated = [len(self.articles), self.without_body, self.mean_time, self.first, self.last]
+            self._packed.tell(
+                *self.vector, np.array(annotated, dtype=np.float64), [self.lang, self.most_named]
+            )
+            self._packed_articles = len(self.articles)
+        return self._packed
+
+    def add(self, article: ArticleProfile) -> None:
+        """Add an article."""
+        self.ranked = ()
+        self.articles.append(article.id)
+        self.without_body += not article.sentence
+        self.first, self.last = min(self.first, article.time), max(self.last, article.time)
+        self.seconds += article.time
+        self.vector = add_vectors(self.vector, article.vector, max_terms=_MAX_TERMS)
+        if article.latent is not None:
+            vector = article.latent.astype(np.float64)
+            self.latent = vector if self.latent is None else self.latent + vector
+        self._name(article.places)
+        dates = tuple(day.isoformat() for day in article.dates)
+        self._packed.add([article.entities, article.keywords, article.places, article.numbers, dates])
+
+    def _name(self, places: tuple[str, ...]) -> None:
+        """Count the places of an article; counts only grow, so the maximum is among these or stays."""
+        if places:
+            self.places.update(places)
+            known = places if self.most_named is None else (self.most_named, *places)
+            self.most_named = min(known, key=lambda place: (-self.places[place], place))
