@@ -300,7 +300,8 @@ def test_describe_tells_what_is_inside_without_importing_it(path, monkeypatch):
     monkeypatch.delitem(sys.modules, TOYS)
     told = io.describe(path)
     assert told["class"] == f"{TOYS}.Toy"
-    assert (told["kind"], told["format"], told["isogloss"]) == ("estimator", 1, io.models.version("isogloss"))
+    version = io._models.version("isogloss")
+    assert (told["kind"], told["format"], told["isogloss"]) == ("estimator", 1, version)
     params = {"alpha": np.inf, "engine": None, "inner": None, "kernel": "linear", "random_state": 5}
     assert told["parameters"] == params
     assert told["attributes"] == {

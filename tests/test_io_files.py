@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from isogloss.exceptions import CorpusError, NetworkFileError
-from isogloss.io import check_writable, replacing
-from isogloss.io._files import whole
+from isogloss.io import atomic_write, check_writable
+from isogloss.io._files import atomic_write_raw
 
 
 def names(folder):
@@ -19,7 +19,7 @@ def test_permissions_and_links_stay(tmp_path):
     target.write_text("old")
     target.chmod(0o640)
     link.symlink_to(target)
-    with replacing(link) as file:
+    with atomic_write(link) as file:
         file.write(b"new")
     assert link.is_symlink()
     assert target.read_text() == "new"
@@ -35,7 +35,7 @@ def test_a_file_is_on_the_disk_before_its_name_and_then_its_name(tmp_path, monke
 
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(os, "replace", lambda a, b: (events.append("name"), replace(a, b)))
-    with replacing(tmp_path / "out") as file:
+    with atomic_write(tmp_path / "out") as file:
         file.write(b"new")
     assert events == ["file", "name", "folder"]
 
@@ -44,7 +44,7 @@ def test_what_goes_wrong_while_writing_is_the_callers_error_and_leaves_nothing(t
     (tmp_path / "out").write_text("old")
 
     def write():
-        with replacing(tmp_path / "out", NetworkFileError) as file:
+        with atomic_write(tmp_path / "out", NetworkFileError) as file:
             file.write(b"new")
             raise OSError(28, "No space left on device")
 
@@ -55,7 +55,7 @@ def test_what_goes_wrong_while_writing_is_the_callers_error_and_leaves_nothing(t
 
 
 def test_a_folder_is_no_place_for_a_file(tmp_path):
-    with pytest.raises(OSError, match="is not a regular file"), whole(tmp_path):
+    with pytest.raises(OSError, match="is not a regular file"), atomic_write_raw(tmp_path):
         pass
     assert names(tmp_path) == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from isogloss.io import ParserFailure, ParserProcess
 from isogloss.io import _parser_process as parser_process
-from isogloss.io._parser_process import MAX_ANSWER_BYTES
+from isogloss.io._parser_process import MAX_REPLY_BYTES
 from tests.waiting import LIMIT_S
 
 
@@ -61,14 +61,14 @@ def test_a_parser_that_wants_too_much_memory():
 def test_a_parser_that_dies_is_replaced():
     with ParserProcess(die, seconds=LIMIT_S) as process:
         for _ in range(2):
-            with pytest.raises(ParserFailure, match="made the parser die"):
+            with pytest.raises(ParserFailure, match="crashed the parser"):
                 process()
 
 
 def test_an_answer_that_is_too_long_is_refused():
     with ParserProcess(letters, seconds=LIMIT_S) as process:
         with pytest.raises(ParserFailure, match="more than"):
-            process(MAX_ANSWER_BYTES)
+            process(MAX_REPLY_BYTES)
         assert process(3) == "aaa"
 
 

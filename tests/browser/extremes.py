@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from isogloss.events import Article
-from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, micros
+from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, to_micros
 
 CODES = "en ar he fa ur de fr es it pt nl sv da no fi pl cs sk sl hr sr bg ro hu el ru uk tr zh ja ko hi"
 LANGUAGES = CODES.split()
@@ -32,14 +32,14 @@ def fill(store):
     clusters = [
         ClusterRow(50_000 + i, article.lang, LARGE, when, when, [number], {"title": article.title})
         for i, (article, number) in enumerate(zip(articles[:-1], numbers, strict=False))
-        for when in [micros(article.time)]
+        for when in [to_micros(article.time)]
     ]
     why = {"linkCount": 1.0, "timeDiff": -0.5}
     links = [
         LinkRow(50_000, 50_000 + i, 0.999, {"features": why, "contributions": why, "pairs": []})
         for i in range(1, 60)
     ]
-    when = micros(_START)
+    when = to_micros(_START)
     alone = ClusterRow(60_000, "ar", SINGLE, when, when, numbers[-1:], {"title": TITLES["ar"]})
     told = {"title": {"ar": TITLES["ar"]}, "languages": {"ar": 1}, "timeline": [["2025-03-03", 1]]}
     store.apply(
@@ -68,7 +68,7 @@ def _article(i):
 
 
 def _large(articles):
-    times = [micros(article.time) for article in articles]
+    times = [to_micros(article.time) for article in articles]
     days = {}
     for article in articles:
         days[f"{article.time:%Y-%m-%d}"] = days.get(f"{article.time:%Y-%m-%d}", 0) + 1

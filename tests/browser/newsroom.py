@@ -10,7 +10,7 @@ from isogloss.lexicon import BilingualDictionary
 from isogloss.service.models import Models
 from isogloss.service.models._dictionaries import Lexicon
 from isogloss.similarity import LSISimilarity
-from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, micros
+from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, to_micros
 from isogloss.text import Tokeniser
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e'
@@ -98,7 +98,7 @@ def _link(a, b):
 
 
 def _span(members):
-    times = [micros(article.time) for _, article in members]
+    times = [to_micros(article.time) for _, article in members]
     return min(times), max(times)
 
 
@@ -154,7 +154,7 @@ def fill_hostile(store, start):
         for i, url in enumerate(HOSTILE_LINKS)
     ]
     seqs = [receipt.seq for receipt in store.add(articles, refused=[(HOSTILE, HOSTILE, {"a": HOSTILE})])]
-    when, name = micros(moment), 'h"><img src=x onerror=alert(9)>'
+    when, name = to_micros(moment), 'h"><img src=x onerror=alert(9)>'
     clusters = [
         ClusterRow(9001, "en", name, when, when, seqs[1::2], {"title": HOSTILE}),
         ClusterRow(9002, f"ar{HOSTILE}", name, when, when, seqs[::2], {"title": HOSTILE}),

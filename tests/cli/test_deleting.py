@@ -1,4 +1,4 @@
-"""``isogloss delete`` shows what would go, deletes it with --yes, and makes events anew."""
+"""``isogloss delete`` shows what would go, deletes it with --yes, and rebuilds the events."""
 
 import json
 
@@ -9,7 +9,7 @@ pytest.importorskip("fastapi")
 
 from isogloss.cli.app import app
 from isogloss.events.ingest import sample_news
-from isogloss.store import Store, deletions, look_over
+from isogloss.store import Store, check_store, list_deletions
 
 ARTICLES = sample_news().articles[:40]
 
@@ -42,8 +42,8 @@ def test_articles_go_by_number_and_url(place):
     assert json.loads(answer.stdout) == {"articles": [3, 6], "deleted": [3, 6], "events_made": True}
     with Store(place) as store:
         assert store.counts()["article"] == len(ARTICLES) - 2
-        assert {each["who"] for each in deletions(store)} == {"counsel"}
-        assert look_over(store) == []
+        assert {each["who"] for each in list_deletions(store)} == {"counsel"}
+        assert check_store(store) == []
         assert store.counts()["event"] > 0
 
 

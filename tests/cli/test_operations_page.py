@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from isogloss.cli._lazy import Place
-from isogloss.cli._serving import work
+from isogloss.cli._serve import work
 from isogloss.cli.app import app
 from isogloss.cli.news._stored import list_events
 

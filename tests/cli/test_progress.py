@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from isogloss.cli.app import app
 from isogloss.corpora import save_corpus
 from isogloss.events.ingest import ArticleReader, sample_news
-from isogloss.io import opened, reporting_reads, total_size
+from isogloss.io import open_decompressed, report_reads, total_size
 from isogloss.lexicon import write_dictionary, write_vectors
 from tests.lexicon.data import dictionary, languages
 from tests.similarity.data import comparable_corpus
@@ -54,10 +54,10 @@ def test_bytes_are_those_of_the_file_however_it_is_packed(tmp_path, pack):
     path = tmp_path / "news"
     path.write_bytes(pack(LINES * 50))
     counted = []
-    with reporting_reads(counted.append), opened(path) as file:
+    with report_reads(counted.append), open_decompressed(path) as file:
         assert sum(map(len, file)) == 50 * len(LINES)
     assert sum(counted) == path.stat().st_size == total_size([path])
-    with opened(path) as file:  # outside, nobody is told
+    with open_decompressed(path) as file:  # outside, nobody is told
         file.read()
     assert sum(counted) == path.stat().st_size
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typer.testing import CliRunner
 
-from isogloss.cli._serving import _warn as warn
+from isogloss.cli._serve import _log_warnings as warn
 from isogloss.cli.app import app
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
 from isogloss.service.settings import Settings
 from isogloss.service.worker import Retention
-from isogloss.store import Store, look_over
+from isogloss.store import Store, check_store
 
 runner = CliRunner()
 COUNT = 24
@@ -36,7 +36,7 @@ def keep(folder, days, more=""):
 
 def articles():
     with Store("isogloss.db") as store:
-        assert look_over(store) == []
+        assert check_store(store) == []
         return store.counts()["article"]
 
 
@@ -135,7 +135,7 @@ def test_the_window_of_the_stream_is_kept(tmp_path, archive):
 
 def test_a_run_that_is_interrupted_has_deleted_whole_stories(archive, monkeypatch):
     run("ingest", archive)
-    monkeypatch.setattr("isogloss.store._pruning.PART", 1)
+    monkeypatch.setattr("isogloss.store._pruning.ARTICLES_PER_TRANSACTION", 1)
     parts = iter([None, None, None])
 
     def interrupt(*_):

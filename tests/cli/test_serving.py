@@ -133,7 +133,7 @@ def test_logs_have_no_body_no_token_and_no_question(served):
 
 def test_a_database_with_a_known_fault_is_said_at_the_start(served):
     faulty = sqlite3.sqlite_version_info < (3, 51, 3)
-    told = [line for line in logged(served[2]) if "can damage its log" in line["message"]]
+    told = [line for line in logged(served[2]) if "can corrupt a database" in line["message"]]
     assert [line["level"] for line in told] == ["warning"] * faulty
 
 
@@ -207,7 +207,7 @@ def test_a_signal_stops_it_soon_and_nothing_acknowledged_is_lost(tmp_path):
 def test_work_makes_events_of_what_waits(tmp_path):
     import typer
 
-    from isogloss.cli._serving import work
+    from isogloss.cli._serve import work
 
     working, path = typer.Typer(), tmp_path / "news.db"
     working.command()(work)
@@ -225,7 +225,7 @@ def test_work_makes_events_of_what_waits(tmp_path):
 def test_work_prepare_says_what_replaced_it(tmp_path):
     import typer
 
-    from isogloss.cli._serving import work
+    from isogloss.cli._serve import work
 
     working = typer.Typer()
     working.command()(work)

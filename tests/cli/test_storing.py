@@ -98,7 +98,7 @@ def test_the_store_is_beside_its_settings_wherever_the_command_runs(tmp_path, ne
 
 
 def test_files_that_settings_name_are_beside_them(tmp_path):
-    from isogloss.cli.store._place import load_settings
+    from isogloss.cli.store._options import load_settings
 
     (tmp_path / "desk").mkdir()
     (tmp_path / "desk" / "a.toml").write_text(
@@ -138,7 +138,7 @@ def test_what_is_no_article_goes_to_the_quarantine(news):
 
 @pytest.mark.parametrize("articles", [0, 1])
 def test_every_record_that_is_refused_is_kept(tmp_path, monkeypatch, articles):
-    monkeypatch.setattr("isogloss.cli.store._storing.BATCH", 7)
+    monkeypatch.setattr("isogloss.cli.store._ingest.MAX_PENDING_RECORDS", 7)
     most = []
     real = Store.add
 
@@ -184,7 +184,7 @@ def test_mistakes_say_what_to_do(tmp_path, news):
     refused(SettingsError, "server.prt is not a setting", "doctor", "-c", "bad.toml")
     (tmp_path / "bad.toml").write_text("[server\n")
     refused(SettingsError, "is not TOML", "serve", "-c", "bad.toml")
-    refused(StoreError, "a folder that may be written to", "ingest", news, "--store", "no/where.db")
+    refused(StoreError, "a writable folder", "ingest", news, "--store", "no/where.db")
     refused(IsoglossError, "none.jsonl", "ingest", news, "none.jsonl", "--store", "a.db")
     assert not (tmp_path / "a.db").exists()
     Store("a.db").close()
@@ -208,11 +208,11 @@ def test_a_store_of_a_newer_version_is_refused():
 def test_a_copy_and_back(tmp_path, stored):
     copy = told("backup", "copy.db", "--store", stored)
     assert copy == {"copy": "copy.db", "bytes": (tmp_path / "copy.db").stat().st_size}
-    refused(StoreError, "is there already", "backup", "copy.db", "--store", stored)
+    refused(StoreError, "already exists", "backup", "copy.db", "--store", stored)
     assert told("restore", "copy.db", "--store", "back.db") == {"store": "back.db"}
     refused(StoreError, "move it away first", "restore", "copy.db", "--store", "back.db")
     (tmp_path / "junk").write_text("junk")
-    refused(StoreError, "is no copy of a store", "restore", "junk", "--store", "other.db")
+    refused(StoreError, "is not a backup of a store", "restore", "junk", "--store", "other.db")
     assert told("doctor", "--store", "back.db")["counts"] == told("doctor", "--store", stored)["counts"]
 
 
@@ -227,7 +227,7 @@ def test_doctor_finds_trouble(news):
     run("ingest", news, "--store", "a.db", "--no-events")
     with Store("a.db") as store, store.database.write() as session:
         session.run("DELETE FROM journal WHERE article = 1")
-    assert "problem: 1 articles without a line in the journal" in run("doctor", "--store", "a.db", code=1)
+    assert "problem: 1 articles without a journal line" in run("doctor", "--store", "a.db", code=1)
 
 
 def test_doctor_forget_is_the_old_name_of_prune(tmp_path, news):

@@ -157,7 +157,7 @@ def test_a_bad_pair_is_refused_before_a_later_line_that_is_too_long(folder, monk
 def test_a_line_without_end_is_given_up_at_the_limit(folder, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 20)
     data = io.BytesIO(b"one\n" + b"x" * 1000)
-    blocks = lines.line_blocks(data, "file")
+    blocks = lines.iter_line_blocks(data, "file")
     assert list(next(blocks)) == [b"one"]
     with pytest.raises(CorpusError, match="file:2: the line is longer"):
         next(blocks)
@@ -166,7 +166,7 @@ def test_a_line_without_end_is_given_up_at_the_limit(folder, monkeypatch):
 
 def test_a_mark_is_one_at_the_start_of_the_file_alone(folder, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 5)
-    assert list(lines.lines_of(io.BytesIO("\ufeffa\n\ufeffb\n".encode()), "file")) == [
+    assert list(lines.iter_lines(io.BytesIO("\ufeffa\n\ufeffb\n".encode()), "file")) == [
         b"a",
         "\ufeffb".encode(),
     ]

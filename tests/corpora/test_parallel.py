@@ -12,7 +12,7 @@ import pytest
 from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, ZipPairs
 from isogloss.corpora._languages import same_language
 from isogloss.exceptions import CorpusError
-from isogloss.io import MAX_LINE_BYTES, opened, replacing
+from isogloss.io import MAX_LINE_BYTES, atomic_write, open_decompressed
 
 PAIRS = [(["the", "house"], ["la", "maison"]), (["été"], ["summer", "time"])]
 
@@ -199,7 +199,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(folder):
     write(folder, out="old")
 
     def fails():
-        with replacing("out") as file:
+        with atomic_write("out") as file:
             file.write(b"new")
             raise KeyboardInterrupt
 
@@ -207,14 +207,14 @@ def test_a_file_is_replaced_whole_or_not_at_all(folder):
         fails()
     assert (folder / "out").read_text() == "old"
     assert [path.name for path in folder.iterdir()] == ["out"]
-    with replacing("out.gz") as file:
+    with atomic_write("out.gz") as file:
         file.write(b"new")
-    with opened("out.gz") as file:
+    with open_decompressed("out.gz") as file:
         assert file.read() == b"new"
 
 
 def test_what_cannot_be_written_is_named(folder):
-    with pytest.raises(CorpusError, match="absent/out: cannot be written"), replacing("absent/out"):
+    with pytest.raises(CorpusError, match="absent/out: cannot be written"), atomic_write("absent/out"):
         pass
-    with pytest.raises(CorpusError, match="not a regular file"), replacing(folder):
+    with pytest.raises(CorpusError, match="not a regular file"), atomic_write(folder):
         pass

@@ -18,8 +18,8 @@ from isogloss.events import Journal
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ArticleError, StoreError, StoreFullError
 from isogloss.lexicon import write_dictionary, write_vectors
-from isogloss.store import Store, back_up, look_over, restore
-from isogloss.store.sqlite import MIN_FREE_BYTES, _translated
+from isogloss.store import Store, back_up, check_store, restore
+from isogloss.store.sqlite import MIN_FREE_BYTES, _translate_error
 from tests.lexicon.data import dictionary, languages
 from tests.similarity.data import comparable_corpus
 
@@ -138,14 +138,14 @@ def test_every_command_says_that_a_disk_is_full_and_goes_on_when_there_is_room(d
     fill(disk)
     for name, (code, said) in run_all(disk).items():
         assert (name, code) == (name, 1), said
-        assert "no room" in said or "No space left on device" in said, (name, said)
+        assert "disk is full" in said or "No space left on device" in said, (name, said)
         assert "Errno" not in said, (name, said)
     (disk / "filler").unlink()
     left = {path.name for path, data in contents(disk).items() if data and path not in before}
     assert left <= {"isogloss.db-shm"}  # which SQLite makes anew; nothing is half-written
     assert {path: contents(disk)[path] for path in before} == before
     with Store(disk / "isogloss.db") as store:
-        assert look_over(store) == []
+        assert check_store(store) == []
         assert store.counts()["article"] == 30
         store.add(ARTICLES)
         assert store.counts()["article"] == len(ARTICLES)
@@ -155,9 +155,9 @@ def test_every_command_says_that_a_disk_is_full_and_goes_on_when_there_is_room(d
     ("error", "free", "kind", "said"),
     [
         ("SQLITE_READONLY_DBMOVED", 1 << 30, StoreError, "read-only"),
-        ("SQLITE_IOERR_SHMSIZE", 0, StoreFullError, "no room left"),
-        ("SQLITE_IOERR_SHMSIZE", MIN_FREE_BYTES, StoreError, "the disk reports an error"),
-        ("SQLITE_FULL", 1 << 30, StoreFullError, "no room left"),
+        ("SQLITE_IOERR_SHMSIZE", 0, StoreFullError, "disk is full"),
+        ("SQLITE_IOERR_SHMSIZE", MIN_FREE_BYTES, StoreError, "the disk reported an error"),
+        ("SQLITE_FULL", 1 << 30, StoreFullError, "disk is full"),
         ("SQLITE_CANTOPEN", 1 << 30, StoreError, "cannot be opened"),
     ],
 )
@@ -165,7 +165,7 @@ def test_errors_of_the_disk_in_words(tmp_path, monkeypatch, error, free, kind, s
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1 << 40, 0, free))
     raised = sqlite3.OperationalError("it went wrong")
     raised.sqlite_errorname = error
-    found = _translated(tmp_path / "news.db", raised)
+    found = _translate_error(tmp_path / "news.db", raised)
     assert type(found) is kind
     assert said in str(found)
 

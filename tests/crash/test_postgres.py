@@ -9,7 +9,7 @@ import pytest
 
 from isogloss.exceptions import StoreBusyError
 from isogloss.service.api import GroupWriter
-from isogloss.store import PostgresDatabase, Store, look_over
+from isogloss.store import PostgresDatabase, Store, check_store
 from tests.crash.test_store import article
 from tests.waiting import LIMIT_S, wait_until
 from tools.private_postgres import PrivatePostgres, programs
@@ -80,7 +80,7 @@ def test_what_a_killed_server_acknowledged_is_there_and_the_service_goes_on(care
         assert len(held) == len(set(held))
         acknowledged = {*range(clients[0].done), *range(10**6, 10**6 + clients[1].done)}
         assert acknowledged <= set(held)
-        assert look_over(store) == []
+        assert check_store(store) == []
 
 
 def test_a_commit_waits_for_the_disk_whatever_the_server_is_used_to(careful):

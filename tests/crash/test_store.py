@@ -20,7 +20,7 @@ import pytest
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError, StoreFullError
-from isogloss.store import SQLiteDatabase, Store, back_up, look_over, restore
+from isogloss.store import SQLiteDatabase, Store, back_up, check_store, restore
 
 DAY = datetime(2025, 3, 5, 8, tzinfo=UTC)
 WRITER = """
@@ -60,7 +60,7 @@ def kill_rounds(path: Path, rounds: int, seed: int) -> int:
         writer.wait()
         with Store(path) as store:
             held = [int(entry.article.id) for entry in store.journal(limit=10**6)]
-            assert look_over(store) == []
+            assert check_store(store) == []
         assert len(held) == len(set(held))
         assert acknowledged <= set(held)
         start = max(max(acknowledged, default=0) - 9, 0) // 3 * 3
@@ -113,7 +113,7 @@ def torn_rounds(folder: Path, rounds: int, seed: int) -> int:
         Path(folder / "torn.db-shm").unlink(missing_ok=True)
         with Store(folder / "torn.db") as torn:
             held = [int(entry.article.id) for entry in torn.journal()]
-            assert look_over(torn) == []
+            assert check_store(torn) == []
         assert held == list(range(len(held)))
         assert len(held) % 3 == 0
     return rounds
@@ -169,7 +169,7 @@ def test_no_room_has_an_error_of_its_own(tmp_path):
         with store.database.write() as session:
             ((pages,),) = session.run("PRAGMA page_count")
             session.run(f"PRAGMA max_page_count={pages}")
-        with pytest.raises(StoreFullError, match="Make room"):
+        with pytest.raises(StoreFullError, match="Free some space"):
             store.add([article(number) for number in range(2, 2000)])
         assert [entry.article.id for entry in store.journal()] == ["1"]
 
@@ -192,7 +192,7 @@ def test_a_copy_made_under_load_is_a_prefix(tmp_path):
     for turn, copy in enumerate(copies):
         with Store(restore(copy, tmp_path / f"restored{turn}.db")) as restored:
             held = [int(entry.article.id) for entry in restored.journal(limit=10**6)]
-            assert look_over(restored) == []
+            assert check_store(restored) == []
         assert held == list(range(len(held)))
         assert len(held) % 2 == 0
     store.close()
@@ -200,13 +200,13 @@ def test_a_copy_made_under_load_is_a_prefix(tmp_path):
 
 def test_copies_are_refused_where_something_is(tmp_path):
     with Store(tmp_path / "news.db") as store:
-        with pytest.raises(StoreError, match="is there already"):
+        with pytest.raises(StoreError, match="already exists"):
             back_up(store, tmp_path / "news.db")
         copy = back_up(store, tmp_path / "copy.db")
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         restore(copy, tmp_path / "news.db")
     (tmp_path / "junk.db").write_bytes(b"junk" * 1000)
-    with pytest.raises(StoreError, match="no copy of a store"):
+    with pytest.raises(StoreError, match="not a backup of a store"):
         restore(tmp_path / "junk.db", tmp_path / "new.db")
     assert not (tmp_path / "new.db").exists()
 
@@ -218,7 +218,7 @@ def test_what_another_store_has_left_does_not_get_into_a_restored_one(tmp_path, 
         copy = back_up(store, tmp_path / "copy.db")
     left = tmp_path / f"new.db{end}"
     left.write_bytes(b"of a store that was moved away without it")
-    with pytest.raises(StoreError, match=f"new.db{end}: is there already"):
+    with pytest.raises(StoreError, match=f"new.db{end}: already exists"):
         restore(copy, tmp_path / "new.db")
     left.unlink()
     with Store(restore(copy, tmp_path / "new.db")) as store:

@@ -10,7 +10,7 @@ from isogloss.service.models import Models
 from isogloss.service.models._dictionaries import Lexicon
 from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 from isogloss.similarity import HubSimilarity
-from isogloss.store import ClusterRow, EventRow, LinkRow, Update, micros
+from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
 from tests.similarity.data import comparable_corpus
 from tests.waiting import LIMIT_S
 
@@ -34,7 +34,7 @@ ARTICLES = [
 def fill(store):
     """Three clusters, one link, two events; and an id that the first event had before."""
     store.add(ARTICLES, now=START + timedelta(days=2))
-    at = [micros(each.time) for each in ARTICLES]
+    at = [to_micros(each.time) for each in ARTICLES]
     clusters = [
         ClusterRow(1, "en", "e1", at[0], at[1], [1, 2], {"title": ARTICLES[0].title}),
         ClusterRow(2, "de", "e1", at[2], at[2], [3], {"title": ARTICLES[2].title}),

@@ -49,10 +49,10 @@ def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_pa
         worker.stop()
     assert worker.status()["alive"] is False
     assert worker.process.exitcode == 0
-    assert store.snapshot()[0] == store.position()
+    assert store.latest_checkpoint()[0] == store.position()
     with Store(tmp_path / "again.db") as again:
         for entry in store.journal():
-            again.note_update() if entry.kind == "update" else again.add([entry.article])
+            again.record_update() if entry.kind == "update" else again.add([entry.article])
         Follower(again, StreamMaker()).follow()
         assert without_lines(tables(again)) == without_lines(tables(store))
 
@@ -79,7 +79,7 @@ def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path
     wait_until(lambda: not any(one.is_running() for one in others))
     with Store(tmp_path / "again.db") as again:
         for entry in store.journal(limit=10_000):
-            again.note_update() if entry.kind == "update" else again.add([entry.article])
+            again.record_update() if entry.kind == "update" else again.add([entry.article])
         Follower(again, StreamMaker()).follow()
         assert without_lines(tables(again)) == without_lines(tables(store))
 
@@ -162,7 +162,7 @@ def test_an_update_that_failed_is_raised_before_the_next_and_nothing_is_left_on_
 
 def test_an_update_that_makes_a_state_whole_is_waited_for(elsewhere):
     store = elsewhere()
-    store.apply(Update(0, 1, kept=[("part 000000", 1, b"abc")]))
+    store.apply(Update(0, 1, checkpoint_parts=[("part 000000", 1, b"abc")]))
     assert store.wire.fetched == 0
-    store.apply(Update(1, 2, kept=[("events", 1, b"")]))
+    store.apply(Update(1, 2, checkpoint_parts=[("events", 1, b"")]))
     assert store.wire.fetched == 2

@@ -11,7 +11,7 @@ from isogloss.exceptions import StoreError, StoreFullError
 from isogloss.service.api import GroupWriter
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
-from isogloss.store import deletions
+from isogloss.store import list_deletions
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
 
@@ -240,7 +240,7 @@ def test_a_request_that_fails_late_leaves_nothing_behind(filled, monkeypatch):
     def full(*_, **__):
         raise StoreError("too late")
 
-    monkeypatch.setattr("isogloss.store._store._remember", full)
+    monkeypatch.setattr("isogloss.store._store._save_answer", full)
     writer = GroupWriter(filled)
     go = hold(writer, monkeypatch)
     late, fine = writer.add(waiting(0), key="k"), writer.add(waiting(1))
@@ -338,6 +338,6 @@ def test_an_article_is_deleted_once_and_not_taken_again(client, filled):
     assert client.delete("articles/1").status_code == 204
     assert client.get("articles/1").status_code == 404
     assert client.delete("articles/1").status_code == 404
-    assert [each["who"] for each in deletions(filled)] == ["token local"]
+    assert [each["who"] for each in list_deletions(filled)] == ["token local"]
     answer = client.post("articles", json=record)
     assert (answer.status_code, answer.json()["receipts"][0]["status"]) == (202, "deleted")

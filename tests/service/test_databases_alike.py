@@ -79,7 +79,7 @@ SENT = [
 def fill(store):
     """Two events, and some that differ in their names alone."""
     data.fill(store)
-    at = data.micros(data.START)
+    at = data.to_micros(data.START)
     rows = [
         EventRow(name, at, at, 7, ["en"], [("concept", f"name:{name}")], {"title": {"en": f"Flood {name}"}})
         for name in ("E1", "e-1", "e1a", "e10", "e9", "z", "_1", "~")

@@ -9,7 +9,7 @@ from isogloss.events.checkpoint import restore_stream
 from isogloss.events.ingest import sample_news
 from isogloss.service.worker import ApartWorker, Follower, StreamMaker
 from isogloss.service.worker._follower import keep_up
-from isogloss.store import Store, delete_articles, look_over
+from isogloss.store import Store, check_store, delete_articles
 from tests.waiting import LIMIT_S, wait_until
 
 from .test_restoring import assignment, follow
@@ -42,7 +42,7 @@ def all_bytes(store):
     """The files of a store, and what its states hold."""
     place = store.database.path
     files = [file.read_bytes() for file in place.parent.iterdir() if file.name.startswith(place.name)]
-    states = [restore_stream(store.state(line).data) for line in store.state_lines()]
+    states = [restore_stream(store.checkpoint(line).data) for line in store.checkpoint_lines()]
     texts = [
         f"{one.title} {one.sentence} {one.entities} {one.keywords}"
         for each in states
@@ -58,14 +58,14 @@ def test_no_trace_is_left_and_a_replay_gives_the_tables(store, tmp_path):
     follow(store)
     store.database.compact()
     assert MARKER.lower().encode() not in all_bytes(store).lower()
-    assert look_over(store) == []
+    assert check_store(store) == []
     after = assignment(store)
     assert after.keys() == stories.keys() - {71}
     assert sum(after[each] == stories[each] for each in after) > 0.9 * len(after)
     store.add(ARTICLES[110:])
     follow(store)
     now = tables(store)
-    store.want_rebuild()
+    store.request_rebuild()
     follow(store)
     assert without_lines(tables(store)) == without_lines(now)
 
@@ -94,7 +94,7 @@ def test_a_worker_that_runs_notices_and_makes_events_anew(store):
     )
     assert any("articles were deleted" in said for _, said in told)
     assert told[-1][1] == ""
-    assert not store.rebuild_wanted()
+    assert not store.rebuild_requested()
     assert 71 not in assignment(store)
     follower = Follower(store, StreamMaker())
     assert "71" not in follower.stream.links.articles
@@ -108,14 +108,14 @@ def test_a_worker_in_its_own_process_makes_events_anew_once(store):
     try:
         wait_until(lambda: worker.status()["position"] >= 110)
         delete_articles(store, [71], who="desk")
-        wait_until(lambda: not store.rebuild_wanted())
+        wait_until(lambda: not store.rebuild_requested())
         base = store.position("cluster_base")
         store.add(ARTICLES[110:])
         wait_until(lambda: len(assignment(store)) == len(ARTICLES) - 1)
     finally:
         worker.stop()
     assert store.position("cluster_base") == base
-    assert look_over(store) == []
+    assert check_store(store) == []
 
 
 def groups(store):

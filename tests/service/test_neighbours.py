@@ -37,7 +37,7 @@ def test_old_articles_of_the_store_are_found(index):
 
 
 def test_pruned_articles_are_not_found(index, filled):
-    filled.apply(Update(4, 4, kept=[("events", 4, b"state")]))
+    filled.apply(Update(4, 4, checkpoint_parts=[("events", 4, b"state")]))
     assert prune_before(filled, data.START + timedelta(hours=20)) == 3
     index.trim()
     assert numbers(index) == {4}

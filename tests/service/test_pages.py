@@ -11,7 +11,6 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
-from isogloss.service._lookups import read_link
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
 from isogloss.service.settings import ServerSettings, Settings
@@ -319,7 +318,7 @@ def test_a_wrong_link_is_told(filled):
     assert answer.status_code == 303
     a, b, same, note = _verdicts(filled.store)[before]
     assert (same, note) == (0, "two companies")
-    assert read_link(filled.store, a, b)
+    assert filled.store.link(a, b)
     assert "Thank you" in filled.get(answer.headers["location"]).text
 
 

@@ -16,7 +16,7 @@ from isogloss.service.models import Models
 from isogloss.service.settings import Settings
 from isogloss.service.web._filters import Filters
 from isogloss.service.web._reports import parts_of
-from isogloss.store import ClusterRow, EventRow, Store, Update, micros
+from isogloss.store import ClusterRow, EventRow, Store, Update, to_micros
 from tests.browser import extremes, newsroom
 
 
@@ -58,8 +58,8 @@ def test_a_reprint_is_counted_apart_and_listed_apart(tmp_path):
     with Store(tmp_path / "news.db") as store:
         store.add([Article(str(i), "en", f"Storm {i}", "Roofs flew.", noon) for i in range(3)])
         told = {"title": {"en": "Storm 0"}, "languages": {"en": 2}}
-        row = ClusterRow(1, "en", "e1", micros(noon), micros(noon), [1, 2, 3], {"reprints": [3]})
-        event = EventRow("e1", micros(noon), micros(noon), 2, ["en"], data=told)
+        row = ClusterRow(1, "en", "e1", to_micros(noon), to_micros(noon), [1, 2, 3], {"reprints": [3]})
+        event = EventRow("e1", to_micros(noon), to_micros(noon), 2, ["en"], data=told)
         store.apply(Update(before=0, after=3, events=[event], clusters=[row]))
         with TestClient(create_app(Settings(), store), base_url="http://127.0.0.1:8470") as client:
             text = client.get("/event/e1").text

@@ -16,8 +16,8 @@ from isogloss.service.worker import _follower as worker_module
 from isogloss.service.worker._follower import Heartbeat
 from isogloss.service.worker._subprocess import Watchdog, kill_group
 from isogloss.store import Store
-from isogloss.store.queries import STOPPED
-from isogloss.store.queries._attempts import MAX_STOPS
+from isogloss.store.queries import WORKER_STOPPED
+from isogloss.store.queries._attempts import MAX_FAILURES_WITH_STOP
 from tests.growing import grow
 from tests.service.poison import WORD, PoisonedMaker
 from tests.service.test_worker import tables, without_lines
@@ -48,7 +48,7 @@ def check_aftermath(store, reason):
     assert (found["line"], found["reason"], found["failures"]) == (LINE, reason, 2)
     assert found["title"] == BAD.title
     before = without_lines(tables(store))
-    store.want_rebuild()
+    store.request_rebuild()
     Follower(store, PoisonedMaker()).close()
     assert without_lines(tables(store)) == before
     assert store.retry_quarantined() == [LINE]
@@ -58,7 +58,7 @@ def check_aftermath(store, reason):
     assert members(store) == len(NEWS)
     assert store.quarantined_articles() == []
     before = without_lines(tables(store))
-    store.want_rebuild()
+    store.request_rebuild()
     Follower(store, PoisonedMaker()).close()
     assert without_lines(tables(store)) == before
 
@@ -159,7 +159,7 @@ def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, 
 def test_lines_that_a_worker_may_have_died_at_are_taken_one_at_a_time(store, monkeypatch):
     store.add(NEWS)
     begun = []
-    monkeypatch.setattr(Store, "begin_line", lambda self, line: begun.append(line))
+    monkeypatch.setattr(Store, "record_line_start", lambda self, line: begun.append(line))
     follower = Follower(store, PoisonedMaker())
     follower.follow()
     assert begun == []
@@ -168,18 +168,18 @@ def test_lines_that_a_worker_may_have_died_at_are_taken_one_at_a_time(store, mon
     assert begun == [len(NEWS) + 1]
     follower = Follower(store, PoisonedMaker())
     follower.close()
-    assert store.worker_marks() == (False, 0)
+    assert store.crash_marker() == (False, 0)
 
 
 def test_a_stop_of_the_whole_service_counts_against_a_line_only_from_the_third_time(store):
     store.add(NEWS)
     Follower(store, PoisonedMaker()).follow(20)
-    for n in range(1, MAX_STOPS + 1):
+    for n in range(1, MAX_FAILURES_WITH_STOP + 1):
         assert store.quarantined_lines(0, 99) == set()
-        store.begin_line(LINE)
+        store.record_line_start(LINE)
         Follower(store, PoisonedMaker())
         with store.database.read() as session:
-            assert session.run("SELECT failures, reason FROM attempt") == [(n, STOPPED)]
+            assert session.run("SELECT failures, reason FROM attempt") == [(n, WORKER_STOPPED)]
     assert store.quarantined_lines(0, 99) == {LINE}
     Follower(store, PoisonedMaker()).catch_up()
     assert members(store) == len(GOOD)
@@ -188,7 +188,7 @@ def test_a_stop_of_the_whole_service_counts_against_a_line_only_from_the_third_t
 def test_an_error_of_the_store_is_not_the_fault_of_a_line(store):
     store.add(NEWS)
     Follower(store, PoisonedMaker()).follow(20)
-    store.begin_line(LINE)
+    store.record_line_start(LINE)
     Follower(store, PoisonedMaker(), restarted=True)
     assert store.failed_lines() == {}
 

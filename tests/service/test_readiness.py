@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from isogloss.service.app import create_app
-from isogloss.store import Update, micros
-from isogloss.store.queries import COMMITTED
+from isogloss.store import Update, to_micros
+from isogloss.store.queries import LAST_COMMIT
 from tests.service import data
 
 LONG_AGO = datetime.now(UTC) - timedelta(days=1)
@@ -43,7 +43,7 @@ def troubles(client):
 
 def committed(store, moment):
     with store.database.write() as session:
-        session.run("UPDATE progress SET seq = ? WHERE name = ?", [micros(moment), COMMITTED])
+        session.run("UPDATE progress SET seq = ? WHERE name = ?", [to_micros(moment), LAST_COMMIT])
 
 
 def test_a_worker_that_is_alive_and_makes_no_progress_is_not_ready(client, filled):
@@ -63,7 +63,7 @@ def test_a_worker_that_is_alive_and_makes_no_progress_is_not_ready(client, fille
 def test_a_worker_that_never_wrote_anything_is_not_ready(client, filled):
     filled.add([data.article(5, "en", "Rain")], now=LONG_AGO)
     with filled.database.write() as session:
-        session.run("DELETE FROM progress WHERE name = ?", [COMMITTED])
+        session.run("DELETE FROM progress WHERE name = ?", [LAST_COMMIT])
     assert "never wrote anything" in troubles(client)[0]
 
 

@@ -7,12 +7,11 @@ import pytest
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ReplayError
-from isogloss.service._lookups import add_verdict
 from isogloss.service.settings import StreamSettings
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.service.worker._follower import keep_up
-from isogloss.store import Store, look_over, prune_before
-from isogloss.store.queries import LAST_CLUSTER, LAST_EVENT
+from isogloss.store import Store, check_store, prune_before
+from isogloss.store.queries import LAST_CLUSTER_ID, LAST_EVENT_ID
 
 from .test_worker import tables, without_lines
 
@@ -98,11 +97,11 @@ def lose(store, first, last):
 def test_a_state_says_its_format_line_and_digest(store):
     store.add(ARTICLES[:60])
     follower = follow(store, save_at=[50])
-    state = store.state(50)
+    state = store.checkpoint(50)
     assert (state.line, state.lines) == (50, 50)
-    assert store.state_lines() == [50]
-    assert store.position(LAST_CLUSTER) == follower.stream.clusters.last_id
-    assert store.position(LAST_EVENT) == follower.stream.tracker.ids.last
+    assert store.checkpoint_lines() == [50]
+    assert store.position(LAST_CLUSTER_ID) == follower.stream.clusters.last_id
+    assert store.position(LAST_EVENT_ID) == follower.stream.tracker.ids.last
 
 
 @pytest.mark.parametrize("byte", [0, 60, 20_000, -1])
@@ -112,7 +111,7 @@ def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byt
     assert again.saved == SAVED[0]
     again.stream.close()
     assert f"the state of line {SAVED[1]} is damaged" in caplog.text
-    assert f"the state of line {SAVED[1]} is damaged" in look_over(followed)[0]
+    assert f"the state of line {SAVED[1]} is damaged" in check_store(followed)[0]
     follow(followed)
     assert without_lines(tables(followed)) == without_lines(whole)
 
@@ -135,10 +134,10 @@ def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(followed, 
         Follower(followed, StreamMaker())
     assert "lines and has" in str(error.value)
     assert tables(followed) == before
-    followed.want_rebuild()
+    followed.request_rebuild()
     follow(followed)
-    (trouble,) = look_over(followed)
-    assert trouble.endswith("articles without a line in the journal")
+    (trouble,) = check_store(followed)
+    assert trouble.endswith("articles without a journal line")
 
 
 def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
@@ -146,7 +145,7 @@ def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
     assert prune_before(followed, ARTICLES[40].time) > 10
     before = tables(followed)
     follow(followed)
-    for line in followed.state_lines():
+    for line in followed.checkpoint_lines():
         damage(followed, line)
     said = []
     keep_up(
@@ -172,21 +171,21 @@ def test_other_settings_do_not_continue_the_tables_of_these(store):
 
 def test_a_rebuild_of_the_whole_journal_changes_nothing(followed, whole):
     for _ in range(2):
-        followed.want_rebuild()
+        followed.request_rebuild()
         follow(followed)
         assert without_lines(tables(followed)) == without_lines(whole)
-        assert look_over(followed) == []
-    (line,) = followed.state_lines()
-    assert followed.state(line).lines == followed.position("lines")
+        assert check_store(followed) == []
+    (line,) = followed.checkpoint_lines()
+    assert followed.checkpoint(line).lines == followed.position("lines")
 
 
 def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(begun):
     assert prune_before(begun, ARTICLES[40].time) > 10
     stories = assignment(begun)
-    last = begun.position(LAST_CLUSTER), begun.position(LAST_EVENT)
-    begun.want_rebuild()
+    last = begun.position(LAST_CLUSTER_ID), begun.position(LAST_EVENT_ID)
+    begun.request_rebuild()
     follow(begun)
-    assert look_over(begun) == []
+    assert check_store(begun) == []
     assert same_share(stories, assignment(begun)) > 0.9
     begun.add(ARTICLES[LATER:])
     follow(begun)
@@ -197,7 +196,7 @@ def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(begun):
     assert all(each in known[0] or each > last[0] for each in clusters)
     assert all(each in known[1] or each > last[1] for each in events)
     assert len(clusters - known[0]) > 5
-    assert look_over(begun) == []
+    assert check_store(begun) == []
 
 
 def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
@@ -205,10 +204,10 @@ def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
         pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 8")
     titles = {}
     for a, b in pairs:
-        _, *articles = add_verdict(begun, a, b, same=True, note="")
+        _, *articles = begun.add_verdict(a, b, same=True, note="")
         titles[a, b] = [begun.articles([number])[number].title for number in articles]
     prune_before(begun, ARTICLES[40].time)
-    begun.want_rebuild()
+    begun.request_rebuild()
     follow(begun)
     now, left = assignment(begun), 0
     with begun.database.read() as session:
@@ -224,7 +223,7 @@ def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
 
 def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(begun):
     prune_before(begun, ARTICLES[40].time)
-    begun.want_rebuild()
+    begun.request_rebuild()
     follow(begun)
     begun.add(ARTICLES[LATER:])
     first = follow(begun)
@@ -245,7 +244,7 @@ def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(follow
             [other],
         )
         session.run("INSERT INTO alias VALUES ('e8888', 'e9999')")
-    followed.want_rebuild()
+    followed.request_rebuild()
     follow(followed)
     kept = followed.event(other)["id"]
     assert {followed.event(name)["id"] for name in ("e9999", "e8888")} == {kept}
@@ -256,24 +255,24 @@ def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(followed, whole)
     from isogloss.service.worker import rebuild
 
     before = tables(followed)
-    followed.want_rebuild()
+    followed.request_rebuild()
     asked = []
     assert not rebuild(followed, StreamMaker(), go_on=lambda: asked.append(1))
     assert tables(followed) == before
-    assert followed.rebuild_wanted()
+    assert followed.rebuild_requested()
     follow(followed)
     assert without_lines(tables(followed)) == without_lines(whole)
 
 
 def test_doctor_finds_articles_in_clusters_of_other_languages_and_wrong_sizes(followed):
-    assert look_over(followed) == []
+    assert check_store(followed) == []
     with followed.database.write() as session:
         ((one, lang),) = session.run("SELECT id, lang FROM cluster ORDER BY id LIMIT 1")
         ((other,),) = session.run("SELECT id FROM cluster WHERE lang <> ? ORDER BY id LIMIT 1", [lang])
         session.run("UPDATE member SET cluster = ? WHERE cluster = ?", [other, one])
-    troubles = " ".join(look_over(followed))
+    troubles = " ".join(check_store(followed))
     assert "in a cluster of another language" in troubles
-    assert "clusters whose size is not the number of their articles" in troubles
+    assert "clusters whose size differs from the number of their articles" in troubles
 
 
 def assignment(store):

@@ -10,7 +10,7 @@ from isogloss.events import Article
 from isogloss.exceptions import StoreBusyError
 from isogloss.service.settings import Settings, StoreSettings, StreamSettings
 from isogloss.service.worker import Follower, Retention, StreamMaker, WithRetention, clock_warning
-from isogloss.store import Store, look_over
+from isogloss.store import Store, check_store
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 STORM = (
@@ -144,7 +144,7 @@ def test_what_was_approved_is_deleted_and_goes_on_by_itself(either, clock):
     made_into_events(either)
     assert retention.run() == 1  # the second oldest is older now
     assert either.counts()["article"] == count + 1 - 2
-    assert look_over(either) == []
+    assert check_store(either) == []
 
 
 def test_another_number_of_days_has_to_be_approved_again(store, clock):
@@ -379,7 +379,7 @@ def test_a_story_that_goes_on_is_kept_and_those_that_ended_are_not(store, clock)
         assert sum(len(cluster["articles"]) for cluster in event["clusters"]) > 0
     oldest = clock.now - timedelta(days=4 + 12)
     assert min(event["last"] for event in events) >= oldest.timestamp() * 1e6
-    assert look_over(store) == []
+    assert check_store(store) == []
 
 
 @pytest.mark.parametrize("save", [True, False])
@@ -441,9 +441,9 @@ def test_a_worker_with_retention_prunes_beside_its_work(store, clock):
 
 
 def test_a_stop_ends_a_run_between_two_parts(store, clock, monkeypatch):
-    monkeypatch.setattr("isogloss.store._pruning.PART", 1)
+    monkeypatch.setattr("isogloss.store._pruning.ARTICLES_PER_TRANSACTION", 1)
     clock.now, count = archive(store)
     told = settings(keep_days=6000, prune_without_asking=True)
     asked = iter([True, True, False])
-    assert Retention(store, told, clock).run(go_on=lambda: next(asked)) == 2
+    assert Retention(store, told, clock).run(should_continue=lambda: next(asked)) == 2
     assert store.counts()["article"] == count - 2

@@ -42,7 +42,7 @@ def test_by_default_everything_is_kept(filled):
 def test_a_refusal_is_shown_everywhere(client, filled, settings):
     assert "isogloss_retention_refused 0.0" in client.get("/api/v1/metrics").text
     retention = Retention(filled, settings, clock=lambda: datetime(2025, 3, 7, 8, tzinfo=UTC))
-    filled.apply(Update(4, 4, kept=[("events", 4, b"state")]))
+    filled.apply(Update(4, 4, checkpoint_parts=[("events", 4, b"state")]))
     with filled.database.write() as session:
         session.run("UPDATE article SET time = 0 WHERE seq = 4")
         session.run("UPDATE event SET last = 0 WHERE id = 'e2'")

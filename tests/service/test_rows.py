@@ -52,11 +52,11 @@ def test_updates_add_up_to_the_stream(stream):
     stream, updates = stream
     events, clusters, member, links = {}, {}, {}, set()
     for update in updates:
-        links = {pair for pair in links if {*update.gone_clusters, *update.relinked}.isdisjoint(pair)}
+        links = {pair for pair in links if {*update.removed_clusters, *update.relinked}.isdisjoint(pair)}
         links |= {(row.a, row.b) for row in update.links}
-        for gone in update.gone_clusters:
+        for gone in update.removed_clusters:
             clusters.pop(gone, None)
-        for gone in update.gone_events:
+        for gone in update.removed_events:
             events.pop(gone, None)
         events |= {row.id: row for row in update.events}
         clusters |= {row.id: row for row in update.clusters}
@@ -68,7 +68,7 @@ def test_updates_add_up_to_the_stream(stream):
     current = {pair for pair in links if stream.tracker.ids.event_of.keys() >= set(pair)}
     assert current == {(row.a, row.b) for row in whole.links}
     for row in whole.events:
-        assert replace(events[row.id], found_alike=False) == replace(row, found_alike=False)
+        assert replace(events[row.id], terms_unchanged=False) == replace(row, terms_unchanged=False)
     for row in whole.clusters:
         assert replace(clusters[row.id], joined=None) == replace(row, joined=None)
         assert {member[article] for article in row.members} == {row.id}
@@ -80,7 +80,7 @@ def test_an_event_that_is_as_it_was_is_not_written_again(stream):
     assert max(len(update.events) for update in later) < len(stream.tracker.ids.members)
     rows = [row for update in later for row in update.clusters]
     assert sum(len(row.joined) for row in rows) < sum(len(row.members) for row in rows)
-    assert any(row.found_alike for update in later for row in update.events)
+    assert any(row.terms_unchanged for update in later for row in update.events)
 
 
 def test_changes_of_two_updates_are_taken_together():
@@ -95,7 +95,7 @@ def test_changes_of_two_updates_are_taken_together():
     for each in found:
         terms |= {row.id: row for row in each.events}
     assert {row.id for row in update.events} == set(terms) - {old for old, _ in update.aliases}
-    assert not any(row.found_alike for row in update.events)
+    assert not any(row.terms_unchanged for row in update.events)
     assert all(sorted(row.joined) == sorted(row.members) for row in update.clusters)
 
 

@@ -22,12 +22,12 @@ from isogloss.service.app import create_app
 from isogloss.service.client import Client
 from isogloss.service.server import Server, listen, running, serve
 from isogloss.service.settings import ServerSettings, Settings
-from isogloss.store import EventRow, Store, Update, micros
+from isogloss.store import EventRow, Store, Update, to_micros
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
 
 ARTICLE = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z"}
-AT = micros(data.START)
+AT = to_micros(data.START)
 
 
 @pytest.fixture

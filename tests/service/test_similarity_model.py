@@ -10,7 +10,7 @@ pytest.importorskip("fastapi")
 from rich.progress import Progress
 
 from isogloss import io
-from isogloss.cli.store._following import make_events
+from isogloss.cli.store._make_events import make_events
 from isogloss.exceptions import SettingsError
 from isogloss.service.models import Models, Similarity, agreed_model
 from isogloss.service.settings import ModelSettings, Settings
@@ -41,7 +41,7 @@ def made(store, settings, **how):
 
 def points(store, model):
     """Points of articles in the common space, as the saved state has them."""
-    stream = StreamMaker(model=model)(store.snapshot()[1])
+    stream = StreamMaker(model=model)(store.latest_checkpoint()[1])
     return [one.latent for one in stream.links.articles.values()]
 
 

@@ -11,7 +11,7 @@ from isogloss.service.search import Neighbours, neighbours_of
 from isogloss.service.search._stored_neighbours import StoredNeighbours
 from isogloss.service.settings import ModelSettings
 from isogloss.store import Store
-from isogloss.store.queries import Point, Points, has_vectors
+from isogloss.store.queries import Point, PointTable, has_pgvector
 from tests.service import data
 
 MODELS = data.models()
@@ -20,7 +20,7 @@ QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 
 @pytest.fixture
 def store(postgres):
-    if not has_vectors(postgres):
+    if not has_pgvector(postgres):
         pytest.skip("the PostgreSQL of this machine has no pgvector")
     store = Store(postgres)
     store.add(data.ARTICLES)
@@ -80,7 +80,7 @@ def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
     again = made(store)
     assert again.catch_up() == 0
     assert len(again.nearest(QUERY, 9)) == len(data.ARTICLES)
-    with store.database.write_beside() as session:
+    with store.database.write_concurrently() as session:
         assert again.points.take_turn(session)
         store.add([replace(data.ARTICLES[0], id="new", url="")])
         assert made(store).catch_up() == 0
@@ -109,18 +109,18 @@ def test_the_settings_may_want_memory(store):
 
 def test_a_model_without_a_plain_name_is_refused(store):
     with pytest.raises(Exception, match="expected letters and digits"):
-        Points(store.database, "a; b", 3, ["en"])
+        PointTable(store.database, "a; b", 3, ["en"])
 
 
 @pytest.mark.parametrize("drawn", [0.0, 30.0, 100.0])
 def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, monkeypatch, drawn):
     """Points of which few are sorted give what sorting all of them gives, ties and times included."""
-    monkeypatch.setattr("isogloss.store.queries._points._DRAWN", drawn)
-    monkeypatch.setattr("isogloss.store.queries._points._DRAWN_MOST", drawn)
+    monkeypatch.setattr("isogloss.store.queries._points._SAMPLE_PERCENT", drawn)
+    monkeypatch.setattr("isogloss.store.queries._points._MAX_SAMPLE_PERCENT", drawn)
     n, languages = 3_000, ["de", "en"]
     places = rng.integers(-2, 3, (n, 4)).astype(np.float32)
     store.add([replace(data.ARTICLES[0], id=f"many{i}", url="") for i in range(n)])
-    points = Points(store.database, "many", 4, languages)
+    points = PointTable(store.database, "many", 4, languages)
     with store.database.write() as session:
         first = session.run("SELECT max(seq) FROM article")[0][0] - n + 1
         made = [Point(first + i, languages[i % 2], i, place) for i, place in enumerate(places)]

@@ -9,7 +9,7 @@ from isogloss.exceptions import StoreError
 from isogloss.service.worker import Follower, StreamMaker
 from isogloss.service.worker import _follower as worker
 from isogloss.service.worker._follower import keep_up
-from isogloss.store import Store, Update, look_over
+from isogloss.store import Store, Update, check_store
 
 ARTICLES = sample_news().articles[:90]
 
@@ -54,7 +54,7 @@ def test_every_article_is_in_a_cluster_of_an_event(store):
     with store.database.read() as session:
         assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
         assert session.run("SELECT count(*) FROM cluster WHERE event NOT IN (SELECT id FROM event)") == [(0,)]
-    assert look_over(store) == []
+    assert check_store(store) == []
     event = max(store.events().events, key=lambda event: event["languages_count"])
     told = store.event(event["id"])
     assert sum(told["languages"].values()) == told["size"]
@@ -70,7 +70,7 @@ def test_tables_do_not_depend_on_when_they_are_written(store, whole):
     follower = Follower(store, StreamMaker())
     while follower.follow(11):
         pass
-    follower.store.note_update()
+    follower.store.record_update()
     follower.follow()
     assert without_lines(tables(store)) == without_lines(whole)
 
@@ -128,7 +128,7 @@ def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch)
 def test_the_tables_again_from_the_journal(store, whole):
     store.add(ARTICLES)
     Follower(store, StreamMaker()).catch_up()
-    store.want_rebuild()
+    store.request_rebuild()
     Follower(store, StreamMaker()).follow()
     assert without_lines(tables(store)) == without_lines(whole)
 

@@ -34,10 +34,10 @@ def fill(store):
     data.fill(store)
     store.add(SENT, key="morning", now=WHEN, refused=[("time", "no time", {"title": "?"})])
     store.add([replace(SENT[1], body="!")], now=WHEN)
-    store.note_update(WHEN)
-    store.apply(Update(4, 4, kept=[("part 0", 4, bytes(range(256))), ("events", 4, b"")]))
+    store.record_update(WHEN)
+    store.apply(Update(4, 4, checkpoint_parts=[("part 0", 4, bytes(range(256))), ("events", 4, b"")]))
     store.update_metadata("retention", approved_days=90)
-    store.keep_feed("https://gull.example/feed", {"etag": 'W/"1"'})
+    store.save_feed("https://gull.example/feed", {"etag": 'W/"1"'})
     with store.database.write() as session:
         session.run("INSERT INTO model VALUES ('small', 7, '{}', ?)", [b"\x00\xff"])
         session.run(

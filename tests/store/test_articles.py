@@ -112,7 +112,7 @@ def test_a_request_is_answered_once(store):
     before = contents(store)
     assert store.add([article(1), article(2)], key="a") == first
     assert contents(store) == before
-    with pytest.raises(StoreError, match="take a new key"):
+    with pytest.raises(StoreError, match="use a new key"):
         store.add([article(3)], key="a")
     assert contents(store) == before
 
@@ -128,7 +128,7 @@ class Failing:
     """A database whose k-th statement fails."""
 
     def __init__(self, database, k):
-        self.database, self.k, self.types = database, k, database.types
+        self.database, self.k, self.column_types = database, k, database.column_types
 
     def write(self):
         import contextlib
@@ -161,9 +161,9 @@ class FailingSession:
         self.step()
         return self.session.one(*arguments)
 
-    def many(self, *arguments):
+    def run_many(self, *arguments):
         self.step()
-        return self.session.many(*arguments)
+        return self.session.run_many(*arguments)
 
 
 def test_whichever_statement_fails_a_retry_gives_the_same(store):

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from isogloss.store import Update, delete_articles, deletions, look_over
+from isogloss.store import Update, check_store, delete_articles, list_deletions
 from isogloss.store.queries import GENERATION
 from tests.service import data
 
@@ -26,8 +26,8 @@ def filled(store):
         data.fill(store)
     finally:
         data.ARTICLES[:] = saved
-    store.keep_feed("https://gull.example/feed", {"seen": [first.url, "https://gull.example/2"]})
-    store.apply(Update(4, 4, kept=[("part 0", 4, MARKER.encode()), ("events", 4, b"")]))
+    store.save_feed("https://gull.example/feed", {"seen": [first.url, "https://gull.example/2"]})
+    store.apply(Update(4, 4, checkpoint_parts=[("part 0", 4, MARKER.encode()), ("events", 4, b"")]))
     with store.database.write() as session:
         session.run(
             "UPDATE event SET data = replace(data, '\"confidence\"', ?) WHERE id = 'e1'",
@@ -46,7 +46,7 @@ def filled(store):
 def traces(store):
     """Tables with the marker in one of their rows."""
     with store.database.read() as session:
-        if store.database.types["blob"] == "BLOB":
+        if store.database.column_types["blob"] == "BLOB":
             tables = session.run("SELECT name FROM sqlite_master WHERE type = 'table'")
         else:
             tables = session.run("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
@@ -69,9 +69,9 @@ def test_nothing_of_a_deleted_article_is_in_any_table(filled):
     assert {"article", "revision", "cluster", "event", "quarantine", "snapshot"} < set(traces(filled))
     assert delete_articles(filled, [1, 99], who="desk", now=data.START) == [1]
     assert traces(filled) == []
-    assert look_over(filled) == []
+    assert check_store(filled) == []
     assert filled.articles([1]) == {}
-    assert [(each["article"], each["who"]) for each in deletions(filled)] == [(1, "desk")]
+    assert [(each["article"], each["who"]) for each in list_deletions(filled)] == [(1, "desk")]
     assert delete_articles(filled, [1], who="desk") == []
 
 
@@ -85,8 +85,8 @@ def test_the_rest_of_the_story_stays_and_waits_for_its_rebuild(filled):
     )
     assert [each["title"] for each in told["clusters"]] == [data.ARTICLES[1].title, data.ARTICLES[2].title]
     assert told["links"] == []
-    assert filled.rebuild_wanted()
-    assert filled.state_lines() == []
+    assert filled.rebuild_requested()
+    assert filled.checkpoint_lines() == []
     with filled.database.read() as session:
         assert session.run("SELECT article_a, article_b FROM verdict") == [(2, 3)]
         ((feed,),) = session.run("SELECT data FROM feed")
@@ -120,14 +120,14 @@ def test_a_worker_that_has_read_a_deleted_article_writes_nothing_more(filled):
 def test_an_article_that_no_worker_has_read_needs_no_rebuild(filled):
     (receipt,) = filled.add([data.article(9, "en", MARKER)])
     delete_articles(filled, [receipt.seq], who="desk")
-    assert not filled.rebuild_wanted()
-    assert filled.state_lines() == [4]
+    assert not filled.rebuild_requested()
+    assert filled.checkpoint_lines() == [4]
 
 
 def test_the_last_article_of_a_story_takes_it_along(filled):
     delete_articles(filled, [4], who="desk")
     assert filled.event("e2") is None
-    assert look_over(filled) == []
+    assert check_store(filled) == []
 
 
 def test_compacted_files_have_no_deleted_bytes(filled):

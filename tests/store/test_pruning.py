@@ -7,8 +7,8 @@ from isogloss.store import (
     EventRow,
     LinkRow,
     Update,
-    look_over,
-    newest_article,
+    check_store,
+    newest_article_time,
     plan_prune,
     prune_before,
 )
@@ -37,7 +37,7 @@ def test_old_articles_go_with_their_clusters_and_events(store):
                 ],
                 links=[LinkRow(1, 2, 0.2)],
                 aliases=[("e0", "e1")],
-                kept=[("events", 4, b"state")],
+                checkpoint_parts=[("events", 4, b"state")],
             ),
         )
     cutoff = DAY + timedelta(minutes=2)
@@ -45,7 +45,7 @@ def test_old_articles_go_with_their_clusters_and_events(store):
     assert prune_before(store, cutoff) == 0
     assert store.event("e0")["id"] == "e1"
     with store.database.write() as session:
-        apply_update(session, Update(4, 5, kept=[("events", 5, b"state")]))
+        apply_update(session, Update(4, 5, checkpoint_parts=[("events", 5, b"state")]))
     plan = plan_prune(store, cutoff, examples=1)
     assert (plan.articles, plan.events, plan.total, plan.percent) == (2, 1, 4, 50.0)
     assert (plan.oldest, plan.newest) == (DAY, DAY + timedelta(minutes=1))
@@ -58,7 +58,7 @@ def test_old_articles_go_with_their_clusters_and_events(store):
     assert (counts["article"], counts["revision"], counts["cluster"], counts["event"]) == (2, 0, 1, 1)
     assert counts["link"] == 0
     assert [entry.article.id for entry in store.journal()] == ["2", "3"]
-    assert look_over(store) == []
+    assert check_store(store) == []
 
 
 def told(store, *clusters, line=0):
@@ -72,7 +72,7 @@ def told(store, *clusters, line=0):
     event = EventRow("e1", first, last, sum(map(len, clusters)), ["en"])
     after = store.journal()[-1].seq
     state = [("events", after, b"state")]
-    store.apply(Update(line, after, clusters=rows, events=[event], kept=state))
+    store.apply(Update(line, after, clusters=rows, events=[event], checkpoint_parts=state))
 
 
 def test_an_event_goes_as_a_whole_when_its_last_article_is_old(store):
@@ -105,7 +105,7 @@ def test_refused_records_go_too(store):
 
 def test_articles_that_no_cluster_has_yet_stay(store):
     store.add([article(1)])
-    store.apply(Update(0, 1, kept=[("events", 1, b"state")]))
+    store.apply(Update(0, 1, checkpoint_parts=[("events", 1, b"state")]))
     assert prune_before(store, DAY + timedelta(days=9)) == 0
     assert store.counts()["article"] == 1
 
@@ -121,27 +121,29 @@ def stories(store, *sizes):
         events.append(EventRow(f"e{at}", times[0], times[-1], size, ["en"]))
         first += size
     after = store.journal()[-1].seq
-    store.apply(Update(0, after, clusters=clusters, events=events, kept=[("events", after, b"state")]))
+    store.apply(
+        Update(0, after, clusters=clusters, events=events, checkpoint_parts=[("events", after, b"state")])
+    )
 
 
 def test_a_run_that_is_stopped_has_deleted_whole_stories(store, monkeypatch):
-    monkeypatch.setattr("isogloss.store._pruning.PART", 3)
+    monkeypatch.setattr("isogloss.store._pruning.ARTICLES_PER_TRANSACTION", 3)
     stories(store, 2, 5, 1, 1, 4, 2)
     parts, asked = [], iter([True, True, False])
     cutoff = DAY + timedelta(days=1)
-    assert prune_before(store, cutoff, go_on=lambda: next(asked), progress=parts.append) == 13
+    assert prune_before(store, cutoff, should_continue=lambda: next(asked), progress=parts.append) == 13
     assert parts == [7, 6]
-    assert look_over(store) == []
+    assert check_store(store) == []
     (left,) = (store.event(each["id"]) for each in store.events().events)
     assert [len(cluster["articles"]) for cluster in left["clusters"]] == [2]
 
 
 def test_every_story_is_deleted_however_small_the_parts_are(store, monkeypatch):
-    monkeypatch.setattr("isogloss.store._pruning.PART", 1)
+    monkeypatch.setattr("isogloss.store._pruning.ARTICLES_PER_TRANSACTION", 1)
     stories(store, 2, 3, 1)
     assert prune_before(store, DAY + timedelta(minutes=5)) == 5
     assert [each["id"] for each in store.events().events] == ["e3"]
-    assert look_over(store) == []
+    assert check_store(store) == []
 
 
 def test_a_story_stays_while_one_of_its_articles_is_newer(store):
@@ -163,9 +165,9 @@ def test_clusters_that_lost_their_event_go_too(store):
 
 
 def test_the_newest_article_is_not_one_of_the_future(store):
-    assert newest_article(store, DAY) is None
+    assert newest_article_time(store, DAY) is None
     stories(store, 2)
     store.add([article(50)])
-    assert newest_article(store, DAY + timedelta(days=1)) == DAY + timedelta(minutes=1)
-    assert newest_article(store, DAY + timedelta(days=1), in_event=False) == DAY + timedelta(minutes=50)
-    assert newest_article(store, DAY + timedelta(seconds=59)) == DAY
+    assert newest_article_time(store, DAY + timedelta(days=1)) == DAY + timedelta(minutes=1)
+    assert newest_article_time(store, DAY + timedelta(days=1), in_event=False) == DAY + timedelta(minutes=50)
+    assert newest_article_time(store, DAY + timedelta(seconds=59)) == DAY

@@ -8,12 +8,12 @@ from isogloss.store import (
     EventRow,
     LinkRow,
     PublicIds,
-    Rebuilt,
+    RebuildResult,
     Update,
+    check_store,
     delete_articles,
-    look_over,
 )
-from isogloss.store.queries import LAST_CLUSTER, LAST_EVENT, LINES, statements
+from isogloss.store.queries import LAST_CLUSTER_ID, LAST_EVENT_ID, LINES_READ, compile_update
 
 from .test_articles import article
 
@@ -33,7 +33,7 @@ def filled(store):
         ClusterRow(11, "en", "e5", 0, 9, [3], {"title": "b"}),
         ClusterRow(12, "en", "e6", 0, 9, [4, 5, 6], {"title": "c"}),
     ]
-    marks = {LAST_CLUSTER: 20, LAST_EVENT: 30, LINES: 6}
+    marks = {LAST_CLUSTER_ID: 20, LAST_EVENT_ID: 30, LINES_READ: 6}
     store.apply(
         Update(
             0,
@@ -42,8 +42,8 @@ def filled(store):
             [LinkRow(10, 11, 0.7, DATA)],
             [event(5, 3), event(6, 3)],
             aliases=[("e4", "e6")],
-            kept=[("events", 6, b"old")],
-            marks=marks,
+            checkpoint_parts=[("events", 6, b"old")],
+            progress=marks,
         )
     )
     return store
@@ -61,8 +61,8 @@ def rebuilt(store, *, generation=0, clusters=(1, 2, 3), events=(1, 2)):
     link = LinkRow(1, 2, 0.8, {"pairs": [[3, 1, 0.9]], "features": {}})
     told = Update(0, 7, rows, [link], [event(1, 4), event(2, 3)], generation=generation)
     store.add([article(6)])
-    store.apply(statements(ids.apply(told), rebuilt=True))
-    store.finish_rebuild(ids, Rebuilt(7, 7, 4, 2, clusters, events, ("events", 7, b"new"), generation))
+    store.apply(compile_update(ids.apply(told), rebuilt=True))
+    store.finish_rebuild(ids, RebuildResult(7, 7, 4, 2, clusters, events, ("events", 7, b"new"), generation))
 
 
 def test_stories_keep_their_ids_and_others_get_new_ones(filled):
@@ -84,9 +84,14 @@ def test_stories_keep_their_ids_and_others_get_new_ones(filled):
     (link,) = filled.event("e5")["links"]
     assert (link["a"], link["b"], link["probability"], link["pairs"]) == (10, 11, 0.8, [[1, 3, 0.9]])
     assert filled.event("e4")["id"] == "e6"
-    assert filled.snapshot() == (7, b"new")
-    assert [filled.position(name) for name in ("events", LINES, LAST_CLUSTER, LAST_EVENT)] == [7, 7, 24, 32]
-    assert look_over(filled) == []
+    assert filled.latest_checkpoint() == (7, b"new")
+    assert [filled.position(name) for name in ("events", LINES_READ, LAST_CLUSTER_ID, LAST_EVENT_ID)] == [
+        7,
+        7,
+        24,
+        32,
+    ]
+    assert check_store(filled) == []
 
 
 def test_the_stream_goes_on_with_these_ids(filled):
@@ -96,7 +101,7 @@ def test_the_stream_goes_on_with_these_ids(filled):
     assert [ids.cluster(number) for number in (1, 4, 5)] == [11, 24, 25]
     assert [ids.event(number) for number in (1, 3)] == [5, 33]
     update = Update(
-        7, 8, [ClusterRow(5, "en", "e1", 0, 9, [7])], [LinkRow(1, 5, 0.5, DATA)], gone_clusters=[4]
+        7, 8, [ClusterRow(5, "en", "e1", 0, 9, [7])], [LinkRow(1, 5, 0.5, DATA)], removed_clusters=[4]
     )
     filled.apply(ids.apply(update))
     assert [each["id"] for each in filled.event("e5")["clusters"]] == [10, 11, 25]
@@ -104,28 +109,28 @@ def test_the_stream_goes_on_with_these_ids(filled):
 
 def test_only_events_that_are_others_than_before_have_changed(filled):
     rebuilt(filled)
-    assert {each["id"] for each in filled.changed(6)} == {"e5"}
+    assert {each["id"] for each in filled.changed_events(6)} == {"e5"}
 
 
 def test_an_old_event_without_a_successor_of_its_own_leads_to_where_its_articles_are(filled):
     ids = filled.begin_rebuild()
     whole = ClusterRow(1, "en", "e1", 0, 9, [1, 2, 3, 4, 5, 6])
-    filled.apply(statements(ids.apply(Update(0, 7, [whole], [], [event(1, 6)])), rebuilt=True))
-    filled.finish_rebuild(ids, Rebuilt(7, 6, 1, 1, [1], [1], ("events", 7, b"new"), 0))
+    filled.apply(compile_update(ids.apply(Update(0, 7, [whole], [], [event(1, 6)])), rebuilt=True))
+    filled.finish_rebuild(ids, RebuildResult(7, 6, 1, 1, [1], [1], ("events", 7, b"new"), 0))
     assert {filled.event(name)["id"] for name in ("e4", "e5", "e6")} == {"e5"}
 
 
 def test_articles_that_were_pruned_meanwhile_are_in_no_cluster(filled):
     ids = filled.begin_rebuild()
     rows = [ClusterRow(1, "en", "e1", 0, 9, [1, 2]), ClusterRow(2, "en", "e2", 0, 9, [3])]
-    filled.apply(statements(ids.apply(Update(0, 7, rows, [], [event(1, 2), event(2, 1)])), rebuilt=True))
+    filled.apply(compile_update(ids.apply(Update(0, 7, rows, [], [event(1, 2), event(2, 1)])), rebuilt=True))
     with filled.database.write() as session:
         session.run("DELETE FROM journal WHERE article IN (2, 3)")
         session.run("DELETE FROM article WHERE seq IN (2, 3)")
-    filled.finish_rebuild(ids, Rebuilt(7, 6, 2, 2, [], [], ("events", 7, b"new"), 0))
+    filled.finish_rebuild(ids, RebuildResult(7, 6, 2, 2, [], [], ("events", 7, b"new"), 0))
     assert [each["size"] for each in filled.event("e5")["clusters"]] == [1]
     assert filled.counts()["event"] == 1
-    assert look_over(filled) == []
+    assert check_store(filled) == []
 
 
 def test_a_rebuild_that_read_a_deleted_article_is_refused(filled):

@@ -7,9 +7,9 @@ import pytest
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError, StoreVersionError
-from isogloss.store import Store, look_over, migrate
-from isogloss.store.queries import digest_of
-from isogloss.store.schema import STEPS, version_of
+from isogloss.store import Store, check_store
+from isogloss.store.queries import content_digest
+from isogloss.store.schema import STEPS, migrate, version_of
 from tests.store import releases
 
 GROWTH = (
@@ -66,12 +66,12 @@ def test_a_store_of_every_released_version_is_brought_up_with_all_that_it_holds(
     after = releases.rows(database, version)
     for table, rows in before.items():  # steps add columns and rows, and take nothing away
         assert {row[: len(rows[0])] for row in after[table]} >= set(rows), table
-    assert look_over(store) == []
+    assert check_store(store) == []
     assert [entry.article.body for entry in store.journal(5, limit=2)] == ["?", "!"]
     assert store.articles([5])[5] == releases.SENT[0]
     assert [row["body"] for row in store.revisions(6)] == ["?"]
     assert store.event("e0")["links"][0]["probability"] == 0.93
-    assert store.snapshot() == (4, bytes(range(256)))
+    assert store.latest_checkpoint() == (4, bytes(range(256)))
     assert [receipt.status for receipt in store.add(releases.SENT, key="morning")] == ["new", "new"]
     assert store.add([releases.data.article(7, "en", "Snow")])[0].seq == 7
 
@@ -113,7 +113,7 @@ def test_articles_of_older_versions_are_recognised_whatever_blanks_their_ids_hav
             session.run(
                 "INSERT INTO article (seq, key, id, lang, title, body, time, source, url, digest, received, "
                 "revision) VALUES (?, ?, ?, 'en', 'Rain', 'It rains.', 0, ?, '', ?, 0, 0)",
-                [number, key, name, source, digest_of([article(source, name)])],
+                [number, key, name, source, content_digest([article(source, name)])],
             )
     again = Store(database).add([*(article(*each) for each in old), article("Daily News", "7")])
     assert [each.status for each in again] == ["same", "same", "same", "new"]
@@ -136,7 +136,7 @@ def test_tables_of_every_released_version_become_those_of_a_new_store(database, 
 
 def _empty(database):
     with database.write() as session:
-        if database.types["blob"] == "BYTEA":
+        if database.column_types["blob"] == "BYTEA":
             session.run(f"DROP SCHEMA {database.schema} CASCADE")
             session.run(f"CREATE SCHEMA {database.schema}")
             return

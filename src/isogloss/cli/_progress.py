@@ -78,7 +78,7 @@ def reading(
     callable
         Changes the description.
     """
-    from isogloss.io import reporting_reads
+    from isogloss.io import report_reads
 
     task = progress.add_task(escape(description), total=total, unit="bytes", **fields)
     done = 0
@@ -88,7 +88,7 @@ def reading(
         done += count  # the start of a file may be read twice
         progress.update(task, completed=done if total is None else min(done, total))
 
-    with reporting_reads(advance):
+    with report_reads(advance):
         yield lambda text: progress.update(task, description=escape(text))
     progress.remove_task(task)
 

@@ -17,7 +17,7 @@ from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_
 from isogloss.cli._similar_texts import named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
-from isogloss.io import escape_controls, replacing
+from isogloss.io import atomic_write, escape_controls
 
 if TYPE_CHECKING:
     from isogloss.plotting import DocumentMap
@@ -264,7 +264,7 @@ def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None
         save_picture(plot_documents(found), output)
         return
     text = documents_svg(found, titles) if output.suffix == ".svg" else documents_html(found, titles)
-    with replacing(output) as file:
+    with atomic_write(output) as file:
         file.write(text.encode("utf-8"))
 
 
@@ -286,7 +286,7 @@ def show_topics(
     check_outputs(as_json, html)
     found = find_topics(io.load(model, expected=TextModel).words, components=components, words=words)
     if html is not None:
-        with written(html) as path, replacing(path) as file:
+        with written(html) as path, atomic_write(path) as file:
             file.write(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n'.encode())
         tell(f"written: {html}", html)
         return

@@ -32,27 +32,25 @@ class _Commands(LazyGroup):
             "isogloss.cli.demo._commands", "demo_group", "Show what isogloss does, on built-in sample data."
         ),
         "events": Place("isogloss.cli.news._events", "events_group", "Find events in multilingual news."),
-        "init": Place("isogloss.cli.store._storing", "init", "Create a settings file and an empty store."),
+        "init": Place("isogloss.cli.store._ingest", "init", "Create a settings file and an empty store."),
         "ingest": Place(
-            "isogloss.cli.store._storing", "ingest", "Add articles to the store and find their events."
+            "isogloss.cli.store._ingest", "ingest", "Add articles to the store and find their events."
         ),
-        "watch": Place("isogloss.cli.store._storing", "watch", "Visit feeds and store new articles."),
-        "serve": Place("isogloss.cli._serving", "serve", "Serve the API and the web pages."),
+        "watch": Place("isogloss.cli.store._ingest", "watch", "Visit feeds and store new articles."),
+        "serve": Place("isogloss.cli._serve", "serve", "Serve the API and the web pages."),
         "work": Place(
-            "isogloss.cli._serving", "work", "Run the worker that turns stored articles into events."
+            "isogloss.cli._serve", "work", "Run the worker that turns stored articles into events."
         ),
-        "token": Place("isogloss.cli._serving", "token_group", "Manage access tokens."),
+        "token": Place("isogloss.cli._serve", "token_group", "Manage access tokens."),
         "backup": Place(
-            "isogloss.cli.store._storing", "backup", "Back up the store, also while it is in use."
+            "isogloss.cli.store._maintenance", "backup", "Back up the store, also while it is in use."
         ),
         "restore": Place(
-            "isogloss.cli.store._storing", "restore", "Restore a backup. The target store must not exist."
+            "isogloss.cli.store._maintenance", "restore", "Restore a backup. The target store must not exist."
         ),
-        "prune": Place(
-            "isogloss.cli.store._pruning", "prune", "Show old stories, or delete them with --yes."
-        ),
-        "delete": Place("isogloss.cli.store._deleting", "delete", "Delete articles and all traces of them."),
-        "doctor": Place("isogloss.cli.store._storing", "doctor", "Check the store and report problems."),
+        "prune": Place("isogloss.cli.store._prune", "prune", "Show old stories, or delete them with --yes."),
+        "delete": Place("isogloss.cli.store._delete", "delete", "Delete articles and all traces of them."),
+        "doctor": Place("isogloss.cli.store._maintenance", "doctor", "Check the store and report problems."),
         "concepts": Place(
             "isogloss.cli.news._concepts", "concepts_group", "Build and query concept dictionaries."
         ),

@@ -24,7 +24,7 @@ from isogloss.corpora._comparable import ComparableCorpus, Tokenise, settings_of
 from isogloss.corpora._shards import Align, LanguageCounter, read_shards
 from isogloss.corpora.readers import Document, DocumentReader
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, replacing
+from isogloss.io import PathLike, atomic_write
 from isogloss.threads import count_threads
 
 __all__ = ["build_corpus"]
@@ -138,7 +138,7 @@ def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
             partial.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CorpusError(f"{partial}: cannot be made ({error.strerror}); name another folder") from error
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(json.dumps(plan).encode())
         return
     before = json.loads(path.read_bytes())

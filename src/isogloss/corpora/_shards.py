@@ -25,7 +25,7 @@ from isogloss.corpora._counting import CountedRows, WordCounter
 from isogloss.corpora._strings import StringTable
 from isogloss.corpora.readers import BadRecordError, Document, DocumentReader
 from isogloss.exceptions import CorpusError
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 
 __all__ = ["Align", "LanguageCounter", "Shard", "read_shards"]
 
@@ -160,7 +160,7 @@ class LanguageCounter:
             table = StringTable.of(strings)
             arrays |= {f"{name}_text": table.text, f"{name}_offsets": table.offsets}
         said = json.dumps({"read": self._read, "passed": passed}).encode()
-        with replacing(self.folder / f"{self._shards:06d}.npz") as file:
+        with atomic_write(self.folder / f"{self._shards:06d}.npz") as file:
             np.savez(file, said=np.frombuffer(said, dtype=np.uint8), **arrays)
         self._shards += 1
 

@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 
 from isogloss.corpora._strings import StringTable
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, replacing, sync_folder
+from isogloss.io import PathLike, atomic_write, sync_folder
 
 __all__ = [
     "HEADER",
@@ -83,7 +83,7 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
     """An array in one file."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         np.save(file, values, allow_pickle=False)
 
 
@@ -97,7 +97,7 @@ def write_strings(folder: Path, name: str, strings: Iterable[str]) -> None:
 def write_header(folder: Path, header: dict[str, Any]) -> None:
     """What the folder holds; after this the corpus is whole."""
     said = {"format": FORMAT, "version": VERSION, **header}
-    with replacing(folder / HEADER) as file:
+    with atomic_write(folder / HEADER) as file:
         file.write(json.dumps(said, ensure_ascii=True, indent=1).encode())
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isogloss.exceptions import CorpusError
 from isogloss.graphical._structure import Graph, Structure
 from isogloss.graphical._variables import Variable, listed
-from isogloss.io import PathLike, opened, replacing
+from isogloss.io import PathLike, atomic_write, open_decompressed
 
 __all__ = ["Codes", "Observations", "code_type", "decode", "encode", "read_rows", "write_rows"]
 
@@ -145,7 +145,7 @@ def write_rows(path: PathLike, graph: Graph, codes: NDArray[Any]) -> None:
     ,i1,g3,,
     """
     separator = "\t" if os.fspath(path).removesuffix(".gz").endswith(".tsv") else ","
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter=separator, lineterminator="\n")
         writer.writerow(graph.names)
@@ -155,7 +155,7 @@ def write_rows(path: PathLike, graph: Graph, codes: NDArray[Any]) -> None:
 
 
 def _read_cells(path: PathLike) -> tuple[list[str], list[list[str]]]:
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         try:
             first = text.readline()

@@ -7,8 +7,8 @@ truncated, modified, of a newer format or not a model file raises
 :class:`~isogloss.exceptions.ModelFileError`. The digests inside detect damage, not forgery: they say nothing
 about who wrote the file.
 
-The rest reads compressed files and lines (:func:`open_binary`, :func:`read_lines`), writes files atomically
-(:func:`replacing`), reads untrusted XML (:class:`XmlReader`), runs parsers in a child process
+The rest reads compressed files and lines (:func:`open_decompressed`, :func:`read_lines`), writes files
+atomically (:func:`atomic_write`), reads untrusted XML (:class:`XmlReader`), runs parsers in a child process
 (:class:`ParserProcess`) and strips control characters for terminals (:func:`strip_controls`).
 """
 

@@ -1,4 +1,4 @@
-"""Which classes a model file may name, and what of them it holds."""
+"""The classes that a model file may name, and which of their attributes it holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from isogloss.exceptions import ModelFileError
 
-__all__ = ["is_estimator", "is_state", "kind_of", "public_name", "resolve"]
+__all__ = ["is_estimator", "is_state", "kind_of", "public_name", "resolve_class"]
 
 _RENAMED = {
     "isogloss.alignment.checkpoint.Checkpoint": "isogloss.alignment.Checkpoint",
@@ -34,12 +34,12 @@ _RENAMED = {
     "isogloss.similarity.star.Star": "isogloss.similarity.fitting.Star",
     "isogloss.stats.cross.CrossMoments": "isogloss.stats.CrossMoments",
 }
-"""Classes under the names that files of version 0.1.0 call them by."""
+"""Current names of classes by their names in files of version 0.1.0."""
 _NAME = re.compile(r"isogloss(\.(?!__)[A-Za-z_][A-Za-z0-9_]*)+")
 
 
 def kind_of(cls: type) -> str | None:
-    """``estimator``, ``statistic`` or ``dataclass``: how objects of a class are saved, if at all."""
+    """Return how objects of a class are saved: as estimator, statistic, dataclass or not at all."""
     if not cls.__module__.startswith("isogloss."):
         return None
     if is_estimator(cls):
@@ -52,18 +52,18 @@ def kind_of(cls: type) -> str | None:
 
 
 def is_estimator(cls: type) -> bool:
-    """Whether a class is an estimator of scikit-learn's kind; asks without importing scikit-learn."""
+    """Return whether a class derives from BaseEstimator, without importing scikit-learn."""
     return any((base.__module__, base.__name__) == ("sklearn.base", "BaseEstimator") for base in cls.__mro__)
 
 
 def is_state(cls: type, name: str) -> bool:
-    """Whether an attribute of an estimator belongs into its file."""
+    """Return whether an attribute of an estimator is saved."""
     fitted = name.endswith("_") and not name.startswith("_")
     return fitted or name in getattr(cls, "_saved_state", ())
 
 
 def public_name(cls: type) -> str | None:
-    """The shortest dotted name under which isogloss exports a class; it outlives moves between modules."""
+    """Return the shortest dotted name that exports a class; it survives moves between modules."""
     parts = cls.__module__.split(".")
     for end in range(1, len(parts) + 1):
         module = ".".join(parts[:end])
@@ -72,8 +72,8 @@ def public_name(cls: type) -> str | None:
     return None
 
 
-def resolve(name: Any, kind: str) -> type:
-    """The class of that name, if it is a public class of isogloss and of that kind."""
+def resolve_class(name: Any, kind: str) -> type:
+    """Return the public class of isogloss with this name and kind."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ModelFileError(f"names the class {name!r:.80}; only public classes of isogloss may be loaded")
     module, _, attribute = _RENAMED.get(name, name).rpartition(".")

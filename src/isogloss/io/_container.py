@@ -1,9 +1,9 @@
-"""The file: a safetensors file whose metadata describes the model.
+"""The container of a model: a safetensors file with a JSON description in its metadata.
 
-``__metadata__`` has one entry, ``isogloss``: the description as JSON text. It holds the format number,
-the version that wrote it, the model, the digest of the tensors, and its own digest; so a header is known
-to be undamaged without reading what follows it, and every byte that matters is under a digest. Any
-format to come keeps the number where it is, so that an older isogloss knows what it cannot read.
+``__metadata__`` has one entry, ``isogloss``: the description as JSON text. It holds the format number, the
+version that wrote it, the model, the digest of the tensors, and its own digest. So the header can be
+verified without reading the tensors, and every byte that matters is covered by a digest. Future formats keep
+the number in the same place, so that an older isogloss can report that it cannot read them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,23 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from isogloss.exceptions import ModelFileError
-from isogloss.io._files import whole
+from isogloss.io._files import atomic_write_raw
 
-__all__ = ["FORMAT", "MAX_HEADER_BYTES", "Header", "blaming", "read", "read_header", "write"]
+__all__ = [
+    "FORMAT_VERSION",
+    "MAX_HEADER_BYTES",
+    "Header",
+    "model_file_errors",
+    "read",
+    "read_header",
+    "write",
+]
 
-FORMAT = 1
+FORMAT_VERSION = 1
 MAX_HEADER_BYTES = 16 * 2**20
 _KEYS = {"format", "written_by", "model", "tensors", "digest"}
-_AGAIN = "copy the file or save the model again"
-_SIGNATURES = {
+_REMEDY = "copy the file or save the model again"
+_OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive",
     b"\x80": "a pickle",
     b"\x93NUMPY": "a NumPy array",
@@ -40,7 +48,7 @@ _SIGNATURES = {
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """The description of a model, and what the file says about its tensors."""
+    """The header of a model file: the description of the model and the layout of the tensors."""
 
     description: dict[str, Any]
     tensors: dict[str, dict[str, Any]]
@@ -49,10 +57,10 @@ class Header:
 
 
 @contextmanager
-def blaming(path: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
-    """Turn whatever goes wrong inside into a one-line :class:`ModelFileError` that names the file.
+def model_file_errors(path: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
+    """Raise any error inside as a one-line :class:`ModelFileError` that names the file.
 
-    ``otherwise`` is what to say where the error itself does not.
+    ``otherwise`` is the message for unexpected errors.
     """
     name = os.fspath(path)
     try:
@@ -62,17 +70,17 @@ def blaming(path: str | os.PathLike[str], otherwise: str) -> Iterator[None]:
     except OSError as error:
         raise ModelFileError(f"{name}: {error.strerror or error}; check the path and the disk") from error
     except MemoryError as error:
-        raise ModelFileError(f"{name}: does not fit into memory, or is damaged; {_AGAIN}") from error
+        raise ModelFileError(f"{name}: does not fit into memory, or is damaged; {_REMEDY}") from error
     except Exception as error:  # a hostile description reaches constructors, which may raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ModelFileError(f"{name}: {otherwise} ({reason:.300}); {_AGAIN}") from error
+        raise ModelFileError(f"{name}: {otherwise} ({reason:.300}); {_REMEDY}") from error
 
 
 def write(
     path: str | os.PathLike[str], description: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a description and its tensors."""
-    full = {"format": FORMAT, **description, "tensors": _tensors_digest(tensors)}
+    """Write a model file atomically."""
+    full = {"format": FORMAT_VERSION, **description, "tensors": _tensors_digest(tensors)}
     text = _dumps({**full, "digest": _description_digest(full)})
     data = safetensors.numpy.save(dict(tensors), metadata={"isogloss": text})
     length = int.from_bytes(data[:8], "little")
@@ -81,18 +89,18 @@ def write(
             f"cannot hold a description of {length} bytes, the limit is {MAX_HEADER_BYTES}; keep long "
             "lists and dicts of the model as arrays"
         )
-    with whole(path) as file:
+    with atomic_write_raw(path) as file:
         file.write(data)
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
-    """Read and check the header alone."""
+    """Read and verify the header only."""
     with _open(path) as file:
         return _parse(_header(file), _size(file))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Header, dict[str, NDArray[Any]]]:
-    """Read and check a whole file."""
+    """Read and verify a whole file."""
     with _open(path) as file:
         header = _parse(_header(file), _size(file))
         file.seek(0)
@@ -100,7 +108,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, dict[str, NDArray[Any]]]
     tensors = safetensors.numpy.load(data)
     if _tensors_digest(tensors) != header.description["tensors"]:
         raise ModelFileError(
-            f"has arrays that do not match their digest: it was changed or damaged; {_AGAIN}"
+            f"has arrays that do not match their digest: it was changed or damaged; {_REMEDY}"
         )
     return header, tensors
 
@@ -121,18 +129,18 @@ def _size(file: BinaryIO) -> int:
 
 
 def _header(file: BinaryIO) -> bytes:
-    """The JSON text of the header, or what the file is instead."""
+    """Read the JSON text of the header; raise if the file is something else."""
     size, start = _size(file), file.read(9)
     if not start:
-        raise ModelFileError(f"is empty; {_AGAIN}")
+        raise ModelFileError(f"is empty; {_REMEDY}")
     if len(start) < 9:
-        raise ModelFileError(f"is cut short: {size} bytes, less than any model file has; {_AGAIN}")
+        raise ModelFileError(f"is cut short: {size} bytes, less than any model file has; {_REMEDY}")
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{" or not 2 <= length <= MAX_HEADER_BYTES:
-        kinds = [f"{kind}, " for signature, kind in _SIGNATURES.items() if start.startswith(signature)]
+        kinds = [f"{kind}, " for signature, kind in _OTHER_FORMATS.items() if start.startswith(signature)]
         raise ModelFileError(f"is {''.join(kinds)}not a model file; save the model with isogloss.io.save")
     if size < 8 + length:
-        raise ModelFileError(f"is cut short: {size} bytes of at least {8 + length}; {_AGAIN}")
+        raise ModelFileError(f"is cut short: {size} bytes of at least {8 + length}; {_REMEDY}")
     return start[8:] + file.read(length - 1)
 
 
@@ -144,15 +152,15 @@ def _parse(text: bytes, size: int) -> Header:
     description = json.loads(metadata["isogloss"], parse_constant=_no_constant)
     _check_format(description)
     if len(metadata) != 1 or description.keys() != _KEYS:
-        raise ModelFileError(f"has a header with unknown or missing keys; {_AGAIN}")
+        raise ModelFileError(f"has a header with unknown or missing keys; {_REMEDY}")
     if description.pop("digest") != _description_digest(description):
         raise ModelFileError(
-            f"has a header that does not match its digest: it was changed or damaged; {_AGAIN}"
+            f"has a header that does not match its digest: it was changed or damaged; {_REMEDY}"
         )
     array_bytes = max((int(entry["data_offsets"][1]) for entry in tensors.values()), default=0)
     if size != 8 + len(text) + array_bytes:
         raise ModelFileError(
-            f"has {size} bytes, not the {8 + len(text) + array_bytes} it was written with; {_AGAIN}"
+            f"has {size} bytes, not the {8 + len(text) + array_bytes} it was written with; {_REMEDY}"
         )
     return Header(description, tensors, array_bytes, size)
 
@@ -160,18 +168,18 @@ def _parse(text: bytes, size: int) -> Header:
 def _check_format(description: Any) -> None:
     number = description.get("format") if isinstance(description, dict) else None
     if type(number) is not int:
-        raise ModelFileError(f"has a header without a format number; {_AGAIN}")
-    if number < FORMAT:
-        raise ModelFileError(f"has the unknown format {number}; {_AGAIN}")
-    if number > FORMAT:
+        raise ModelFileError(f"has a header without a format number; {_REMEDY}")
+    if number < FORMAT_VERSION:
+        raise ModelFileError(f"has the unknown format {number}; {_REMEDY}")
+    if number > FORMAT_VERSION:
         raise ModelFileError(
             f"has format {number}, written by isogloss {description.get('written_by')!s:.40}, and this one "
-            f"reads format {FORMAT}; install a newer isogloss"
+            f"reads format {FORMAT_VERSION}; install a newer isogloss"
         )
 
 
 def _no_constant(name: str) -> None:
-    raise ModelFileError(f"has {name} in its description, which isogloss never writes; {_AGAIN}")
+    raise ModelFileError(f"has {name} in its description, which isogloss never writes; {_REMEDY}")
 
 
 def _dumps(description: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""JSON and tensors to values: the way back from :mod:`~isogloss.io._encoding`.
+"""The decoder of model files: JSON and tensors to values.
 
-The description is taken for hostile: whatever is not exactly as the encoder writes it is refused, and
-nothing is allocated that the file does not hold.
+The description is untrusted: anything that differs from what :mod:`~isogloss.io._encoding` writes is refused,
+and nothing is allocated that the file does not hold.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.exceptions import ModelFileError
-from isogloss.io._classes import is_state, resolve
-from isogloss.io._encoding import DTYPES, MAX_DEPTH, SPARSE, Node
+from isogloss.io._classes import is_state, resolve_class
+from isogloss.io._encoding import DTYPES, MAX_NESTING, SPARSE_CLASSES, Node
 
-__all__ = ["Decoder"]
+__all__ = ["ModelDecoder"]
 
-_LEAF_DEPTH = 3
+_LEAF_NESTING = 3
 """Levels inside one value: the text of the packed keys of a dict."""
 
 
-class Decoder:
-    """Decodes one model; each tensor is used once."""
+class ModelDecoder:
+    """Decode one model; each tensor is used once."""
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         self._tensors = dict(tensors)
         self._depth = 0
 
     def decode(self, node: Node) -> Any:
-        """The value that a node describes."""
-        if self._depth > MAX_DEPTH + _LEAF_DEPTH:
-            raise ModelFileError(f"is nested more than {MAX_DEPTH} deep; isogloss writes no such file")
+        """Return the value that a node describes."""
+        if self._depth > MAX_NESTING + _LEAF_NESTING:
+            raise ModelFileError(f"is nested more than {MAX_NESTING} deep; isogloss writes no such file")
         self._depth += 1
         try:
             return self._decode(node)
@@ -111,13 +111,13 @@ class Decoder:
         if codes.dtype != np.uint32 or dtype not in (wanted.str, wanted.newbyteorder(">").str):
             raise ModelFileError(f"describes the text {name!r:.80} as another than the one it holds")
         if codes.size and int(codes.max()) > 0x10FFFF:
-            raise ModelFileError(f"has letters in {name!r:.80} that Unicode does not have")
+            raise ModelFileError(f"has invalid Unicode code points in {name!r:.80}")
         return codes.reshape(-1).view(wanted).reshape(codes.shape[:-1]).astype(dtype, copy=False)
 
     def _text(self, content: Node) -> NDArray[Any]:
         letters_name, lengths_name, shape = content
         letters, lengths = self._take(letters_name).tobytes(), self._take(lengths_name)
-        bounds = [0, *accumulate(lengths.tolist())]  # of Python's integers, which do not overflow
+        bounds = [0, *accumulate(lengths.tolist())]  # Python integers, which do not overflow
         if lengths.dtype != np.int64 or (lengths < 0).any() or bounds[-1] != len(letters):
             raise ModelFileError(f"has lengths in {lengths_name!r:.80} that do not fit the text")
         out = np.empty(lengths.size, dtype=object)
@@ -129,7 +129,7 @@ class Decoder:
         data, indices, indptr = (self._array_of(part, ndim=1) for part in parts)
         if indices.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
             raise ModelFileError("has a sparse matrix whose indices are no integers")
-        matrix = SPARSE[name]((data, indices, indptr), shape=tuple(shape))
+        matrix = SPARSE_CLASSES[name]((data, indices, indptr), shape=tuple(shape))
         matrix.indices, matrix.indptr = indices, indptr  # the constructor may have narrowed them
         matrix.check_format(full_check=True)
         return matrix
@@ -142,7 +142,7 @@ class Decoder:
 
     def _estimator(self, content: Node) -> Any:
         name, params, state = _parts(content, "class", "params", "state")
-        cls = resolve(name, "estimator")
+        cls = resolve_class(name, "estimator")
         given = {key: self.decode(node) for key, node in params.items()}
         # A file of an older version may have parameters that have moved into groups since.
         model = cls(**getattr(cls, "_grouped", dict)(given))
@@ -154,7 +154,7 @@ class Decoder:
 
     def _statistic(self, content: Node) -> Any:
         name, arrays = _parts(content, "class", "arrays")
-        cls: Any = resolve(name, "statistic")
+        cls: Any = resolve_class(name, "statistic")
         statistic = cls.from_arrays({key: self._array_of(node) for key, node in arrays.items()})
         if not isinstance(statistic, cls):
             raise ModelFileError(f"names {name}, which is not a statistic that can be loaded")
@@ -162,24 +162,24 @@ class Decoder:
 
     def _dataclass(self, content: Node) -> Any:
         name, fields = _parts(content, "class", "fields")
-        return resolve(name, "dataclass")(**{key: self.decode(node) for key, node in fields.items()})
+        return resolve_class(name, "dataclass")(**{key: self.decode(node) for key, node in fields.items()})
 
 
-_KINDS: dict[str, Callable[[Decoder, Node], Any]] = {
-    "tuple": Decoder._tuple,
-    "packed": Decoder._packed,
-    "dict": Decoder._dict,
-    "float": Decoder._float,
-    "str": Decoder._str,
-    "str_": Decoder._numpy_str,
-    "scalar": Decoder._scalar,
-    "array": Decoder._array,
-    "unicode": Decoder._unicode,
-    "text": Decoder._text,
-    "sparse": Decoder._sparse,
-    "estimator": Decoder._estimator,
-    "statistic": Decoder._statistic,
-    "dataclass": Decoder._dataclass,
+_KINDS: dict[str, Callable[[ModelDecoder, Node], Any]] = {
+    "tuple": ModelDecoder._tuple,
+    "packed": ModelDecoder._packed,
+    "dict": ModelDecoder._dict,
+    "float": ModelDecoder._float,
+    "str": ModelDecoder._str,
+    "str_": ModelDecoder._numpy_str,
+    "scalar": ModelDecoder._scalar,
+    "array": ModelDecoder._array,
+    "unicode": ModelDecoder._unicode,
+    "text": ModelDecoder._text,
+    "sparse": ModelDecoder._sparse,
+    "estimator": ModelDecoder._estimator,
+    "statistic": ModelDecoder._statistic,
+    "dataclass": ModelDecoder._dataclass,
 }
 
 
@@ -190,7 +190,7 @@ def _parts(content: Node, *names: str) -> list[Any]:
 
 
 def _checked(array: NDArray[Any]) -> NDArray[Any]:
-    """Refuse truth values other than 0 and 1, which compiled code would not survive."""
+    """Refuse booleans other than 0 and 1, which would crash compiled code."""
     if array.dtype == np.bool_ and (array.view(np.uint8) > 1).any():
-        raise ModelFileError("has truth values that are neither 0 nor 1")
+        raise ModelFileError("has booleans that are neither 0 nor 1")
     return array

@@ -1,8 +1,8 @@
-"""Values to JSON and tensors.
+"""The encoder of model files: values to JSON and tensors.
 
-None, bool, int, finite float, str and list are written as JSON has them; everything else is an object
-with one key, its kind, which :mod:`~isogloss.io._decoding` takes apart. Arrays go to named tensors, and
-so do long sequences of one type, such as vocabularies.
+None, bool, int, finite float, str and list are written as in JSON; everything else is an object with one
+key, its kind, which :mod:`~isogloss.io._decoding` decodes. Arrays become named tensors, and so do long
+sequences of one type, such as vocabularies.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from scipy import sparse
 
 from isogloss.io._classes import is_estimator, is_state, kind_of, public_name
 
-__all__ = ["DTYPES", "MAX_DEPTH", "SPARSE", "Encoder", "Node"]
+__all__ = ["DTYPES", "MAX_NESTING", "SPARSE_CLASSES", "ModelEncoder", "Node"]
 
 logger = logging.getLogger(__name__)
 
 Node: TypeAlias = Any
-"""What ``json`` can write: None, bool, int, float, str, list, dict."""
+"""A JSON value: None, bool, int, float, str, list, dict."""
 
 _NUMBERS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 DTYPES = {dtype.str: dtype for order in "<>" for dtype in map(np.dtype, (order + n for n in _NUMBERS))}
 """The numeric types that a file may hold, by their NumPy strings."""
 
-SPARSE = {
+SPARSE_CLASSES = {
     cls.__name__: cls for cls in (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array)
 }
 
-MAX_DEPTH = 48
-_MAX_BITS = 2048
-_PACK_FROM = 64
-"""Length from which a sequence of one type is kept as a tensor."""
+MAX_NESTING = 48
+_MAX_INTEGER_BITS = 2048
+_MIN_TENSOR_LENGTH = 64
+"""A sequence of one type and at least this length becomes a tensor."""
 
 
-class Encoder:
-    """Encodes one model; the arrays met on the way collect in ``tensors``."""
+class ModelEncoder:
+    """Encode one model; its arrays are collected in ``tensors``."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, NDArray[Any]] = {}
 
     def encode_model(self, model: Any) -> Node:
-        """The description of a model."""
+        """Return the description of a model."""
         name = type(model).__name__
         if kind_of(type(model)) is None:
             raise TypeError(
@@ -58,8 +58,8 @@ class Encoder:
         return self._object(model, name, 0)
 
     def _encode(self, value: Any, path: str, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            raise TypeError(f"{path:.200} is nested more than {MAX_DEPTH} deep, or contains itself")
+        if depth > MAX_NESTING:
+            raise TypeError(f"{path:.200} is nested more than {MAX_NESTING} deep, or contains itself")
         kind = type(value)
         if value is None or kind in (bool, int, float, str):
             return _plain(value, path)
@@ -71,13 +71,13 @@ class Encoder:
             return self._array(value, path)
         if isinstance(value, np.generic):
             return _scalar(value, path)
-        if kind in SPARSE.values():
+        if kind in SPARSE_CLASSES.values():
             parts = [self._array(getattr(value, p), f"{path}.{p}") for p in ("data", "indices", "indptr")]
             return {"sparse": [kind.__name__, [int(n) for n in value.shape], *parts]}
         return self._object(value, path, depth)
 
     def _sequence(self, value: Any, path: str, depth: int, labels: Iterable[Any]) -> Node:
-        packed = _packed(value) if len(value) >= _PACK_FROM else None
+        packed = _packed(value) if len(value) >= _MIN_TENSOR_LENGTH else None
         if packed is not None:
             return {"packed": [type(value).__name__, self._array(packed, path)]}
         nodes = [
@@ -143,8 +143,10 @@ class Encoder:
 
 
 def _plain(value: Any, path: str) -> Node:
-    if type(value) is int and value.bit_length() > _MAX_BITS:
-        raise TypeError(f"{path} is an integer of {value.bit_length()} bits; at most {_MAX_BITS} are kept")
+    if type(value) is int and value.bit_length() > _MAX_INTEGER_BITS:
+        raise TypeError(
+            f"{path} is an integer of {value.bit_length()} bits; at most {_MAX_INTEGER_BITS} are kept"
+        )
     if type(value) is float and not math.isfinite(value):
         return {"float": struct.pack(">d", value).hex()}
     if type(value) is str and not _is_utf8(value):
@@ -153,7 +155,7 @@ def _plain(value: Any, path: str) -> Node:
 
 
 def _is_utf8(text: str) -> bool:
-    """Whether a text has no lone surrogates, two of which JSON would join into one letter."""
+    """Return whether a text has no lone surrogates; JSON would join two of them into one character."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -170,7 +172,7 @@ def _scalar(value: np.generic, path: str) -> Node:
 
 
 def _packed(values: Iterable[Any]) -> NDArray[Any] | None:
-    """Values of one plain type as an array that gives them back exactly, or None."""
+    """Convert values of one plain type to an array without loss, or return None."""
     kinds = set(map(type, values))
     dtype = {str: object, float: np.float64, bool: np.bool_, int: np.int64}.get(kinds.pop())
     if kinds or dtype is None:
@@ -189,7 +191,7 @@ def _without_engine(key: str, value: Any, path: str) -> Any:
 
 
 def _refusal(value: Any, attribute: str) -> str:
-    """What a value is, why a model file does not hold it, and what to do."""
+    """Describe a value that a model file cannot hold, and what to do."""
     cls = type(value)
     name = f"{cls.__module__}.{cls.__qualname__}"
     if isinstance(value, (np.random.RandomState, np.random.Generator)):

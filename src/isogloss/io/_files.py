@@ -1,4 +1,4 @@
-"""Open files whether compressed or not, and write them whole or not at all."""
+"""Open compressed files, and write files atomically."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from isogloss.exceptions import CorpusError, IsoglossError
 
 __all__ = [
     "PathLike",
+    "atomic_write",
+    "atomic_write_raw",
     "check_writable",
     "open_binary",
-    "opened",
-    "replacing",
-    "reporting_reads",
+    "open_decompressed",
+    "report_reads",
     "sync_folder",
     "total_size",
-    "whole",
 ]
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -36,30 +36,30 @@ PathLike: TypeAlias = str | os.PathLike[str]
 OnRead: TypeAlias = Callable[[int], None]
 _on_read: ContextVar[OnRead | None] = ContextVar("on_read", default=None)
 
-_SIGNATURES = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_MAGIC_NUMBERS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 
 
 @contextmanager
-def opened(path: PathLike, error: type[IsoglossError] = CorpusError) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked when they are gzip, bzip2 or xz, whatever the name says.
+def open_decompressed(path: PathLike, error: type[IsoglossError] = CorpusError) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes; decompress gzip, bzip2 and xz, whatever its name is.
 
-    What goes wrong with the file is raised as ``error``, in a sentence that names it.
+    Problems with the file are raised as ``error`` with a message that names it.
 
     Examples
     --------
     >>> import gzip
     >>> with gzip.open("en.txt", "wb") as file:
     ...     _ = file.write(b"the house")
-    >>> with opened("en.txt") as file:
+    >>> with open_decompressed("en.txt") as file:
     ...     file.read()
     b'the house'
     """
     name, kind = os.fspath(path), "file"
     try:
         with open_binary(path) as file:
-            start = file.peek(6)  # a pipe cannot be wound back
-            kind = next((kind for mark, kind in _SIGNATURES.items() if start.startswith(mark)), kind)
-            yield _unpacked(file, kind)
+            start = file.peek(6)  # a pipe cannot be rewound
+            kind = next((kind for mark, kind in _MAGIC_NUMBERS.items() if start.startswith(mark)), kind)
+            yield _decompressing(file, kind)
     except FileNotFoundError as reason:
         raise error(f"{name}: there is no such file; check the path") from reason
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as reason:
@@ -70,7 +70,7 @@ def opened(path: PathLike, error: type[IsoglossError] = CorpusError) -> Iterator
         raise error(f"{name}: {reason.strerror or reason}; check the path and the disk") from reason
 
 
-def _unpacked(file: IO[bytes], kind: str) -> IO[bytes]:
+def _decompressing(file: IO[bytes], kind: str) -> IO[bytes]:
     if kind == "gzip":
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
     if kind == "bzip2":
@@ -81,16 +81,16 @@ def _unpacked(file: IO[bytes], kind: str) -> IO[bytes]:
 
 
 @contextmanager
-def reporting_reads(on_read: OnRead) -> Iterator[None]:
+def report_reads(on_read: OnRead) -> Iterator[None]:
     """Call ``on_read`` with the number of bytes of every read from a file, for progress bars.
 
-    Counts the files that this thread opens meanwhile, as they are on the disk: compressed if they are.
+    Counts the files that this thread opens meanwhile, by their compressed size.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> _ = Path("en.txt").write_text("the house")
-    >>> with reporting_reads(print), opened("en.txt") as file:
+    >>> with report_reads(print), open_decompressed("en.txt") as file:
     ...     _ = file.read()
     9
     """
@@ -102,12 +102,12 @@ def reporting_reads(on_read: OnRead) -> Iterator[None]:
 
 
 def open_binary(file: PathLike | int) -> io.BufferedReader:
-    """Open a file, or a descriptor that stays open, for reading bytes that :func:`reporting_reads` counts."""
+    """Open a file, or a descriptor that stays open, for reading bytes that :func:`report_reads` counts."""
     return io.BufferedReader(_CountedFile(file, "rb", closefd=not isinstance(file, int)))
 
 
 class _CountedFile(io.FileIO):
-    """A file that reports how much is read from it."""
+    """A file that reports the number of bytes read."""
 
     def readinto(self, buffer: Any, /) -> int | None:
         return self._reported(super().readinto(buffer))
@@ -124,7 +124,7 @@ class _CountedFile(io.FileIO):
 
 
 def total_size(files: Iterable[PathLike | int]) -> int | None:
-    """Bytes of some files together; None if one of them is a pipe or not there, so nobody can know."""
+    """Return the total size of files in bytes; None if one is missing or not a regular file."""
     try:
         found = [os.stat(file) for file in files]
     except OSError:
@@ -133,32 +133,32 @@ def total_size(files: Iterable[PathLike | int]) -> int | None:
 
 
 @contextmanager
-def replacing(path: PathLike, error: type[IsoglossError] = CorpusError) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` when all went well, and leaves no trace otherwise.
+def atomic_write(path: PathLike, error: type[IsoglossError] = CorpusError) -> Iterator[IO[bytes]]:
+    """Open a file for writing that replaces ``path`` on success and leaves no trace on failure.
 
-    A name that ends in ``.gz`` is compressed.
+    A file whose name ends in ``.gz`` is compressed.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> with replacing("out.txt") as file:
+    >>> with atomic_write("out.txt") as file:
     ...     _ = file.write(b"done")
     >>> Path("out.txt").read_text()
     'done'
     """
     try:
-        with whole(path) as file:
-            yield from _packing(file, packed=Path(path).suffix == ".gz")
+        with atomic_write_raw(path) as file:
+            yield from _compressing(file, compress=Path(path).suffix == ".gz")
     except OSError as reason:
         raise error(f"{os.fspath(path)}: cannot be written: {reason.strerror or reason}") from reason
 
 
 @contextmanager
-def whole(path: PathLike) -> Iterator[IO[bytes]]:
-    """The same, as it is and with errors of the system.
+def atomic_write_raw(path: PathLike) -> Iterator[IO[bytes]]:
+    """Write a file atomically, without compression and with errors of the operating system.
 
-    Of a file that was there the permissions stay, and of a link the link. The file is on the disk before it
-    gets its name.
+    Permissions of an existing file and symbolic links are kept. The file is synced to disk before it is
+    renamed.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -178,7 +178,7 @@ def whole(path: PathLike) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: PathLike, error: type[IsoglossError] = CorpusError) -> None:
-    """Refuse a file that could not be written, before the work whose result it is to hold.
+    """Check that a file can be written, before the work whose result it will hold.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def check_writable(path: PathLike, error: type[IsoglossError] = CorpusError) -> 
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder survive a loss of power, where the system can."""
+    """Sync the directory entries of a folder to disk, where the system supports it."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -206,8 +206,8 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _packing(file: IO[bytes], *, packed: bool) -> Iterator[IO[bytes]]:
-    if packed:
+def _compressing(file: IO[bytes], *, compress: bool) -> Iterator[IO[bytes]]:
+    if compress:
         with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as inner:
             yield cast("IO[bytes]", inner)
     else:

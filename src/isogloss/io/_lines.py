@@ -1,4 +1,4 @@
-"""Read files by lines, one at a time or in blocks for the compiled loops."""
+"""Read files line by line, or in blocks of lines for the compiled kernels."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.exceptions import CorpusError
-from isogloss.io._files import PathLike, opened
+from isogloss.io._files import PathLike, open_decompressed
 
-__all__ = ["MAX_LINE_BYTES", "Spans", "line_blocks", "lines_of", "read_blocks", "read_lines"]
+__all__ = ["MAX_LINE_BYTES", "Spans", "iter_line_blocks", "iter_lines", "read_line_blocks", "read_lines"]
 
 MAX_LINE_BYTES = 1 << 20
-"""A longer line is refused: it is not text with one sentence per line."""
+"""Longer lines are refused."""
 
 BLOCK_BYTES = 1 << 20
-"""Bytes that are read at a time."""
+"""The size of one read."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Pieces of a text, by where each begins and ends; one that is absent begins at -1.
+    """Substrings of a text by start and end offsets; a missing one starts at -1.
 
     Examples
     --------
@@ -53,39 +53,39 @@ class Spans:
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """The text and the spans as the compiled loops read them."""
+        """The text, the starts and the ends as arrays for the compiled kernels."""
         return np.frombuffer(self.text, dtype=np.uint8), self.starts, self.ends
 
 
 def read_lines(path: PathLike) -> Iterator[bytes]:
-    """Lines of a file, packed or not, one after the other."""
-    with opened(path) as file:
-        yield from lines_of(file, os.fspath(path))
+    """Yield the lines of a file, which may be compressed."""
+    with open_decompressed(path) as file:
+        yield from iter_lines(file, os.fspath(path))
 
 
-def read_blocks(path: PathLike) -> Iterator[Spans]:
-    """Lines of a file, packed or not, many at a time."""
-    with opened(path) as file:
-        yield from line_blocks(file, os.fspath(path))
+def read_line_blocks(path: PathLike) -> Iterator[Spans]:
+    """Yield the lines of a file, which may be compressed, in blocks."""
+    with open_decompressed(path) as file:
+        yield from iter_line_blocks(file, os.fspath(path))
 
 
-def lines_of(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """Lines, without their line breaks and without the mark that some editors put at the start of a file.
+def iter_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield lines without line breaks and without a byte order mark.
 
-    Only a line feed ends a line, as in the tools that count lines.
+    Only a line feed ends a line, as in ``wc -l``.
     """
-    for block in line_blocks(file, name):
+    for block in iter_line_blocks(file, name):
         for line in block:
             yield cast("bytes", line).rstrip(b"\r")
 
 
-def line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
-    r"""The same many at a time, as they come in; carriage returns stay.
+def iter_line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
+    r"""Yield lines in blocks, as they are read; carriage returns stay.
 
     Examples
     --------
     >>> import io
-    >>> [list(block) for block in line_blocks(io.BytesIO(b"la maison\r\n\nfleur"), "fr")]
+    >>> [list(block) for block in iter_line_blocks(io.BytesIO(b"la maison\r\n\nfleur"), "fr")]
     [[b'la maison\r', b''], [b'fleur']]
     """
     number, rest, more = 0, b"", True
@@ -97,7 +97,7 @@ def line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
         too_long = np.flatnonzero(np.append(lines.ends - lines.starts, len(rest)) >= MAX_LINE_BYTES)
         lines = lines[: too_long[0]] if too_long.size else lines
         if len(lines):
-            yield _unmarked(lines) if number == 0 else lines
+            yield _without_bom(lines) if number == 0 else lines
         number += len(lines)
         if too_long.size:
             raise CorpusError(
@@ -107,15 +107,15 @@ def line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
 
 
 def _split(text: bytes) -> Spans:
-    """The lines of a text that begins with a line and ends with one."""
+    """Split a text of whole lines."""
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
     if text and not text.endswith(b"\n"):
         ends = np.append(ends, len(text))
     return Spans(text, np.append(0, ends + 1)[: len(ends)], ends)
 
 
-def _unmarked(lines: Spans) -> Spans:
-    """The first lines of a file without the mark before them."""
+def _without_bom(lines: Spans) -> Spans:
+    """Remove the byte order mark from the first line."""
     if lines.text.startswith(_BOM):
         lines.starts[0] = len(_BOM)
     return lines

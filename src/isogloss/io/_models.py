@@ -1,4 +1,4 @@
-"""Save, load and describe any fitted model."""
+"""Save, load and describe fitted models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from isogloss.exceptions import ModelFileError
 from isogloss.io import _container as container
-from isogloss.io._classes import resolve
-from isogloss.io._decoding import Decoder
-from isogloss.io._encoding import DTYPES, Encoder
+from isogloss.io._classes import resolve_class
+from isogloss.io._decoding import ModelDecoder
+from isogloss.io._encoding import DTYPES, ModelEncoder
 
 __all__ = ["describe", "load", "save"]
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 Path = str | os.PathLike[str]
 
 _PARTS = {"estimator": "state", "dataclass": "fields", "statistic": "arrays"}
-"""The kinds of object a file may hold, and where the description lists what each is made of."""
+"""The kinds of object a file may hold, and the key of their contents in the description."""
 
 
 def save(model: Any, path: Path) -> None:
-    """Write a model to one file; the file is there whole, or as it was before.
+    """Write a model to a file, atomically.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def save(model: Any, path: Path) -> None:
     array([[0, 1],
            [0, 1]])
     """
-    encoder = Encoder()
+    encoder = ModelEncoder()
     node = encoder.encode_model(model)
-    with container.blaming(path, "cannot be written"):
+    with container.model_file_errors(path, "cannot be written"):
         container.write(path, {"written_by": version("isogloss"), "model": node}, encoder.tensors)
 
 
@@ -86,29 +86,28 @@ def load(path: Path, *, expected: type | None = None) -> Any:
 
     Notes
     -----
-    The file and the arrays are in memory together while it is read: twice its size, never more for
-    whatever the file claims.
+    Needs memory for twice the size of the file, whatever the file claims.
     """
     if not (expected is None or isinstance(expected, type)):
         raise TypeError(f"expected={expected!r} is not a class; give the class the file should hold")
-    with container.blaming(path, "is damaged or no model file"):
+    with container.model_file_errors(path, "is damaged or no model file"):
         header, tensors = container.read(path)
         kind, content = _root(header)
-        found = resolve(content["class"], kind)
+        found = resolve_class(content["class"], kind)
         if expected is not None and not issubclass(found, expected):
             raise ModelFileError(
                 f"holds {found.__name__}; expected {expected.__name__}: give the path of another file"
             )
-        decoder = Decoder(tensors)
+        decoder = ModelDecoder(tensors)
         model = decoder.decode({kind: content})
         decoder.check_all_used()
         return model
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """What a model file holds, from its header alone; no class is imported and no array is read.
+    """Describe a model file from its header; no class is imported and no array is read.
 
-    The header's digest is checked, that of the arrays is not.
+    The digest of the header is verified, that of the arrays is not.
 
     Returns
     -------
@@ -116,7 +115,7 @@ def describe(path: Path) -> dict[str, Any]:
         ``class``, ``kind``, ``format``, ``isogloss`` (the version that wrote the file), ``parameters``,
         ``attributes`` (arrays as a short text), ``n_arrays``, ``array_bytes`` and ``file_bytes``.
     """
-    with container.blaming(path, "is damaged or no model file"):
+    with container.model_file_errors(path, "is damaged or no model file"):
         header = container.read_header(path)
         kind, content = _root(header)
         return {
@@ -145,7 +144,7 @@ def _summaries(nodes: Mapping[str, Any], header: container.Header) -> dict[str, 
 
 
 def _summary(node: Any, header: container.Header) -> Any:
-    """A plain value as it is, anything else in a few words."""
+    """Return a plain value unchanged, and a short description of anything else."""
     if not isinstance(node, dict):
         return node if not isinstance(node, list) else f"list of {len(node)}"
     ((kind, content),) = node.items()
@@ -156,7 +155,7 @@ def _summary(node: Any, header: container.Header) -> Any:
         shape = header.tensors[tensor]["shape"][:: -1 if order == "F" else 1]
         return f"{DTYPES[dtype].name} array of shape {tuple(shape)}"
     if kind in ("float", "str", "str_", "scalar"):
-        value = Decoder({}).decode(node)
+        value = ModelDecoder({}).decode(node)
         return value.item() if isinstance(value, np.generic) else value
     if kind == "sparse":
         return f"{content[0]} of shape {tuple(content[1])}"

@@ -24,14 +24,14 @@ from isogloss.exceptions import IsoglossError
 
 __all__ = ["ParserFailure", "ParserProcess"]
 
-MAX_ANSWER_BYTES = 64 << 20
-"""A longer result is refused."""
+MAX_REPLY_BYTES = 64 << 20
+"""Larger results are refused."""
 
-PATIENCE = 20
-"""Seconds that a call may take for every second of CPU time that it has; on Windows one."""
+WALL_SECONDS_PER_CPU_SECOND = 20
+"""The wall-clock limit of a call, relative to its CPU limit; on Windows, the CPU limit is the wall limit."""
 
 _TIMER_SIGNAL = getattr(signal, "SIGPROF", 0)
-"""What ends a process when its CPU time is up; nothing handles it."""
+"""The signal that kills a process when its CPU time is up; nothing handles it."""
 
 _CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
@@ -53,12 +53,12 @@ class ParserProcess:
     Parameters
     ----------
     function : callable
-        A function of a module; its arguments and its result must be JSON values.
+        A module-level function; its arguments and its result must be JSON values.
     seconds : float
-        CPU time of one call, so that a busy machine changes nothing. A call that waits ends after
-        ``PATIENCE`` times as long. Starting the process does not count.
+        CPU time limit of one call, independent of the load of the machine. A call that waits ends after
+        ``WALL_SECONDS_PER_CPU_SECOND`` times as long. Starting the process does not count.
     memory : int
-        Bytes by which the address space of the child may grow; only Linux enforces it.
+        Maximum growth of the child's address space in bytes; only enforced on Linux.
 
     Notes
     -----
@@ -85,7 +85,7 @@ class ParserProcess:
         self._lock, self._owner = threading.Lock(), os.getpid()
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the function returns.
+        """Call the function in the child process and return its result.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class ParserProcess:
         return answer
 
     def close(self) -> None:
-        """End the process; the next call starts another."""
+        """Kill the process; the next call starts another."""
         process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
             return
@@ -126,7 +126,7 @@ class ParserProcess:
         except OSError as error:
             self.close()
             raise ParserFailure("died", f"cannot be read: no parser could be started ({error})") from error
-        except BaseException:  # Ctrl-C: the answer that is to come must not be taken for the next one
+        except BaseException:  # Ctrl-C: a late reply must not be taken for that of the next call
             self.close()
             raise
         if not reply.endswith(b"\n"):
@@ -147,22 +147,22 @@ class ParserProcess:
         return self._process
 
     def _broken(self, reply: bytes, elapsed: float) -> ParserFailure:
-        """Say what became of a child that did not answer, and end it."""
+        """Kill a child that did not reply, and return the error that says why."""
         process = self._process
         code = process.wait() if process is not None and not reply else None
         self.close()
         if reply:
-            return ParserFailure("too large", f"has content of more than {MAX_ANSWER_BYTES:,} bytes")
-        if code == -_TIMER_SIGNAL or elapsed >= _patience(self.seconds):
+            return ParserFailure("too large", f"has content of more than {MAX_REPLY_BYTES:,} bytes")
+        if code == -_TIMER_SIGNAL or elapsed >= _wall_limit(self.seconds):
             return ParserFailure("too slow", f"was not parsed within {self.seconds:g} seconds of CPU time")
-        return ParserFailure("died", "made the parser die, most often for lack of memory")
+        return ParserFailure("died", "crashed the parser, most often for lack of memory")
 
 
 def serve() -> None:
-    """Answer requests until standard input ends; this is what the child process runs."""
+    """Reply to requests until standard input ends; the main function of the child process."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # whatever a parser prints is no answer
+    os.dup2(nowhere, 1)  # what a parser prints must not mix with replies
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     module, name, memory = json.loads(requests.readline())
     function = importlib.import_module(module)
@@ -179,17 +179,17 @@ def serve() -> None:
 
 
 def _set_timers(seconds: float, nowhere: int) -> None:
-    """Have the system end this process after some CPU time, even inside of compiled code; 0 for never."""
+    """Have the system kill this process after some CPU time, even inside compiled code; 0 for never."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
     if seconds:
-        faulthandler.dump_traceback_later(_patience(seconds), exit=True, file=nowhere)
+        faulthandler.dump_traceback_later(_wall_limit(seconds), exit=True, file=nowhere)
     else:
         faulthandler.cancel_dump_traceback_later()
 
 
-def _patience(seconds: float) -> float:
-    return seconds * PATIENCE if hasattr(signal, "setitimer") else seconds
+def _wall_limit(seconds: float) -> float:
+    return seconds * WALL_SECONDS_PER_CPU_SECOND if hasattr(signal, "setitimer") else seconds
 
 
 def _answer(function: Callable[..., Any], arguments: list[Any]) -> bytes:
@@ -197,15 +197,15 @@ def _answer(function: Callable[..., Any], arguments: list[Any]) -> bytes:
         return _encode([function(*arguments), None])
     except IsoglossError as error:
         return _encode([None, str(error)])
-    except Exception as error:  # whatever a parser makes of a hostile file
+    except Exception as error:  # a parser may raise anything on a hostile file
         return _encode([None, f"cannot be read ({type(error).__name__}: {str(error)[:200]})"])
 
 
 def _exchange(process: subprocess.Popen[bytes], request: bytes) -> bytes:
-    """Send a request, and return the line that comes back; an incomplete one if the process died."""
+    """Send a request and return the reply line, which is incomplete if the process died."""
     try:
         _send(process, request)
-        return _pipe(process.stdout).readline(MAX_ANSWER_BYTES)
+        return _pipe(process.stdout).readline(MAX_REPLY_BYTES)
     except BrokenPipeError:
         return b""
 

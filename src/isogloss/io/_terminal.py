@@ -1,7 +1,7 @@
-"""Text from anybody, made safe for terminals and logs.
+"""Make untrusted text safe for terminals and logs.
 
-A terminal obeys control characters: with them a title could recolour the screen, rename the window, overwrite
-what was printed before, or run through text in the opposite direction.
+Terminals interpret control characters: with them, a title could recolour the screen, rename the window,
+overwrite earlier output, or reverse the direction of text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ESCAPED = {code: f"\\u{code:04x}" for code in _CONTROLS}
 
 
 def strip_controls(text: str) -> str:
-    r"""Remove control characters but for tabs and line ends, and overrides of the direction of text.
+    r"""Remove control characters, except tabs and line ends, and bidirectional overrides.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def strip_controls(text: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""Write the same characters in JSON, where they can only be in strings, as ``\uXXXX``.
+    r"""Escape the same characters in JSON text as ``\uXXXX``.
 
     Examples
     --------
@@ -43,12 +43,12 @@ def escape_controls(text: str) -> str:
 
 
 class TerminalFormatter(logging.Formatter):
-    """Formats records of a log so that their texts can neither control a terminal nor begin another line."""
+    """A log formatter whose output can neither control a terminal nor forge another line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """One line."""
+        """Format the message on one line."""
         return " ".join(super().formatMessage(record).splitlines())
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and those of an exception."""
+        """Format a record: one line, and the lines of its exception."""
         return strip_controls(super().format(record))

@@ -1,7 +1,7 @@
-"""Reading XML that may come from anybody.
+"""A parser base class for untrusted XML.
 
-The parser loads nothing that a file points to, refuses files that declare entities, with which a small file
-can stand for a very large one, and says in a sentence what is wrong with a file and on which line.
+It loads no external resources, refuses entity declarations (with which a small file can expand to a huge one)
+and reports errors with the file and the line.
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ from isogloss.exceptions import CorpusError, IsoglossError
 
 __all__ = ["XmlReader"]
 
-MAX_DEPTH = 100
-"""Elements inside each other."""
+MAX_ELEMENT_DEPTH = 100
 
 MAX_TAG_BYTES = 1 << 20
-"""The parser holds a tag or comment in memory until it ends; a longer one is refused."""
+"""Longer tags and comments are refused, because the parser holds them in memory."""
 
 
 class XmlReader(ABC):
-    """Base of readers of XML: what a reader does with elements and text are its own methods.
+    """Base class of XML readers; subclasses implement the handlers of elements and text.
 
     Parameters
     ----------
     path : str
-        The file, for messages.
+        The file name, for error messages.
     expected : str
         What the file should be, as in ``a translation memory``.
     error : type of IsoglossError
-        What to raise.
+        The class of errors to raise.
 
     Examples
     --------
@@ -66,23 +65,23 @@ class XmlReader(ABC):
 
     @abstractmethod
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Handle the end of an element."""
 
     @abstractmethod
     def text(self, text: str) -> None:
-        """Some text between two tags."""
+        """Handle a piece of text."""
 
     @property
     def line(self) -> int:
-        """How far the parser is."""
+        """The current line."""
         return self._parser.CurrentLineNumber
 
     def feed(self, chunk: bytes, *, final: bool = False) -> None:
-        """Parse some more of the file; ``final`` says that nothing follows."""
+        """Parse the next chunk of the file; set ``final`` for the last."""
         try:
             self._parser.Parse(chunk, final)
         except expat.ExpatError as reason:
@@ -94,17 +93,19 @@ class XmlReader(ABC):
             )
 
     def malformed(self, reason: str) -> Exception:
-        """The error for a file that is not XML."""
+        """Return the error for a file that is not well-formed."""
         return self.refused(f"is not well-formed XML ({reason}); expected {self.expected}")
 
     def refused(self, what: str) -> IsoglossError:
-        """An error that names the file and the line."""
+        """Return an error that names the file and the line."""
         return self.error(f"{self.path}:{self.line}: {what}")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise self.refused(f"is nested deeper than {MAX_DEPTH} elements; expected {self.expected}")
+        if self._depth > MAX_ELEMENT_DEPTH:
+            raise self.refused(
+                f"is nested deeper than {MAX_ELEMENT_DEPTH} elements; expected {self.expected}"
+            )
         self.start(name, attributes)
 
     def _end(self, name: str) -> None:
@@ -112,7 +113,7 @@ class XmlReader(ABC):
         self.end(name)
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
-        """Refuse an encoding that the parser cannot read; it would say so in an error like any other's."""
+        """Refuse an encoding that the parser does not support, with a clear message."""
         try:
             expat.ParserCreate(encoding).Parse(b"<x/>", True)
         except expat.ExpatError:
@@ -122,5 +123,5 @@ class XmlReader(ABC):
 
     def _entity(self, *declaration: Any) -> None:
         raise self.refused(
-            f"declares the entity {declaration[0]!r}; expected {self.expected}, which has no need of entities"
+            f"declares the entity {declaration[0]!r}; expected {self.expected} without entities"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.exceptions import DictionaryError
-from isogloss.io import PathLike, opened, replacing
+from isogloss.io import PathLike, atomic_write, open_decompressed
 from isogloss.lexicon.vectors import WordVectors
 
 __all__ = ["BilingualDictionary", "Coverage", "languages_of", "read_dictionary", "write_dictionary"]
@@ -181,7 +181,7 @@ def read_dictionary(
     (('cat', 'gatto'), ('dog', 'cane'))
     """
     name = os.fspath(path)
-    with opened(path, DictionaryError) as file:
+    with open_decompressed(path, DictionaryError) as file:
         lines = file.read().splitlines()
     table = [_fields(line, name, number) for number, line in enumerate(lines, 1) if line.strip()]
     guess = languages_of(name)
@@ -199,7 +199,7 @@ def read_dictionary(
 
 def write_dictionary(dictionary: BilingualDictionary, path: PathLike) -> None:
     """Write pairs with a tab between them, whole or not at all."""
-    with replacing(path, DictionaryError) as file:
+    with atomic_write(path, DictionaryError) as file:
         file.writelines(f"{s}\t{t}\n".encode() for s, t in dictionary.pairs)
 
 

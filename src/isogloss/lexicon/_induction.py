@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isogloss.exceptions import DictionaryError
-from isogloss.io import PathLike, opened, replacing
+from isogloss.io import PathLike, atomic_write, open_decompressed
 from isogloss.lexicon._dictionaries import BilingualDictionary, languages_of
 from isogloss.lexicon.retrieval import csls_both, retrieve
 from isogloss.lexicon.vectors import WordVectors
@@ -136,7 +136,7 @@ def mutual_pairs(
 
 def write_induced(found: InducedDictionary, path: PathLike) -> None:
     """Write a table with a first line of names: source, target, score, rank, margin; whole or not at all."""
-    with replacing(path, DictionaryError) as file:
+    with atomic_write(path, DictionaryError) as file:
         file.write(("\t".join(COLUMNS) + "\n").encode())
         for (s, t), score, rank, margin in zip(
             found.pairs, found.scores, found.ranks, found.margins, strict=True
@@ -148,7 +148,7 @@ def read_induced(path: PathLike) -> InducedDictionary:
     """Read a table that :func:`write_induced` wrote; the languages come from a name such as ``en-it.tsv``."""
     name = os.fspath(path)
     pairs, numbers = [], []
-    with opened(path, DictionaryError) as file:
+    with open_decompressed(path, DictionaryError) as file:
         header, *lines = file.read().decode("utf-8", "replace").splitlines() or [""]
     if header.split("\t") != list(COLUMNS):
         raise DictionaryError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isogloss.exceptions import IsoglossError
-from isogloss.io import PathLike, replacing
+from isogloss.io import PathLike, atomic_write
 from isogloss.lexicon import Evaluation, Neighbourhood
 from isogloss.plotting._axes import new_axes
 
@@ -65,5 +65,5 @@ def save_picture(ax: Any, path: PathLike) -> None:
     if kind not in ("svg", "png", "pdf"):
         raise ValueError(f"{os.fspath(path)}: the name of a picture ends in .svg, .png or .pdf")
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with replacing(path, IsoglossError) as file:
+    with atomic_write(path, IsoglossError) as file:
         ax.figure.savefig(file, format=kind, metadata=dates)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.exceptions import CorpusError, ModelFileError
-from isogloss.io import PathLike, lines_of, opened, replacing
+from isogloss.io import PathLike, atomic_write, iter_lines, open_decompressed
 from isogloss.sequences._backoff import BEGIN, END, UNKNOWN, BackoffModel, Level
 
 __all__ = ["read_arpa", "write_arpa"]
@@ -42,7 +42,7 @@ def write_arpa(model: BackoffModel, path: PathLike) -> None:
     for word in model.words:
         if not word or word.split() != [word]:
             raise ValueError(f"the word {word!r} has a space in it or is empty; ARPA files cannot hold it")
-    with replacing(path, ModelFileError) as file:
+    with atomic_write(path, ModelFileError) as file:
         file.writelines(line.encode("utf-8", "surrogatepass") for line in _lines(model))
 
 
@@ -59,9 +59,9 @@ def read_arpa(path: PathLike) -> BackoffModel:
     ModelFileError
         The file cannot be read; the message names the line.
     """
-    with opened(path, ModelFileError) as file:
+    with open_decompressed(path, ModelFileError) as file:
         try:
-            return _Reader(os.fspath(path), lines_of(file, os.fspath(path))).read()
+            return _Reader(os.fspath(path), iter_lines(file, os.fspath(path))).read()
         except CorpusError as error:
             raise ModelFileError(str(error)) from error
 

@@ -2,4 +2,3 @@ from ._background import SIGNALS as SIGNALS
 from ._logs import Logged as Logged
 from ._logs import log_to_stderr as log_to_stderr
 from ._logs import logs_json as logs_json
-from ._lookups import last_line as last_line

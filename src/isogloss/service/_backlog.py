@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 
-from isogloss.service._lookups import last_line
 from isogloss.store import Store
 
 __all__ = ["Backlog"]
@@ -43,5 +42,5 @@ class Backlog:
         with self._lock:
             now = self._clock()
             if self._known is None or now - self._known[0] >= self.seconds:
-                self._known = now, max(0, last_line(self.store) - self.store.position())
+                self._known = now, max(0, self.store.last_line() - self.store.position())
             return self._known[1]

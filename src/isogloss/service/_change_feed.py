@@ -142,7 +142,7 @@ class EventStream(StreamingResponse):
 def changed_groups(store: Store, line: int) -> list[list[dict[str, Any]]]:
     """Events that changed after a line, those of one line together and whole."""
     limit = _LIMIT
-    while len(found := store.changed(line, limit)) == limit:
+    while len(found := store.changed_events(line, limit)) == limit:
         whole = [event for event in found if event["changed"] != found[-1]["changed"]]
         if whole:
             found = whole

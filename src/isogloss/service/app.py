@@ -37,7 +37,7 @@ from isogloss.service.schemas import _errors as errors
 from isogloss.service.search import Search, Titles, neighbours_of
 from isogloss.service.settings import ServerSettings, Settings
 from isogloss.service.worker import Retention
-from isogloss.store import PRUNED, Store
+from isogloss.store import PRUNED_TALLY, Store
 
 __all__ = ["create_app"]
 
@@ -167,7 +167,7 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
             "listeners": ("Clients that follow changes", changes.listeners),
             "indexed": ("Articles that can be found by meaning", len(neighbours)),
             "commits": ("Commits of articles", writer.commits if writer else 0),
-            "pruned": ("Articles that were pruned", store.tallies().get(PRUNED, 0)),
+            "pruned": ("Articles that were pruned", store.tallies().get(PRUNED_TALLY, 0)),
             "retention_refused": (
                 "1 if the last scheduled run of retention deleted nothing and needs isogloss prune --yes",
                 bool(retention.status()["refusal"]),

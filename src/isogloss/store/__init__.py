@@ -1,22 +1,13 @@
-"""The store: articles, journal and events in SQLite or PostgreSQL, behind one small interface.
+"""The store: articles, their journal and the events made from them, in SQLite or PostgreSQL.
 
-===============  ====================================================================
-``database``     what is asked of a database: transactions and statements
-``sqlite``       one file, one writer
-``postgres``     a server
-``arrays``       one statement for many rows, for the server
-``schema``       the tables, and the steps from one version to the next
-``attempts``     failed attempts at journal lines, and the quarantine for lines that keep failing
-``articles``     what came, once and in order, with earlier texts
-``projection``   clusters, links and events, up to a line of the journal
-``points``       where articles are in a common space, with pgvector
-``queries``      questions about events, page by page
-``store``        all of it
-``pruning``      delete old stories
-``rebuilding``   make clusters and events anew, with the ids they had
-``deletion``     delete articles on request, with their traces
-``upkeep``       backups, restoring them, consistency checks
-===============  ====================================================================
+:class:`Store` is what the service, the worker and the command line use; its methods are the queries of the
+``queries`` room, each in a transaction of its own. Articles are appended to a journal and never lost; the
+worker turns the journal into the read model, the tables of clusters, links and events. Besides:
+:func:`delete_articles` (on request), :func:`prune_before` (retention), :func:`back_up`, :func:`restore` and
+:func:`check_store`.
+
+Layers, top down: ``_backup``, ``_deletion`` and ``_pruning``; ``_store``; ``schema`` (migrations);
+``queries``; ``sqlite`` and ``postgres``; ``interface``. Errors are :class:`~isogloss.exceptions.StoreError`.
 """
 
 import lazy_loader

@@ -1,74 +1,92 @@
-"""The store: what came in, what was made of it, and what is needed to go on after a stop."""
+"""The store: articles, their journal, and the clusters, links and events made from them."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Database, Session
 from isogloss.store.postgres import PostgresDatabase
 from isogloss.store.queries import (
-    Changeset,
-    Entry,
-    EventPage,
+    CompiledUpdate,
     EventQuery,
+    EventQueryResult,
+    JournalLine,
     PublicIds,
-    Rebuilt,
+    RebuildResult,
     Receipt,
-    SavedState,
+    StoredCheckpoint,
     Update,
     add_articles,
+    add_verdict,
     apply_update,
-    begin_line,
+    article_numbers,
+    article_numbers_from,
     begin_rebuild,
     changed_since,
+    checkpoint_lines,
     cluster_links,
+    clusters_exist,
+    compile_update,
+    content_digest,
     count_articles,
-    digest_of,
+    count_lines,
     event_clusters,
+    event_ids,
+    events_of_articles,
     failed_lines,
     find_events,
     finish_rebuild,
-    journal_after,
     list_quarantined,
-    micros,
-    note_failure,
-    note_update,
-    position,
+    locate_article,
     public_ids,
     quarantined_lines,
     read_articles,
+    read_checkpoint,
+    read_cluster,
+    read_crash_marker,
     read_event,
-    read_marks,
-    read_state,
-    rebuild_wanted,
+    read_journal,
+    read_last_line,
+    read_link,
+    read_position,
+    read_revisions,
+    rebuild_requested,
+    record_failure,
+    record_line_start,
+    record_update,
+    request_rebuild,
     retry_quarantined,
-    state_lines,
-    statements,
-    want_rebuild,
+    to_micros,
 )
 from isogloss.store.schema import migrate
-from isogloss.store.sqlite import SQLiteDatabase, check_owner
+from isogloss.store.sqlite import SQLiteDatabase, check_application_id
 
-__all__ = ["Store", "open_database", "take_in"]
+__all__ = ["Store", "ingest_articles", "open_database"]
 
-KEPT_REQUESTS = 24 * 3600 * 1_000_000
-"""Microseconds for which the answer to a request with a key is kept."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+REQUEST_RETENTION_US = 24 * 3600 * 1_000_000
+"""How long the answer to a request with an idempotency key is kept, in microseconds."""
+
+MAX_RECORD_CHARS = 10_000
+"""A quarantined record is cut to this length."""
 
 
 class Store:
-    """Articles, revisions, journal, and all that is derived from them, in one database.
+    """A database of articles, their journal, and everything derived from them.
 
     Parameters
     ----------
     place : path, str or Database
-        A file of SQLite, or ``postgresql://...``.
+        An SQLite file, or ``postgresql://...``.
 
     Examples
     --------
@@ -77,7 +95,7 @@ class Store:
     >>> rain = Article("7", "en", "Rain", "It rains.", datetime(2025, 3, 5, tzinfo=UTC), "The Gull")
     >>> store.add([rain, rain])
     [Receipt(key='The Gull 7', seq=1, status='new'), Receipt(key='The Gull 7', seq=1, status='same')]
-    >>> [(entry.seq, entry.kind, entry.article.title) for entry in store.journal()]
+    >>> [(line.seq, line.kind, line.article.title) for line in store.journal()]
     [(1, 'article', 'Rain')]
     >>> store.close()
     """
@@ -86,7 +104,7 @@ class Store:
         self.database = place if isinstance(place, Database) else open_database(place)
         try:
             migrate(self.database)
-            self.database.claim()
+            self.database.mark_as_store()
         except BaseException:
             self.database.close()
             raise
@@ -98,8 +116,20 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the database back."""
+        """Close the database."""
         self.database.close()
+
+    def _read(self, query: Callable[Concatenate[Session, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a query in a read transaction of its own."""
+        with self.database.read() as session:
+            return query(session, *args, **kwargs)
+
+    def _write(self, query: Callable[Concatenate[Session, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a query in a write transaction of its own."""
+        with self.database.write() as session:
+            return query(session, *args, **kwargs)
+
+    # Articles and the journal
 
     def add(
         self,
@@ -109,149 +139,205 @@ class Store:
         now: datetime | None = None,
         refused: Sequence[tuple[str, str, Any]] = (),
     ) -> list[Receipt]:
-        """Keep articles; they are on the disk when this returns.
+        """Add articles; they are on disk when this returns.
 
         Parameters
         ----------
         articles : sequence of Article
-            In the order of their arrival. One whose key is known is a redelivery or, with another text, a
+            In order of arrival. An article with a known key is a redelivery or, if its text differs, a
             revision.
         key : str
-            The name of this request. Sent again with the same articles it changes nothing and has the same
-            answer; with others it is refused.
+            An idempotency key. A repeated request with the same articles changes nothing and gets the same
+            answer; one with other articles is refused.
         now : datetime, optional
-            When they came.
-        refused : sequence of (reason, sentence, record)
-            What could not be taken: it goes to the quarantine in the same transaction.
+            The time of arrival.
+        refused : sequence of (reason, message, record)
+            Invalid records, to be quarantined in the same transaction.
         """
-        with self.database.write() as session:
-            return take_in(session, articles, key=key, now=now, refused=refused)
+        return self._write(ingest_articles, articles, key=key, now=now, refused=refused)
 
-    def journal(self, after: int = 0, limit: int = 1000) -> list[Entry]:
-        """Lines of the journal after a number, in order."""
-        with self.database.read() as session:
-            return journal_after(session, after, limit)
+    def journal(self, after: int = 0, limit: int = 1000) -> list[JournalLine]:
+        """Return the journal lines after a line, in order."""
+        return self._read(read_journal, after, limit)
 
-    def note_update(self, now: datetime | None = None) -> None:
-        """Write down in the journal that events are brought up to date here."""
-        with self.database.write() as session:
-            note_update(session, micros(now or datetime.now(UTC)))
+    def last_line(self) -> int:
+        """Return the number of the last journal line; 0 if there is none."""
+        return self._read(read_last_line)
+
+    def count_lines(self, after: int, last: int) -> int:
+        """Count the journal lines after one line and up to another."""
+        return self._read(count_lines, after, last)
+
+    def record_update(self, now: datetime | None = None) -> None:
+        """Append a journal line saying that events are brought up to date here."""
+        self._write(record_update, to_micros(now or datetime.now(UTC)))
 
     def articles(self, numbers: Sequence[int], *, bodies: bool = True) -> dict[int, Article]:
-        """Articles by number; without bodies they are read faster."""
-        with self.database.read() as session:
-            return read_articles(session, numbers, bodies=bodies)
+        """Return articles by number; reading them without bodies is faster."""
+        return self._read(read_articles, numbers, bodies=bodies)
+
+    def article_numbers(
+        self, *, event: str | None = None, cluster: int | None = None, before: int, limit: int
+    ) -> list[int]:
+        """Return the numbers of articles (of an event or cluster) before a number, the last first."""
+        return self._read(article_numbers, event=event, cluster=cluster, before=before, limit=limit)
+
+    def article_numbers_from(self, first: int) -> list[int]:
+        """Return the numbers of all articles from a number on."""
+        return self._read(article_numbers_from, first)
 
     def revisions(self, number: int) -> list[dict[str, Any]]:
-        """Earlier texts of an article, the oldest first."""
-        fields = ("number", "lang", "title", "body", "time", "received")
-        with self.database.read() as session:
-            rows = session.run(
-                f"SELECT {', '.join(fields)} FROM revision WHERE article = ? ORDER BY number", [number]
-            )
-        return [dict(zip(fields, row, strict=True)) for row in rows]
+        """Return the earlier texts of an article, the oldest first."""
+        return self._read(read_revisions, number)
 
-    def apply(self, update: Update | Changeset) -> None:
-        """Write what changed since the line of the journal that the tables stand at."""
-        changeset = statements(update) if isinstance(update, Update) else update
-        with self.database.write() as session:
-            apply_update(session, changeset)
+    # The read model: clusters, links and events
+
+    def apply(self, update: Update | CompiledUpdate) -> None:
+        """Write what changed since the journal line that the read model stands at."""
+        # Compiling takes longer than writing, and other writers wait for the transaction.
+        self._write(apply_update, compile_update(update) if isinstance(update, Update) else update)
 
     def position(self, name: str = "events") -> int:
-        """The line of the journal that clusters, links and events stand at, or other progress by its name."""
+        """Return the journal line that the read model stands at, or other progress by its name."""
+        return self._read(read_position, name)
+
+    def events(self, query: EventQuery | None = None) -> EventQueryResult:
+        """Return one page of the events that match a query."""
+        return self._read(find_events, query or EventQuery())
+
+    def event(self, name: str) -> dict[str, Any] | None:
+        """Return an event with its clusters and their links, by its current or a former id."""
         with self.database.read() as session:
-            return position(session, name)
+            event = read_event(session, name)
+            if event is not None:
+                event["clusters"] = event_clusters(session, event["id"])
+                event["links"] = cluster_links(session, [cluster["id"] for cluster in event["clusters"]])
+        return event
+
+    def event_ids(self) -> set[str]:
+        """Return the ids of all events."""
+        return self._read(event_ids)
+
+    def changed_events(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
+        """Return the events that changed after a journal line."""
+        return self._read(changed_since, line, limit)
+
+    def article_counts(self, events: Sequence[str]) -> dict[str, int]:
+        """Count the articles of events, including reprints, which ``size`` leaves out."""
+        return self._read(count_articles, events)
+
+    def events_of_articles(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the event of each article that is in one."""
+        return self._read(events_of_articles, numbers)
+
+    def locate_article(self, number: int) -> tuple[int, str] | None:
+        """Return the cluster and the event of an article."""
+        return self._read(locate_article, number)
+
+    def cluster(self, number: int) -> dict[str, Any] | None:
+        """Return a cluster with the numbers of its articles."""
+        return self._read(read_cluster, number)
+
+    def clusters_exist(self, *numbers: int) -> bool:
+        """Return whether all of these clusters exist."""
+        return self._read(clusters_exist, *numbers)
+
+    def link(self, a: int, b: int) -> dict[str, Any] | None:
+        """Return the link of two clusters, given in either order."""
+        return self._read(read_link, a, b)
+
+    def add_verdict(
+        self, a: int, b: int, *, same: bool, note: str, now: datetime | None = None
+    ) -> tuple[int, int, int]:
+        """Save a user's verdict on a pair of clusters; return its number and an article of each cluster."""
+        received = to_micros(now or datetime.now(UTC))
+        return self._write(add_verdict, a, b, same=same, note=note, received=received)
+
+    def request_rebuild(self) -> None:
+        """Have the next worker rebuild the read model from the journal.
+
+        The current one stays until then; see :mod:`~isogloss.store.queries._rebuild`.
+        """
+        self._write(request_rebuild)
+
+    def rebuild_requested(self) -> bool:
+        """Return whether the read model is to be rebuilt."""
+        return self._read(rebuild_requested)
+
+    def public_ids(self) -> PublicIds:
+        """Return the mapping from the numbers of the stream to the ids in the tables."""
+        return self._read(public_ids)
+
+    def begin_rebuild(self) -> PublicIds:
+        """Empty the tables of a rebuild, and return the ids for it."""
+        ids, empty = self._read(begin_rebuild)
+        self.apply(empty)
+        return ids
+
+    def finish_rebuild(self, ids: PublicIds, result: RebuildResult) -> None:
+        """Replace the read model with the rebuilt tables."""
+        self.apply(self._read(finish_rebuild, ids, result))
+
+    # The worker: checkpoints, failed attempts, quarantine, preparation
+
+    def checkpoint_lines(self) -> list[int]:
+        """Return the journal lines of the stored checkpoints, the newest first."""
+        return self._read(checkpoint_lines)
+
+    def checkpoint(self, line: int) -> StoredCheckpoint:
+        """Read the checkpoint of a journal line; raise ModelFileError if it is damaged."""
+        return self._read(read_checkpoint, line)
+
+    def latest_checkpoint(self) -> tuple[int, bytes] | None:
+        """Return the line and the data of the newest checkpoint."""
+        with self.database.read() as session:
+            lines = checkpoint_lines(session)
+            return read_checkpoint(session, lines[0])[:2] if lines else None
 
     def tallies(self) -> Mapping[str, int]:
         """Return the counters of the store, such as how many articles were pruned."""
         with self.database.read() as session:
             return dict(session.run("SELECT name, count FROM tally ORDER BY name"))
 
-    def state_lines(self) -> list[int]:
-        """Return the lines of the journal that saved states are of, the newest first."""
-        with self.database.read() as session:
-            return state_lines(session)
+    def record_failure(self, line: int, reason: str, message: str, taken: int | None = None) -> bool:
+        """Count a failed attempt at a journal line; return whether the line is now in quarantine."""
+        now = to_micros(datetime.now(UTC))
+        return self._write(record_failure, line, reason, message, now, taken=taken)
 
-    def state(self, line: int) -> SavedState:
-        """Read a saved state; ModelFileError if it is damaged."""
-        with self.database.read() as session:
-            return read_state(session, line)
+    def record_line_start(self, line: int) -> None:
+        """Record that a worker starts a journal line alone, in case it does not survive it."""
+        self._write(record_line_start, line)
 
-    def snapshot(self) -> tuple[int, bytes] | None:
-        """The newest state to start again from, with its line of the journal."""
-        with self.database.read() as session:
-            lines = state_lines(session)
-            return read_state(session, lines[0])[:2] if lines else None
+    def crash_marker(self) -> tuple[bool, int]:
+        """Return whether the last worker crashed, and the line it had started alone, or 0."""
+        return self._read(read_crash_marker)
 
-    def count_lines(self, after: int, last: int) -> int:
-        """Count the lines of the journal after one and up to another."""
-        with self.database.read() as session:
-            ((n,),) = session.run("SELECT count(*) FROM journal WHERE seq > ? AND seq <= ?", [after, last])
-        return int(n)
+    def failed_lines(self) -> dict[int, int]:
+        """Return the number of failed attempts by journal line, of lines that are not in quarantine."""
+        return self._read(failed_lines)
 
-    def want_rebuild(self) -> None:
-        """Have the next worker make clusters, links and events anew from the journal.
+    def quarantined_lines(self, after: int, last: int) -> set[int]:
+        """Return the journal lines in quarantine after one line and up to another."""
+        return self._read(quarantined_lines, after, last)
 
-        Those that there are stay until then; see :mod:`~isogloss.store.queries._rebuild`.
-        """
-        with self.database.write() as session:
-            want_rebuild(session)
+    def quarantined_articles(self, limit: int = 100) -> list[dict[str, Any]]:
+        """Return the journal lines in quarantine that were not retried, the newest first, with articles."""
+        return self._read(list_quarantined, limit)
 
-    def rebuild_wanted(self) -> bool:
-        """Whether clusters, links and events are to be made anew."""
-        with self.database.read() as session:
-            return rebuild_wanted(session)
+    def retry_quarantined(self, lines: Sequence[int] = ()) -> Sequence[int]:
+        """Append the articles of quarantined lines to the journal again; of all lines if none is named."""
+        return self._write(retry_quarantined, lines, to_micros(datetime.now(UTC)))
 
-    def public_ids(self) -> PublicIds:
-        """Return the ids that the tables use for the numbers of the stream."""
-        with self.database.read() as session:
-            return public_ids(session)
-
-    def begin_rebuild(self) -> PublicIds:
-        """Empty the tables of a rebuild, and return the ids that it gives."""
-        with self.database.read() as session:
-            ids, empty = begin_rebuild(session)
-        self.apply(empty)
-        return ids
-
-    def finish_rebuild(self, ids: PublicIds, rebuilt: Rebuilt) -> None:
-        """Put the tables of a rebuild in the place of the others."""
-        with self.database.read() as session:
-            swap = finish_rebuild(session, ids, rebuilt)
-        self.apply(swap)
-
-    def events(self, query: EventQuery | None = None) -> EventPage:
-        """One page of the events that a query asks for."""
-        with self.database.read() as session:
-            return find_events(session, query or EventQuery())
-
-    def event(self, name: str) -> dict[str, Any] | None:
-        """An event with its clusters and their links, by its id or one it had before."""
-        with self.database.read() as session:
-            told = read_event(session, name)
-            if told is not None:
-                told["clusters"] = event_clusters(session, told["id"])
-                told["links"] = cluster_links(session, [cluster["id"] for cluster in told["clusters"]])
-        return told
-
-    def article_counts(self, events: Sequence[str]) -> dict[str, int]:
-        """How many articles some events have, by their ids; with reprints, which ``size`` leaves out."""
-        with self.database.read() as session:
-            return count_articles(session, events)
-
-    def changed(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
-        """Events that changed after a line of the journal."""
-        with self.database.read() as session:
-            return changed_since(session, line, limit)
+    # Everything else that is stored
 
     def metadata(self, name: str) -> dict[str, Any]:
-        """Read what is remembered about the store under a name; empty if nothing is."""
+        """Return the metadata under a name; empty if there is none."""
         with self.database.read() as session:
             row = session.one("SELECT data FROM metadata WHERE name = ?", [name])
         return dict(json.loads(row[0])) if row else {}
 
     def update_metadata(self, name: str, **changes: Any) -> None:
-        """Change some values of what is remembered under a name; None removes a value."""
+        """Change some values of the metadata under a name; None removes a value."""
         with self.database.write() as session:
             row = session.one("SELECT data FROM metadata WHERE name = ?", [name])
             merged = (json.loads(row[0]) if row else {}) | changes
@@ -261,20 +347,32 @@ class Store:
             )
 
     def feeds(self) -> dict[str, dict[str, Any]]:
-        """What is known of feeds, by their URLs."""
+        """Return the saved states of feeds, by URL."""
         with self.database.read() as session:
             return {url: json.loads(data) for url, data in session.run("SELECT url, data FROM feed")}
 
-    def keep_feed(self, url: str, data: Mapping[str, Any]) -> None:
-        """Keep what is known of a feed."""
+    def save_feed(self, url: str, data: Mapping[str, Any]) -> None:
+        """Save the state of a feed."""
         with self.database.write() as session:
             session.run(
                 "INSERT INTO feed VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET data = excluded.data",
                 [url, _json(data)],
             )
 
+    def models(self) -> list[dict[str, Any]]:
+        """Return the name, creation time and evaluation report of each stored model, the newest first."""
+        with self.database.read() as session:
+            rows = session.run("SELECT name, created, report FROM model ORDER BY created DESC, name")
+        return [{"name": row[0], "created": row[1], "report": json.loads(row[2] or "{}")} for row in rows]
+
+    def model(self, name: str) -> tuple[bytes, dict[str, Any]] | None:
+        """Return the file and the evaluation report of a stored model."""
+        with self.database.read() as session:
+            row = session.one("SELECT data, report FROM model WHERE name = ?", [name])
+        return (bytes(row[0]), json.loads(row[1] or "{}")) if row else None
+
     def quarantined(self, limit: int = 100) -> list[dict[str, Any]]:
-        """Records that could not be taken, the newest first."""
+        """Return the invalid records in quarantine, the newest first."""
         fields = ("seq", "reason", "said", "record", "received")
         with self.database.read() as session:
             rows = session.run(
@@ -282,60 +380,25 @@ class Store:
             )
         return [dict(zip(fields, row, strict=True)) for row in rows]
 
-    def note_failure(self, line: int, reason: str, said: str, taken: int | None = None) -> bool:
-        """Count a failed attempt at a journal line; whether the line is in quarantine now."""
-        with self.database.write() as session:
-            return note_failure(session, line, reason, said, micros(datetime.now(UTC)), taken=taken)
-
-    def begin_line(self, line: int) -> None:
-        """Note that a worker begins a journal line alone, in case the worker does not survive it."""
-        with self.database.write() as session:
-            begin_line(session, line)
-
-    def worker_marks(self) -> tuple[bool, int]:
-        """Whether the last worker ended without a proper stop, and the line it had begun alone, or 0."""
-        with self.database.read() as session:
-            return read_marks(session)
-
-    def failed_lines(self) -> dict[int, int]:
-        """Failed attempts by journal line, of lines that are not in quarantine."""
-        with self.database.read() as session:
-            return failed_lines(session)
-
-    def quarantined_lines(self, after: int, last: int) -> set[int]:
-        """Journal lines in quarantine, after one line and up to another."""
-        with self.database.read() as session:
-            return quarantined_lines(session, after, last)
-
-    def quarantined_articles(self, limit: int = 100) -> list[dict[str, Any]]:
-        """Journal lines in quarantine that were not retried, the newest first, with their articles."""
-        with self.database.read() as session:
-            return list_quarantined(session, limit)
-
-    def retry_quarantined(self, lines: Sequence[int] = ()) -> Sequence[int]:
-        """Append the articles of quarantined lines to the journal again; all of them if none is named."""
-        with self.database.write() as session:
-            return retry_quarantined(session, lines, micros(datetime.now(UTC)))
-
     def counts(self) -> dict[str, int]:
-        """How many there are of each kind of thing."""
+        """Return the number of rows of each table that users know."""
         tables = ("article", "revision", "journal", "quarantine", "cluster", "link", "event", "feed", "model")
         with self.database.read() as session:
             return {table: int(session.run(f"SELECT count(*) FROM {table}")[0][0]) for table in tables}
 
 
 def open_database(place: str | os.PathLike[str]) -> Database:
-    """The database at a place: a URL of PostgreSQL, or a file of SQLite."""
+    """Open the database at a PostgreSQL URL or an SQLite file name."""
     text = os.fspath(place)
     if text.startswith(("postgresql://", "postgres://")):
         return PostgresDatabase(text)
     if "://" in text:
         raise StoreError(f"{text!r}: expected a file name or postgresql://user@host/name")
-    check_owner(Path(text))
+    check_application_id(Path(text))
     return SQLiteDatabase(text)
 
 
-def take_in(
+def ingest_articles(
     session: Session,
     articles: Sequence[Article],
     *,
@@ -343,46 +406,52 @@ def take_in(
     now: datetime | None = None,
     refused: Sequence[tuple[str, str, Any]] = (),
 ) -> list[Receipt]:
-    """What :meth:`Store.add` does, within a transaction."""
-    received = micros(now or datetime.now(UTC))
-    digest = digest_of(articles, times=True) if key else ""
-    if key and (answer := _answered(session, key, digest, articles)) is not None:
+    """Add articles within a transaction, as :meth:`Store.add` does."""
+    received = to_micros(now or datetime.now(UTC))
+    digest = content_digest(articles, times=True) if key else ""
+    if key and (answer := _previous_answer(session, key, digest, articles)) is not None:
         return answer
     receipts = add_articles(session, articles, received)
-    session.many(
+    session.run_many(
         "INSERT INTO quarantine (reason, said, record, received) VALUES (?, ?, ?, ?)",
-        [(_plain(reason), _plain(said), _shown(record), received) for reason, said, record in refused],
+        [
+            (_storable(reason), _storable(message), _record_text(record), received)
+            for reason, message, record in refused
+        ],
     )
     if key:
-        _remember(session, key, digest, receipts, received)
+        _save_answer(session, key, digest, receipts, received)
     return receipts
 
 
-def _answered(session: Session, key: str, digest: str, articles: Sequence[Article]) -> list[Receipt] | None:
-    """Return the answer that a request with this key has had; digests of older versions have no times."""
+def _previous_answer(
+    session: Session, key: str, digest: str, articles: Sequence[Article]
+) -> list[Receipt] | None:
+    """Return the answer of an earlier request with this key, if there was one."""
     row = session.one("SELECT digest, answer FROM request WHERE key = ?", [key])
     if row is None:
         return None
-    if row[0] != digest and row[0] != digest_of(articles):
-        raise StoreError(f"the request key {key!r} was used for other articles; take a new key for new ones")
+    # Version 0.1.0 left times out of the digest.
+    if row[0] != digest and row[0] != content_digest(articles):
+        raise StoreError(f"the idempotency key {key!r} was used for other articles; use a new key")
     return [Receipt(**receipt) for receipt in json.loads(row[1])]
 
 
-def _remember(session: Session, key: str, digest: str, receipts: Sequence[Receipt], received: int) -> None:
+def _save_answer(session: Session, key: str, digest: str, receipts: Sequence[Receipt], received: int) -> None:
     answer = _json([{"key": each.key, "seq": each.seq, "status": each.status} for each in receipts])
-    session.run("DELETE FROM request WHERE received < ?", [received - KEPT_REQUESTS])
+    session.run("DELETE FROM request WHERE received < ?", [received - REQUEST_RETENTION_US])
     session.run("INSERT INTO request VALUES (?, ?, ?, ?)", [key, digest, answer, received])
 
 
-def _plain(text: str) -> str:
-    """A text without lone surrogates and zeros, which databases refuse."""
+def _storable(text: str) -> str:
+    """Replace lone surrogates and NUL characters, which databases refuse."""
     return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
-def _shown(record: Any) -> str:
-    """The beginning of a refused record as JSON; of one that JSON cannot hold, what kind it is."""
+def _record_text(record: Any) -> str:
+    """Format the beginning of an invalid record as JSON; name its type if that is impossible."""
     try:
-        return _json(record)[:10_000]
+        return _json(record)[:MAX_RECORD_CHARS]
     except (ValueError, TypeError, RecursionError):
         return _json(f"a {type(record).__name__} that cannot be written as JSON")
 

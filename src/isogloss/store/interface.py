@@ -1,6 +1,6 @@
-"""The little that the store asks of a database: transactions, and statements in them.
+"""The database interface: transactions, and SQL statements in them.
 
-Statements are written once, with ``?`` for values, in the part of SQL that SQLite and PostgreSQL share.
+Statements are written once, with ``?`` for parameters, in the SQL that SQLite and PostgreSQL share.
 """
 
 from __future__ import annotations
@@ -17,74 +17,74 @@ Row = tuple[Any, ...]
 
 
 class Session(ABC):
-    """Statements inside one transaction.
+    """A transaction.
 
     Attributes
     ----------
-    clock : str
-        An expression for the time of the database, in microseconds since 1970.
+    now_sql : str
+        An SQL expression for the database's clock, in microseconds since 1970.
     """
 
-    clock: str
+    now_sql: str
 
     @abstractmethod
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run one statement; the rows it returns, if any."""
+        """Run a statement and return its rows, if any."""
 
     @abstractmethod
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for every row of values."""
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each row of values."""
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
-        """The first row of the answer, if there is one."""
+        """Run a query and return its first row, or None."""
         rows = self.run(sql, values)
         return rows[0] if rows else None
 
 
 class Database(ABC):
-    """A database that is there whole or not at all: every write is one transaction."""
+    """A database in which every write is one transaction."""
 
-    types: dict[str, str]
-    """What the schema calls ``serial``, ``blob`` and ``integer``."""
+    column_types: dict[str, str]
+    """SQL types for the placeholders ``serial``, ``blob`` and ``integer`` of the schema."""
 
     @abstractmethod
     def write(self) -> AbstractContextManager[Session]:
-        """A transaction that no other writer disturbs.
+        """Open a transaction that excludes other writers.
 
-        It is on the disk when the block ends, and never was when the block raises.
+        It is committed and synced to disk when the block ends, and rolled back when the block raises.
         """
 
-    def write_beside(self) -> AbstractContextManager[Session]:
-        """A transaction for rows that no writer waits for; others may run at the same time, if they can."""
+    def write_concurrently(self) -> AbstractContextManager[Session]:
+        """Open a write transaction that need not exclude other writers, if the database supports that."""
         return self.write()
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Session]:
-        """A view of the last committed state that no writer changes or is held up by."""
+        """Open a read-only transaction on a consistent snapshot; writers neither change nor block it."""
 
     @abstractmethod
     def backup(self, path: Path) -> None:
-        """Copy everything to a new file, as of one moment, while writers go on."""
+        """Copy a consistent snapshot to a new file while writers go on."""
 
-    def claim(self) -> None:  # noqa: B027
-        """Mark the database as a store of isogloss, where databases can be marked."""
+    def mark_as_store(self) -> None:  # noqa: B027
+        """Mark the database as an isogloss store, if it supports application ids."""
 
     @abstractmethod
-    def check(self) -> list[str]:
-        """What is wrong with the files of the database; nothing, as a rule."""
+    def check_integrity(self) -> list[str]:
+        """Return problems with the database's files; an empty list if there are none."""
 
     @abstractmethod
     def compact(self) -> None:
-        """Write the files anew, without the bytes of rows that were deleted."""
+        """Rewrite the files without the bytes of deleted rows."""
 
     @abstractmethod
     def describe(self) -> dict[str, str]:
-        """What it is, for people: product, version, place, warnings."""
+        """Return product, version, place and, if there is one, a warning."""
 
     def free_bytes(self) -> int | None:
-        """Room on the disk of the database; None where that cannot be told."""
+        """Return the free disk space of the database, or None if unknown."""
         return None
 
     @abstractmethod
     def close(self) -> None:
-        """Give connections back."""
+        """Close all connections."""

@@ -1,7 +1,7 @@
-"""The tables, as the steps that lead from one version of them to the next.
+"""The database schema, as migration steps.
 
-A released step never changes: what is wrong with it is mended by a further one. Each step is one
-transaction, so that a database is always of one version, whenever the machine stops.
+A released step never changes: a further step corrects it. Each step is one transaction, so a database always
+has exactly one version.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from isogloss.store.queries import stored_key
 __all__ = ["STEPS", "Step", "migrate", "version_of"]
 
 Step = tuple[str | Callable[[Session], None], ...]
-"""Statements, and functions for what statements cannot say."""
+"""SQL statements, and functions for what SQL cannot do."""
 
 
 def _separate_keys(session: Session) -> None:
-    """Give articles whose URL or id has blanks a key that no other source can have."""
+    """Give articles whose URL or id contains blanks a key that no other source can have."""
     name = "CASE WHEN url <> '' THEN url ELSE id END"
     rows = session.run(
         f"SELECT source, {name}, seq FROM article WHERE replace({name}, ' ', '') <> {name} ORDER BY seq"
     )
-    session.many(
+    session.run_many(
         "UPDATE article SET key = ? WHERE seq = ?",
         [(stored_key(article_key(source, known)), seq) for source, known, seq in rows],
     )
@@ -148,11 +148,11 @@ STEPS: tuple[Step, ...] = (
             ('prepared_here', 'prepared_elsewhere', 'prepared_stale', 'prepared_damaged')""",
     ),
 )
-"""Statements of every step; the version of a database is the number of steps it has taken."""
+"""All migration steps; the version of a database is the number of steps applied to it."""
 
 
 def version_of(database: Database) -> int:
-    """Steps that a database has taken; 0 for an empty one."""
+    """Return the number of steps applied to a database; 0 for an empty one."""
     with database.write() as session:
         session.run("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
         row = session.one("SELECT max(version) FROM schema_version")
@@ -160,29 +160,30 @@ def version_of(database: Database) -> int:
 
 
 def migrate(database: Database, steps: tuple[Step, ...] = STEPS) -> int:
-    """Bring a database to the version of this program, one step at a time.
+    """Migrate a database to the current version, one step at a time.
 
     Parameters
     ----------
     database : Database
-        An empty one, or one of any released version.
+        An empty database, or one of any released version.
     steps : tuple of Step
-        What each step does.
+        The migration steps.
 
     Returns
     -------
     int
-        The steps that were taken now.
+        The number of steps applied.
 
     Raises
     ------
     StoreVersionError
-        The database is newer than the program.
+        The database is newer than this version of isogloss.
     """
     start = version_of(database)
     if start > len(steps):
         raise StoreVersionError(
-            f"the database has version {start} and this isogloss knows {len(steps)}; install a newer isogloss"
+            f"the database has schema version {start}, and this isogloss supports up to {len(steps)}; "
+            "install a newer isogloss"
         )
     for number in range(start, len(steps)):
         with database.write() as session:
@@ -193,6 +194,6 @@ def migrate(database: Database, steps: tuple[Step, ...] = STEPS) -> int:
                 if callable(statement):
                     statement(session)
                 else:
-                    session.run(statement.format(**database.types))
+                    session.run(statement.format(**database.column_types))
             session.run("INSERT INTO schema_version VALUES (?)", [number + 1])
     return len(steps) - start

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.decoding import Links
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, read_lines, replacing
+from isogloss.io import PathLike, atomic_write, read_lines
 from isogloss.kernels import link_lines
 
 __all__ = ["Gold", "read_gold", "read_naacl", "read_pharaoh", "write_gold", "write_naacl", "write_pharaoh"]
@@ -105,7 +105,7 @@ def write_pharaoh(links: Links, path: PathLike, *, first: int = 0, probabilities
         scored = zip(*columns, strict=True)
         _write_lines([f"{i + first}-{j + first}:{p:.4g}" for i, j, p in scored], links, path)
         return
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(link_lines(links.offsets, links.source, links.target, first).data)
 
 
@@ -168,7 +168,7 @@ def read_naacl(path: PathLike, *, n: int | None = None) -> Gold:
 def write_naacl(gold: Gold, path: PathLike) -> None:
     """Write sure and possible links, as :func:`read_naacl` reads them."""
     columns = (getattr(gold.possible, name).tolist() for name in _COLUMNS)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         for s, i, j, sure in zip(*columns, _is_sure(gold), strict=True):
             file.write(f"{s + 1:04d} {i + 1} {j + 1} {'S' if sure else 'P'}\n".encode())
 
@@ -220,6 +220,6 @@ def _naacl_rows(path: PathLike) -> Iterator[tuple[int, int, int, int]]:
 
 def _write_lines(words: list[str], links: Links, path: PathLike) -> None:
     ends = links.offsets.tolist()
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         for a, b in itertools.pairwise(ends):
             file.write(" ".join(words[a:b]).encode() + b"\n")

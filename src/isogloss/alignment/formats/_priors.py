@@ -16,7 +16,7 @@ from typing import Any
 
 from isogloss.alignment.models import FertilityRow, JumpRow, Priors
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, read_lines, replacing
+from isogloss.io import PathLike, atomic_write, read_lines
 
 __all__ = ["read_priors", "write_fertilities", "write_jumps"]
 
@@ -66,7 +66,7 @@ def write_fertilities(rows: Iterable[FertilityRow], path: PathLike) -> None:
 
 
 def _write(rows: Iterable[Sequence[Any]], columns: Mapping[str, Any], path: PathLike) -> None:
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write("\t".join(columns).encode() + b"\n")
         for *values, count in rows:
             file.write("\t".join([*map(str, values), f"{count:.6g}"]).encode() + b"\n")

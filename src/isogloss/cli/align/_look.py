@@ -26,7 +26,7 @@ from isogloss.cli.align._input import (
     read_any_gold,
     read_any_links,
 )
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.alignment import AlignmentPicture, Links
@@ -49,7 +49,7 @@ def lexicon(
     check_outputs(as_json, output)
     rows = [row for row in io.load(model, expected=Aligner).translation_table_ if row[4] >= least]
     rows = rows if best is None else _best(rows, best)
-    with written(output) as path, replacing(path) as file:
+    with written(output) as path, atomic_write(path) as file:
         file.write(b"source\ttarget\tp(target|source)\tp(source|target)\tcount\n")
         for source, target, forward, backward, count in rows:
             file.write(f"{source}\t{target}\t{forward:.6g}\t{backward:.6g}\t{count:.4f}\n".encode())
@@ -169,7 +169,7 @@ def show(
     picture = _picture(pairs[number - 1], number - 1, links, model, gold, first, len(pairs))
     for output, drawn in ((svg, picture.svg), (html, picture.html)):
         if output is not None:
-            with written(output) as path, replacing(path) as file:
+            with written(output) as path, atomic_write(path) as file:
                 file.write(drawn().encode())
     if as_json:
         echo_json(_as_dict(picture))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from isogloss.cli._console import Console
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._following import make_events
-from isogloss.cli.store._place import DEFAULT, beside, make_folder
+from isogloss.cli.store._make_events import make_events
+from isogloss.cli.store._options import DEFAULT_CONFIG, make_folder, resolve_paths
 from isogloss.exceptions import SettingsError
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.events.ingest import SampleNews
@@ -34,12 +34,12 @@ def check_serving(folder: Path | None, port: int) -> None:
     SettingsError
         The port is taken, or the folder has a store or cannot be written to.
     """
-    from isogloss.cli._serving import check_service
+    from isogloss.cli._serve import check_service
     from isogloss.service.settings import ServerSettings, Settings
 
     check_service(Settings(server=ServerSettings(port=port)))
     if folder is not None:
-        if (folder / DEFAULT).exists() or (folder / Settings().store.place).exists():
+        if (folder / DEFAULT_CONFIG).exists() or (folder / Settings().store.place).exists():
             raise SettingsError(f"{folder}: already has a store; choose another folder for the demo")
         make_folder(folder)
 
@@ -67,7 +67,7 @@ def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, po
 
 
 def _serve(news: SampleNews, model: DocumentModel, folder: Path, port: int) -> None:
-    from isogloss.cli._serving import run_service
+    from isogloss.cli._serve import run_service
     from isogloss.service import log_to_stderr
     from isogloss.store import Store
 
@@ -88,13 +88,14 @@ def _settings(folder: Path, model: DocumentModel, port: int) -> Settings:
     from isogloss.service.settings import ModelSettings, ServerSettings, Settings
 
     io.save(model, folder / MODEL)
-    with replacing(folder / REPORT) as file:
+    with atomic_write(folder / REPORT) as file:
         file.write(json.dumps(evaluation(model), ensure_ascii=False, indent=1).encode())
     aligners, dictionaries = learn_words(folder, model.languages)
     settings = Settings(
         server=ServerSettings(port=port),
         models=ModelSettings(similarity=MODEL, report=REPORT, aligners=aligners, dictionaries=dictionaries),
     )
-    with replacing(folder / DEFAULT) as file:
+    with atomic_write(folder / DEFAULT_CONFIG) as file:
         file.write(settings.as_toml().encode())
-    return beside(settings, folder)  # and not what the environment says: that may be the store of others
+    # The environment must not override these: it may name a store that is in use.
+    return resolve_paths(settings, folder)

@@ -13,7 +13,7 @@ import typer
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, written
 from isogloss.cli.network._input import AsJson, Evidence, File, Html, as_evidence, open_network, write_page
 from isogloss.exceptions import NetworkFileError
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.graphical import BayesianNetwork, Inference, Plate, Table
@@ -46,7 +46,7 @@ def show_network(
     plates = [_plate(text) for text in plate or []]
     picture = NetworkPicture(network, plates=plates, observed=observed or (), tables=tables)
     if svg is not None:
-        with written(svg) as path, replacing(path) as out:
+        with written(svg) as path, atomic_write(path) as out:
             out.write(picture.svg().encode())
     if html is not None:
         write_page(html, picture)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from isogloss.cli._output import written
-from isogloss.io import replacing
+from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.graphical import BayesianNetwork, NetworkPicture, Table
@@ -56,5 +56,5 @@ def as_evidence(given: list[str] | None) -> dict[str, str]:
 
 def write_page(path: Path, picture: NetworkPicture, answers: Mapping[str, Table] | None = None) -> None:
     """Write a page with a picture and tables."""
-    with written(path) as place, replacing(place) as file:
+    with written(path) as place, atomic_write(place) as file:
         file.write(picture.html(answers=answers).encode())

@@ -21,7 +21,7 @@ from isogloss.cli._output import check_outputs, counted, echo_json, is_stdout, n
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._stored import list_events, shown_size
 from isogloss.exceptions import ArticleError
-from isogloss.io import replacing, total_size
+from isogloss.io import atomic_write, total_size
 
 if TYPE_CHECKING:
     from isogloss.events import Article, Event, History
@@ -220,7 +220,7 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
     events = largest_first(history.events.values(), reprints)
     if output is not None:
         lines = [json.dumps(told, ensure_ascii=False) + "\n" for told in events_json(events, reprints)]
-        with written(output) as path, replacing(path) as file:
+        with written(output) as path, atomic_write(path) as file:
             file.write("".join(lines).encode())
     articles = len(history.cluster_of) + len(history.reprints)
     if as_json:

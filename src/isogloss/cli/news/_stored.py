@@ -15,7 +15,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._output import echo, echo_json
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
     from isogloss.store import EventQuery, Store
@@ -51,12 +51,12 @@ def list_events(
 ) -> None:
     """List the events of a store."""
     from isogloss.service.search import named_terms
-    from isogloss.store import EventQuery, micros
+    from isogloss.store import EventQuery, to_micros
 
     with open_store(load_settings(config, store)) as opened:
         query = EventQuery(
-            since=micros(since.replace(tzinfo=UTC)) if since else None,
-            until=micros(until.replace(tzinfo=UTC)) if until else None,
+            since=to_micros(since.replace(tzinfo=UTC)) if since else None,
+            until=to_micros(until.replace(tzinfo=UTC)) if until else None,
             terms=named_terms(opened, lang=lang or (), place=place or (), concept=concept or ()),
             min_languages=languages,
             sort=sort,

@@ -32,7 +32,7 @@ from isogloss.corpora.readers._records import numbered_lines
 from isogloss.corpora.readers._sqldump import read_table
 from isogloss.corpora.readers._wikipedia import WikipediaDump
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, opened
+from isogloss.io import PathLike, open_decompressed
 
 __all__ = ["Concepts", "LanguageLinks", "PageIndex", "normal_title", "read_langlinks"]
 
@@ -265,7 +265,7 @@ class Concepts:
 
         Rows are named after items, ``Q1011``. Items with fewer than two of the languages are left out.
         """
-        with opened(path) as file:
+        with open_decompressed(path) as file:
             is_json = file.read(1) in (b"[", b"{")
         read = _json_items if is_json else _sql_items
         sites = {f"{code.replace('-', '_')}wiki": code for code in languages}
@@ -283,7 +283,7 @@ def _sql_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, st
 
 def _json_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Items of a dump that has one on each line, with brackets around all and commas between them."""
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         for number, line in numbered_lines(file, MAX_ITEM):
             if line is None:
                 logger.warning(

@@ -25,7 +25,7 @@ import numpy as np
 from isogloss.corpora._languages import same_language
 from isogloss.corpora.readers._blocks import PairBlock, PlainPairs, parts_of, side_by_side
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, Spans, line_blocks, open_binary, read_blocks
+from isogloss.io import PathLike, Spans, iter_line_blocks, open_binary, read_line_blocks
 
 __all__ = ["BarPairs", "ColumnPairs", "LinePairs", "ZipPairs"]
 
@@ -69,7 +69,9 @@ class LinePairs(PlainPairs):
 
     def blocks(self) -> Iterator[PairBlock]:
         """Lines of the two files."""
-        return side_by_side(read_blocks(self.source), read_blocks(self.target), self.source, self.target)
+        return side_by_side(
+            read_line_blocks(self.source), read_line_blocks(self.target), self.source, self.target
+        )
 
 
 class ColumnPairs(PlainPairs):
@@ -109,7 +111,7 @@ class ColumnPairs(PlainPairs):
 
     def blocks(self) -> Iterator[PairBlock]:
         """The two columns of every line."""
-        blocks = read_blocks(self.path)
+        blocks = read_line_blocks(self.path)
         start = next(blocks, Spans(b"", np.empty(0, np.int64), np.empty(0, np.int64)))
         i, j, names = self._columns(start)
         number = 1 + names
@@ -166,7 +168,7 @@ class BarPairs(PlainPairs):
     def blocks(self) -> Iterator[PairBlock]:
         """The two sides of every line."""
         number = 1
-        for lines in read_blocks(self.path):
+        for lines in read_line_blocks(self.path):
             yield PairBlock(number, *parts_of(lines, b"|||", 0, 1, parts=2))
             number += len(lines)
 
@@ -210,7 +212,7 @@ class ZipPairs(PlainPairs):
                 source, target = (self._member(archive, name) for name in (self.source, self.target))
                 with archive.open(source) as left, archive.open(target) as right:
                     names = f"{self.path}[{source}]", f"{self.path}[{target}]"
-                    sides = line_blocks(left, names[0]), line_blocks(right, names[1])
+                    sides = iter_line_blocks(left, names[0]), iter_line_blocks(right, names[1])
                     yield from side_by_side(*sides, *names)
         except FileNotFoundError as reason:
             raise CorpusError(f"{self.path}: there is no such file; check the path") from reason

@@ -13,7 +13,7 @@ from typing import IO, Any
 from isogloss.corpora._languages import same_language
 from isogloss.corpora.readers._checking import OnBad, Problems
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, opened, read_lines
+from isogloss.io import PathLike, open_decompressed, read_lines
 
 __all__ = [
     "AlignedLines",
@@ -183,7 +183,7 @@ class JsonLines(DocumentReader):
         """The documents of the language."""
         report = self.report = ReadReport()
         seen: set[str] = set()
-        with opened(self.path) as file:
+        with open_decompressed(self.path) as file:
             for number, line in numbered_lines(file, self.max_bytes):
                 place = f"{self.path}:{number}"
                 try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, opened
+from isogloss.io import PathLike, open_decompressed
 
 __all__ = ["read_table"]
 
@@ -55,7 +55,7 @@ def read_table(path: PathLike, table: str, columns: Sequence[str]) -> Iterator[t
     [('7', 'Bled'), ('8', "L'Isle (Jura), et")]
     """
     name, order, found = os.fspath(path), [], False
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         lines = _lines(file, name)
         for number, line in lines:
             if line.startswith(f"CREATE TABLE `{table}`".encode()):

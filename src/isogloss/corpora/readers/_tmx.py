@@ -9,7 +9,7 @@ from typing import Any
 from isogloss.corpora._languages import same_language
 from isogloss.corpora.readers._checking import ParallelText, RawPair
 from isogloss.exceptions import CorpusError
-from isogloss.io import MAX_LINE_BYTES, PathLike, XmlReader, opened
+from isogloss.io import MAX_LINE_BYTES, PathLike, XmlReader, open_decompressed
 
 __all__ = ["TmxPairs"]
 
@@ -76,7 +76,7 @@ def _in_language(unit: dict[str, str], wanted: str) -> bytes | None:
 
 def _units(path: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Line and segments by language of every unit."""
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         reader = _UnitReader(path)
         while chunk := file.read(CHUNK):
             reader.feed(chunk)

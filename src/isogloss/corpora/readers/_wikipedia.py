@@ -15,7 +15,7 @@ from typing import IO, cast
 from isogloss.corpora.readers._checking import OnBad
 from isogloss.corpora.readers._markup import BoundedWikiMarkup
 from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, ReadReport
-from isogloss.io import PathLike, XmlReader, opened
+from isogloss.io import PathLike, XmlReader, open_decompressed
 
 __all__ = ["Page", "WikipediaDump"]
 
@@ -95,7 +95,10 @@ class WikipediaDump(DocumentReader):
     def site(self) -> dict[str, str]:
         """What the dump says about its site: ``dbname``, and the names of namespaces by number."""
         parser = _PageParser(self.path)
-        with opened(self.path) as file, suppress(BadRecordError):  # :meth:`pages` says what is damaged
+        with (
+            open_decompressed(self.path) as file,
+            suppress(BadRecordError),
+        ):  # :meth:`pages` says what is damaged
             while not parser.began and (chunk := _read(file)):
                 parser.feed(chunk)
         return dict(parser.site)
@@ -125,7 +128,7 @@ class WikipediaDump(DocumentReader):
 
     def pages(self) -> Iterator[Page]:
         """Every page of the dump, redirects too."""
-        with opened(self.path) as file:
+        with open_decompressed(self.path) as file:
             parser = _PageParser(self.path)
             try:
                 while chunk := _read(file):

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from isogloss.corpora import check_language, new_folder, read_array, read_strings, write_array, write_strings
 from isogloss.events.annotate._words import TokenisedText
 from isogloss.exceptions import CorpusError
-from isogloss.io import PathLike, replacing
+from isogloss.io import PathLike, atomic_write
 from isogloss.text import language
 
 __all__ = ["MAX_WORDS", "ConceptDictionary", "Phrase", "phrase_words", "write_concepts"]
@@ -215,7 +215,7 @@ def write_concepts(
             (place / check_language(code)).mkdir()
             languages[code] = _write_table(place / code, some, number)
         said = {"format": FORMAT, "version": VERSION, "concepts": len(names), "languages": languages}
-        with replacing(place / HEADER) as file:
+        with atomic_write(place / HEADER) as file:
             file.write(json.dumps(said, indent=1).encode())
 
 

@@ -20,7 +20,7 @@ from isogloss.events.article import MAX_BODY_CHARS, MAX_TITLE_CHARS, Article, pa
 from isogloss.events.ingest._warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
-from isogloss.io import PathLike, open_binary, opened, total_size
+from isogloss.io import PathLike, open_binary, open_decompressed, total_size
 
 __all__ = ["ArticleReader", "ArticleReport", "Quarantine", "QuarantinedRecord"]
 
@@ -167,7 +167,7 @@ class ArticleReader:
                 with PageParser() as parse:
                     yield from self._articles(name, web_pages(path, self.max_bytes), parse)
             else:
-                with opened(path) as file:
+                with open_decompressed(path) as file:
                     lines = numbered_lines(file, self.max_bytes)
                     yield from self._articles(name, lines, self._record_of_line)
         except CorpusError as error:

@@ -24,7 +24,7 @@ from isogloss.events.ingest import sample_news
 from isogloss.events.link import FEATURES, Linker, LinkState, ProfileBuilder
 from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ArticleError, CorpusError
-from isogloss.io import opened
+from isogloss.io import open_decompressed
 from isogloss.similarity import DocumentModel
 
 __all__ = [
@@ -252,7 +252,7 @@ def read_labelled_news(path: Path) -> LabelledNews:
     {'1': 'e1'}
     """
     articles, events = [], {}
-    with opened(path) as file:
+    with open_decompressed(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 record = json.loads(line)

@@ -21,7 +21,7 @@ from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable, listed
 from isogloss.graphical.formats._reading import Draft, read_text
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, replacing
+from isogloss.io import PathLike, atomic_write
 
 __all__ = ["read_bif", "write_bif"]
 
@@ -68,7 +68,7 @@ def write_bif(network: BayesianNetwork, path: PathLike) -> None:
     Numbers are written so that they are read back to the bit.
     """
     text = "".join(_written(network))
-    with replacing(path, NetworkFileError) as file:
+    with atomic_write(path, NetworkFileError) as file:
         file.write(text.encode())
 
 

@@ -12,7 +12,7 @@ from isogloss.graphical.formats._bif import read_bif, write_bif
 from isogloss.graphical.formats._reading import read_text
 from isogloss.graphical.formats._xmlbif import read_xmlbif, write_xmlbif
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, replacing
+from isogloss.io import PathLike, atomic_write
 
 __all__ = ["check_ending", "read_network", "write_network"]
 
@@ -59,7 +59,7 @@ def _read_json(path: PathLike) -> BayesianNetwork:
 
 def _write_json(network: BayesianNetwork, path: PathLike) -> None:
     text = json.dumps(network.to_dict(), ensure_ascii=False, indent=1)
-    with replacing(path, NetworkFileError) as file:
+    with atomic_write(path, NetworkFileError) as file:
         file.write(text.encode() + b"\n")
 
 

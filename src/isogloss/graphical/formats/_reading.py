@@ -14,7 +14,7 @@ from isogloss.exceptions import NetworkFileError
 from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, opened
+from isogloss.io import PathLike, open_decompressed
 
 __all__ = ["Draft", "read_text"]
 
@@ -26,7 +26,7 @@ MAX_CELLS = 1 << 27
 
 def read_text(path: PathLike) -> str:
     """The text of a file, packed or not."""
-    with opened(path, NetworkFileError) as file:
+    with open_decompressed(path, NetworkFileError) as file:
         data = file.read()
     try:
         return data.decode("utf-8-sig")

@@ -15,7 +15,7 @@ from isogloss.exceptions import NetworkFileError
 from isogloss.graphical._cpd import CPD
 from isogloss.graphical.formats._reading import Draft
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, XmlReader, opened, replacing
+from isogloss.io import PathLike, XmlReader, atomic_write, open_decompressed
 
 __all__ = ["read_xmlbif", "write_xmlbif"]
 
@@ -48,7 +48,7 @@ def read_xmlbif(path: PathLike, *, tolerance: float = 1e-3) -> BayesianNetwork:
     """
     draft = Draft(path, tolerance)
     reader = _Reader(draft)
-    with opened(path, NetworkFileError) as file:
+    with open_decompressed(path, NetworkFileError) as file:
         reader.feed(file.read(), final=True)
     for block in reader.definitions:
         _define(draft, block)
@@ -61,7 +61,7 @@ def write_xmlbif(network: BayesianNetwork, path: PathLike) -> None:
     Numbers are written so that they are read back to the bit.
     """
     text = "".join(_written(network))
-    with replacing(path, NetworkFileError) as file:
+    with atomic_write(path, NetworkFileError) as file:
         file.write(text.encode())
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.exceptions import VectorFileError
-from isogloss.io import PathLike, opened
+from isogloss.io import PathLike, open_decompressed
 from isogloss.lexicon.vectors._text_vectors import Collector, ReadReport, first_line, read_text
 from isogloss.lexicon.vectors._vectors import WordVectors
 
@@ -94,7 +94,7 @@ def read_vectors_with_report(
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit}; expected at least one word, or None for all")
     collector = Collector(os.fspath(path), limit=limit, strict=strict)
-    with opened(path, VectorFileError) as file:
+    with open_decompressed(path, VectorFileError) as file:
         _read(file, collector)
     name = language or os.path.basename(os.fspath(path)).partition(".")[0]
     return collector.finish(name)

@@ -6,7 +6,7 @@ import os
 from typing import IO
 
 from isogloss.exceptions import VectorFileError
-from isogloss.io import PathLike, replacing
+from isogloss.io import PathLike, atomic_write
 from isogloss.lexicon.vectors._vectors import WordVectors
 
 __all__ = ["write_vectors"]
@@ -43,7 +43,7 @@ def write_vectors(vectors: WordVectors, path: PathLike, *, binary: bool = False)
                 f"{os.fspath(path)}: the word {word!r} cannot be written; it is empty or holds a line break "
                 "or, in binary files, a blank"
             )
-    with replacing(path, VectorFileError) as file:
+    with atomic_write(path, VectorFileError) as file:
         file.write(f"{len(vectors)} {vectors.dim}\n".encode())
         (_write_binary if binary else _write_text)(vectors, file)
 

@@ -20,7 +20,6 @@ from starlette.responses import JSONResponse, Response
 from isogloss.events import Article, parse_article
 from isogloss.events.article import TRUNCATION_NOTES
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
-from isogloss.service._lookups import article_numbers, place_of_article
 from isogloss.service._state import Here, Parts
 from isogloss.service.api._events import article_line
 from isogloss.service.api._prefix import PREFIX
@@ -42,7 +41,7 @@ from isogloss.service.schemas import (
 )
 from isogloss.service.search import sound
 from isogloss.service.settings import LimitSettings
-from isogloss.store import Receipt, delete_articles, newest_article
+from isogloss.store import Receipt, delete_articles, newest_article_time
 
 __all__ = ["articles_router", "need_article"]
 
@@ -188,8 +187,7 @@ def list_articles(
 
     With `event` or `cluster`, only those that are in it.
     """
-    numbers = article_numbers(
-        parts.store,
+    numbers = parts.store.article_numbers(
         event=None if event is None else sound(event),
         cluster=cluster,
         before=int(cursor) if cursor else MAX_NUMBER,
@@ -207,7 +205,7 @@ def read_article(
 ) -> ArticleAnswer:
     """An article, the cluster and event it is in, and the texts it had before."""
     article = need_article(parts, seq)
-    place = place_of_article(parts.store, seq)
+    place = parts.store.locate_article(seq)
     revisions = [
         RevisionAnswer(**row | {"time": moment(row["time"]), "received": moment(row["received"])})
         for row in parts.store.revisions(seq)
@@ -264,7 +262,7 @@ def _admit(request: Request, parts: Parts, holder: Holder, records: list[Any]) -
         raise ServiceError(503, said, {"Retry-After": "5"})
     if count > 1:  # one is paid already
         parts.access.pay(request, holder, parts.access.writes, count - 1)
-    taken, refused = _check(records, partial(newest_article, parts.store, in_event=False), limits)
+    taken, refused = _check(records, partial(newest_article_time, parts.store, in_event=False), limits)
     return taken, refused, parts.retention.older(article.time.timestamp() for _, article, _ in taken)
 
 

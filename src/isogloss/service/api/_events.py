@@ -12,7 +12,6 @@ from starlette.responses import StreamingResponse
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
 from isogloss.service._change_feed import EventStream, event_summary
-from isogloss.service._lookups import add_verdict, cluster_exists, read_cluster, read_link
 from isogloss.service._state import Here, Parts, check_text
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
@@ -30,7 +29,7 @@ from isogloss.service.schemas import (
     moment,
 )
 from isogloss.service.search import named_terms, sound
-from isogloss.store import EventQuery, micros
+from isogloss.store import EventQuery, to_micros
 
 __all__ = ["events_router"]
 
@@ -143,7 +142,7 @@ def read_event(parts: Here, _: Reader, id: Id, response: Response) -> EventAnswe
 @events_router.get("/clusters/{id}", response_model=ClusterAnswer, summary="A cluster")
 def show_cluster(parts: Here, _: Reader, id: Number) -> ClusterAnswer:
     """Articles of one language that tell one story."""
-    cluster = read_cluster(parts.store, id)
+    cluster = parts.store.cluster(id)
     if cluster is None:
         raise ServiceError(404, f"there is no cluster {id}")
     return _cluster(cluster)
@@ -152,7 +151,7 @@ def show_cluster(parts: Here, _: Reader, id: Number) -> ClusterAnswer:
 @events_router.get("/links/{a}/{b}", response_model=LinkAnswer, summary="A link")
 def show_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkAnswer:
     """Why two clusters are taken for one event; their order does not matter."""
-    link = read_link(parts.store, a, b)
+    link = parts.store.link(a, b)
     if link is None:
         raise ServiceError(404, f"clusters {a} and {b} are not linked")
     return LinkAnswer.model_validate(link)
@@ -166,9 +165,9 @@ def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictReq
 
     The verdict is about an article of each cluster, so that it keeps its meaning when clusters change.
     """
-    if a == b or not cluster_exists(parts.store, a, b):
+    if a == b or not parts.store.clusters_exist(a, b):
         raise ServiceError(404, f"there are no two clusters {a} and {b}")
-    number, *articles = add_verdict(parts.store, a, b, same=verdict.same, note=verdict.note)
+    number, *articles = parts.store.add_verdict(a, b, same=verdict.same, note=verdict.note)
     return VerdictAnswer(seq=number, a=min(a, b), b=max(a, b), articles=articles, same=verdict.same)
 
 
@@ -244,6 +243,6 @@ def _micros(time: datetime | None, name: str) -> int | None:
     if time is None:
         return None
     try:
-        return micros(time if time.tzinfo else time.replace(tzinfo=UTC))
+        return to_micros(time if time.tzinfo else time.replace(tzinfo=UTC))
     except OverflowError as error:
         raise ServiceError(422, f"{name} is out of range; expected a time such as 2025-03-05") from error

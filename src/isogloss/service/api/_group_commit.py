@@ -19,7 +19,7 @@ from typing import Any
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store import Receipt, Session, Store, take_in
+from isogloss.store import Receipt, Session, Store, ingest_articles
 
 __all__ = ["GroupWriter"]
 
@@ -147,7 +147,7 @@ def _together(session: Session, requests: list[_Request]) -> list[list[Receipt]]
     if not requests:
         return []
     receipts = iter(
-        take_in(
+        ingest_articles(
             session,
             [article for request in requests for article in request.articles],
             refused=[record for request in requests for record in request.refused],
@@ -159,7 +159,7 @@ def _together(session: Session, requests: list[_Request]) -> list[list[Receipt]]
 def _alone(session: Session, request: _Request) -> list[Receipt] | StoreError:
     try:
         with _savepoint(session):
-            return take_in(session, request.articles, key=request.key, refused=request.refused)
+            return ingest_articles(session, request.articles, key=request.key, refused=request.refused)
     except StoreError as error:
         return error
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from isogloss.service._lookups import kept_models
 from isogloss.service._state import Here
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import AuthenticatedRoute, Reader
@@ -32,7 +31,7 @@ def list_models(parts: Here, _: Reader) -> list[ModelAnswer]:
             details={"created": moment(each["created"]).isoformat()},
             report=each["report"],
         )
-        for each in kept_models(parts.store)
+        for each in parts.store.models()
     ]
     return [*in_use, *kept]
 

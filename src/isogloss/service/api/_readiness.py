@@ -8,8 +8,8 @@ from typing import Any
 
 from isogloss.exceptions import StoreError
 from isogloss.service._state import Parts
-from isogloss.store import Store, micros
-from isogloss.store.queries import COMMITTED, position
+from isogloss.store import Store, to_micros
+from isogloss.store.queries import LAST_COMMIT, read_position
 
 __all__ = ["Progress", "find_troubles", "read_progress"]
 
@@ -52,13 +52,13 @@ def read_progress(store: Store) -> Progress:
     ...     read_progress(store).oldest_waiting_seconds is None
     True
     """
-    now = micros(datetime.now(UTC))
+    now = to_micros(datetime.now(UTC))
     with store.database.read() as session:
         waiting = session.one(
             "SELECT received FROM journal WHERE seq > ? AND kind <> 'update' ORDER BY seq LIMIT 1",
-            [position(session)],
+            [read_position(session)],
         )
-        committed = session.one("SELECT seq FROM progress WHERE name = ?", [COMMITTED])
+        committed = session.one("SELECT seq FROM progress WHERE name = ?", [LAST_COMMIT])
         ((quarantined,),) = session.run("SELECT count(*) FROM attempt WHERE quarantined > 0 AND retried = 0")
     free = store.database.free_bytes()
     return Progress(

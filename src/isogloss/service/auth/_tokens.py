@@ -17,7 +17,7 @@ from time import monotonic
 from weakref import WeakKeyDictionary
 
 from isogloss.exceptions import StoreError
-from isogloss.store import Database, Store, micros
+from isogloss.store import Database, Store, to_micros
 
 __all__ = ["SCOPES", "Holder", "KnownTokens", "list_tokens", "make_token", "revoke_token", "who_has"]
 
@@ -87,7 +87,7 @@ def make_token(
     with store.database.write() as session:
         session.run(
             "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, 0)",
-            [*row, micros(moment), micros(moment + timedelta(days=days))],
+            [*row, to_micros(moment), to_micros(moment + timedelta(days=days))],
         )
     _note_change(store)
     return f"{_PREFIX}_{name}_{secret}"
@@ -175,7 +175,7 @@ def _holder(token: str, kept: _Kept | None, now: datetime | None) -> Holder | No
     right = hmac.compare_digest(kept[0] if kept else _digest(""), _digest(secret))
     if kept is None or not right or prefix != _PREFIX or kept[4]:
         return None
-    if micros(now or datetime.now(UTC)) >= kept[3]:
+    if to_micros(now or datetime.now(UTC)) >= kept[3]:
         return None
     return Holder(name, frozenset(kept[1].split()), kept[2])
 

@@ -16,11 +16,10 @@ from typing import Any
 
 from isogloss import io
 from isogloss.exceptions import SettingsError
-from isogloss.service._lookups import kept_model
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
 from isogloss.store import Store
-from isogloss.store.queries import rebuild_wanted
+from isogloss.store.queries import rebuild_requested
 
 __all__ = ["IN_STORE", "Similarity", "agreed_model"]
 
@@ -71,7 +70,7 @@ class Similarity:
             found = io.load(place)
             with open(place, "rb") as file:
                 return cls._of(found, place, {}, hashlib.file_digest(file, "sha256").hexdigest())
-        kept = kept_model(store, place.removeprefix(IN_STORE))
+        kept = store.model(place.removeprefix(IN_STORE))
         if kept is None:
             raise SettingsError(f"models.similarity is {place!r}, and the store has no model of that name")
         data, report = kept
@@ -135,7 +134,7 @@ def _begun_with(store: Store, number: int) -> int:
     """
     with store.database.write() as session:
         known: dict[str, int] = dict(session.run("SELECT name, seq FROM progress"))
-        if known.get("events", 0) > 0 and not rebuild_wanted(session):
+        if known.get("events", 0) > 0 and not rebuild_requested(session):
             return int(known.get(_NAME, 0))
         session.run("DELETE FROM progress WHERE name = ?", [_NAME])
         session.run("INSERT INTO progress VALUES (?, ?)", [_NAME, number])

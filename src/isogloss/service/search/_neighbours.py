@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from isogloss.events import Article
 from isogloss.service._background import Background
-from isogloss.service._lookups import articles_from, last_line
 from isogloss.similarity import DocumentModel, Index, search_each
-from isogloss.store import DELETED, PRUNED, Store, micros
+from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
 
 __all__ = ["Located", "Near", "Neighbours", "located"]
 
@@ -83,7 +82,7 @@ class Neighbours(Background):
     def start(self) -> None:
         """Follow the journal in a thread."""
         if self.model is not None:
-            self.line = max(self.line, last_line(self.store) - self.most)
+            self.line = max(self.line, self.store.last_line() - self.most)
             super().start()
 
     def catch_up(self) -> int:
@@ -114,8 +113,8 @@ class Neighbours(Background):
                 [self._indexes[lang] for lang in asked],
                 point,
                 k,
-                since=None if since is None else float(micros(since)),
-                until=None if until is None else float(micros(until)),
+                since=None if since is None else float(to_micros(since)),
+                until=None if until is None else float(to_micros(until)),
             )
         found = [
             Near(lang, seq, score, vector)
@@ -159,12 +158,12 @@ class Neighbours(Background):
 
     def _drop_pruned(self) -> None:
         tallies = self.store.tallies()
-        pruned = tallies.get(PRUNED, 0) + tallies.get(DELETED, 0)
+        pruned = tallies.get(PRUNED_TALLY, 0) + tallies.get(DELETED_TALLY, 0)
         if pruned == self._pruned:
             return
         numbers = self._numbers()
         if len(numbers):
-            self._remove(np.setdiff1d(numbers, articles_from(self.store, int(numbers.min()))))
+            self._remove(np.setdiff1d(numbers, self.store.article_numbers_from(int(numbers.min()))))
         self._pruned = pruned
 
     def _numbers(self) -> NDArray[np.int64]:
@@ -187,6 +186,6 @@ def located(model: DocumentModel, articles: Mapping[int, Article]) -> list[Locat
 
 
 def _of_one(model: DocumentModel, lang: str, articles: Mapping[int, Article]) -> Located:
-    times = [float(micros(article.time)) for article in articles.values()]
+    times = [float(to_micros(article.time)) for article in articles.values()]
     points = model.project([article.text for article in articles.values()], lang)
     return Located(lang, list(articles), points, times)

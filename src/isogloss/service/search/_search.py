@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from isogloss.service._lookups import events_of_articles
 from isogloss.service.models import Models, settle
 from isogloss.service.schemas import ServiceError
 from isogloss.service.search._neighbours import Neighbours
@@ -65,7 +64,7 @@ class Search:
                 if near.similarity >= max(_LEAST, best.get(near.seq, 0.0)):
                     best[near.seq] = near.similarity
         seqs = sorted(best, key=lambda seq: (-best[seq], seq))[:MOST]
-        event = events_of_articles(self.store, seqs)
+        event = self.store.events_of_articles(seqs)
         return list(dict.fromkeys(event[seq] for seq in seqs if seq in event))
 
     def _readings(self, text: str, lang: str | None, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from isogloss.service.models import Models
 from isogloss.service.search._neighbours import AGAIN, PART, Near, Neighbours, located
 from isogloss.service.settings import Settings
 from isogloss.similarity import DocumentModel
-from isogloss.store import Store, micros
-from isogloss.store.queries import Point, Points, has_vectors, journal_after
+from isogloss.store import Store, to_micros
+from isogloss.store.queries import Point, PointTable, has_pgvector, read_journal
 
 __all__ = ["StoredNeighbours", "neighbours_of"]
 
@@ -31,21 +31,23 @@ class StoredNeighbours(Neighbours):
     ----------
     store, model, most
         See :class:`~isogloss.service.search.Neighbours`.
-    points : Points
+    points : PointTable
         Where they are kept.
     """
 
-    def __init__(self, store: Store, model: DocumentModel, points: Points, *, most: int = 200_000) -> None:
+    def __init__(
+        self, store: Store, model: DocumentModel, points: PointTable, *, most: int = 200_000
+    ) -> None:
         super().__init__(store, model, most=most)
         self.points, self._held = points, 0
 
     def catch_up(self) -> int:
         """Read the next part of the journal, unless somebody else is at it; how many lines there were."""
         assert self.model is not None
-        with self.store.database.write_beside() as session:
-            if not self.points.take_turn(session):
+        with self.store.database.write_concurrently() as session:
+            if not self.points.try_lock(session):
                 return 0
-            entries = journal_after(session, max(self.points.position(session), self.line), PART)
+            entries = read_journal(session, max(self.points.position(session), self.line), PART)
             if entries:
                 newest = {entry.number: entry.article for entry in entries if entry.article is not None}
                 points = [
@@ -53,7 +55,7 @@ class StoredNeighbours(Neighbours):
                     for lang, numbers, places, times in located(self.model, newest)
                     for number, at, when in zip(numbers, places, times, strict=True)
                 ]
-                self.points.put(session, points, list(newest), entries[-1].seq)
+                self.points.replace(session, points, list(newest), entries[-1].seq)
         return len(entries)
 
     def nearest(
@@ -72,12 +74,13 @@ class StoredNeighbours(Neighbours):
             point,
             k,
             self.points.languages if languages is None else languages,
-            since=None if since is None else micros(since),
-            until=None if until is None else micros(until),
+            since=None if since is None else to_micros(since),
+            until=None if until is None else to_micros(until),
         )
         exact = point.astype(np.float64)
         near = [
-            Near(one.lang, one.article, float(one.at.astype(np.float64) @ exact), one.at) for one in found
+            Near(one.lang, one.article, float(one.vector.astype(np.float64) @ exact), one.vector)
+            for one in found
         ]
         return sorted(near, key=lambda each: (-each.similarity, each.seq))
 
@@ -100,7 +103,7 @@ def neighbours_of(store: Store, models: Models, settings: Settings) -> Neighbour
     """Where the settings and the database want articles to be looked for."""
     model = models.similarity
     most = settings.stream.max_articles
-    if model is None or not settings.models.nearest_in_database or not has_vectors(store.database):
+    if model is None or not settings.models.nearest_in_database or not has_pgvector(store.database):
         return Neighbours(store, model, most=most)
-    points = Points(store.database, models.digest[:_NAME] or "unnamed", models.width, model.languages)
+    points = PointTable(store.database, models.digest[:_NAME] or "unnamed", models.width, model.languages)
     return StoredNeighbours(store, model, points, most=most)

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from isogloss.service._change_feed import changed_groups
-from isogloss.service._lookups import event_ids
 from isogloss.similarity import NameChannel
 from isogloss.store import Store
 
@@ -80,7 +79,7 @@ class Titles:
 
     def _pack(self) -> None:
         """One block without rows that are struck out or whose events are gone."""
-        there = event_ids(self.store)
+        there = self.store.event_ids()
         kept = [row for row, owner in enumerate(self._owners) if owner in there]
         self._blocks = [sparse.vstack(self._blocks, format="csr")[kept]]
         self._owners = [self._owners[row] for row in kept]

@@ -18,7 +18,6 @@ from starlette.concurrency import run_in_threadpool
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
 from isogloss.service._change_feed import EventStream
-from isogloss.service._lookups import add_verdict
 from isogloss.service._state import Here
 from isogloss.service.schemas import ServiceError
 from isogloss.service.web._cards import Card, Facets, reading_order
@@ -37,7 +36,7 @@ from isogloss.service.web._session import (
     set_cookie,
 )
 from isogloss.service.web.drawing import event_map, timeline
-from isogloss.store import EventPage, EventQuery, Store
+from isogloss.store import EventQuery, EventQueryResult, Store
 
 __all__ = ["events_router"]
 
@@ -139,7 +138,7 @@ def judge(
     known = {frozenset((link["a"], link["b"])) for link in told["links"]}
     if fields.get("same") not in ("0", "1") or frozenset((a, b)) not in known:
         raise ServiceError(404, "There is no such link in this event now; it may have changed meanwhile.")
-    add_verdict(store, a, b, same=fields["same"] == "1", note=fields.get("note", "")[:1000])
+    store.add_verdict(a, b, same=fields["same"] == "1", note=fields.get("note", "")[:1000])
     link = f"link-{min(a, b)}-{max(a, b)}"
     return RedirectResponse(f"/event/{quote(told['id'], safe='')}?thanks={link}#{link}", 303)
 
@@ -152,7 +151,7 @@ async def _while_allowed(request: Request, messages: AsyncIterator[str]) -> Asyn
             yield message
 
 
-def _page(store: Store, filters: Filters) -> EventPage:
+def _page(store: Store, filters: Filters) -> EventQueryResult:
     try:
         return store.events(filters.query())
     except (OverflowError, UnicodeEncodeError, StoreError) as error:

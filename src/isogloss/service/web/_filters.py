@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from isogloss.service.schemas import ServiceError
-from isogloss.store import EventQuery, micros
+from isogloss.store import EventQuery, to_micros
 
 __all__ = ["LABELS", "SORTS", "Filters"]
 
@@ -154,4 +154,4 @@ def _count(text: str) -> int:
 
 def _start(day: str, later: int = 0) -> int:
     """When a day begins, or one some days later."""
-    return micros(datetime.combine(date.fromisoformat(day), time(), UTC) + timedelta(days=later))
+    return to_micros(datetime.combine(date.fromisoformat(day), time(), UTC) + timedelta(days=later))

@@ -15,7 +15,7 @@ from isogloss.events import Event, EventStream
 from isogloss.events.annotate import concept_label, find_place
 from isogloss.events.stream import StreamChanges
 from isogloss.service.worker._link_rows import explained
-from isogloss.store import ClusterRow, EventRow, LinkRow, PublicIds, Update, micros
+from isogloss.store import ClusterRow, EventRow, LinkRow, PublicIds, Update, to_micros
 
 __all__ = ["Rows"]
 
@@ -63,7 +63,7 @@ class Rows:
         self.clusters: dict[int, ClusterRow] = {}
         self.links: dict[tuple[int, int], LinkRow] = {}
         self.events: dict[str, EventRow] = {}
-        self.gone_clusters: list[int] = []
+        self.removed_clusters: list[int] = []
         self.relinked: set[int] = set()
         self.aliases: list[tuple[str, str]] = []
 
@@ -90,9 +90,9 @@ class Rows:
             clusters=list(self.clusters.values()),
             links=list(self.links.values()),
             events=list(self.events.values()),
-            gone_clusters=self.gone_clusters,
+            removed_clusters=self.removed_clusters,
             relinked=sorted(self.relinked),
-            gone_events=[old for old, _ in self.aliases],
+            removed_events=[old for old, _ in self.aliases],
             aliases=self.aliases,
         )
         self._clear()
@@ -104,7 +104,7 @@ class Rows:
         self._forget(old)
 
     def _gone(self, cluster: int) -> None:
-        self.gone_clusters.append(cluster)
+        self.removed_clusters.append(cluster)
         self.clusters.pop(cluster, None)
         self._clusters.pop(cluster, None)
         self._drop_links({cluster})
@@ -221,7 +221,7 @@ class Rows:
             ],
             "confidence": round(event.confidence, 4),
         }
-        first, last = micros(event.first), micros(event.last)
+        first, last = to_micros(event.first), to_micros(event.last)
         alike = self._found_alike(event.id, (*sorted(event.languages), *terms))
         return EventRow(_name(event.id), first, last, len(event), event.languages, terms, data, alike)
 
@@ -229,7 +229,7 @@ class Rows:
         """Whether an event is found by what the tables say already."""
         told = hash(tuple(terms))
         waiting = self.events.get(_name(event))
-        alike = self._terms.get(event) == told and (waiting is None or waiting.found_alike)
+        alike = self._terms.get(event) == told and (waiting is None or waiting.terms_unchanged)
         self._terms[event] = told
         return alike
 

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, NoReturn
 from isogloss.events import EventStream
 from isogloss.events.checkpoint import save_stream
 from isogloss.store import Store, Update
-from isogloss.store.queries import LAST_PART, old_parts, state_header
+from isogloss.store.queries import CHECKPOINT_HEADER, checkpoint_header, stale_checkpoint_parts
 from isogloss.threads import lower_priority
 
 __all__ = ["Keeping", "SavingApart", "can_save_apart"]
@@ -97,12 +97,12 @@ class Keeping:
         """What the next update writes of it; see :class:`~isogloss.store.Update`."""
         self._file = self._apart.take() or self._file
         if self._file is not None:
-            return {"kept": [self._next_part(self._file)]}
-        return {"dropped": [self._old.popleft()]} if self._old else {}
+            return {"checkpoint_parts": [self._next_part(self._file)]}
+        return {"stale_parts": [self._old.popleft()]} if self._old else {}
 
     def done(self, step: dict[str, Any]) -> None:
         """What :meth:`step` gave has been written."""
-        if any(name == LAST_PART for name, _, _ in step.get("kept", ())):
+        if any(name == CHECKPOINT_HEADER for name, _, _ in step.get("checkpoint_parts", ())):
             self.saved, self.seconds = self._line, time.monotonic() - self._began
             self._old = deque(self._find_old())
 
@@ -132,12 +132,12 @@ class Keeping:
             return f"part {next(self._numbers):06}", self._line, piece
         file.close()
         self._file = None
-        header = state_header(self._line, self._lines, self._bytes, self._digest.hexdigest())
-        return LAST_PART, self._line, header
+        header = checkpoint_header(self._line, self._lines, self._bytes, self._digest.hexdigest())
+        return CHECKPOINT_HEADER, self._line, header
 
     def _find_old(self) -> list[tuple[str, int]]:
         with self.store.database.read() as session:
-            return old_parts(session)
+            return stale_checkpoint_parts(session)
 
 
 def can_save_apart() -> bool:

@@ -27,17 +27,17 @@ from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, Stor
 from isogloss.service.worker._changed_rows import Rows
 from isogloss.service.worker._checkpoints import Keeping
 from isogloss.service.worker._journal_reader import QUARANTINED, Lines, article_of
-from isogloss.store import Entry, Rebuilt, Store, Update
+from isogloss.store import JournalLine, RebuildResult, Store, Update
 from isogloss.store.queries import (
+    CHECKPOINT_HEADER,
     GENERATION,
-    LAST_CLUSTER,
-    LAST_EVENT,
-    LAST_PART,
-    LINES,
-    STOPPED,
-    arrival,
-    farewell,
-    statements,
+    LAST_CLUSTER_ID,
+    LAST_EVENT_ID,
+    LINES_READ,
+    WORKER_STOPPED,
+    compile_update,
+    worker_started,
+    worker_stopped,
 )
 
 __all__ = ["Follower", "Heartbeat", "keep_up", "rebuild"]
@@ -152,7 +152,7 @@ class Follower:
         heartbeat: Heartbeat | None = None,
         restarted: bool = False,
     ) -> None:
-        if store.rebuild_wanted():
+        if store.rebuild_requested():
             rebuild(store, make)
         self.store, self.snapshot_every = store, snapshot_every
         self._expect_failures(make, heartbeat)
@@ -168,13 +168,13 @@ class Follower:
 
     def _start(self, restarted: bool) -> None:
         """Bring the stream to where the tables stand."""
-        stopped, at = self.store.worker_marks()
+        stopped, at = self.store.crash_marker()
         if at and not restarted:
-            self.store.note_failure(at, STOPPED, "the service ended while it was at this line")
+            self.store.record_failure(at, WORKER_STOPPED, "the service ended while it was at this line")
         store = self.store
         self.position, self.generation = store.position(), store.position(GENERATION)
         self.read = (
-            store.position(LINES) or self.position
+            store.position(LINES_READ) or self.position
         )  # versions that counted none had lines without gaps
         self._careful_until = self.position + CAREFUL if stopped else 0
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
@@ -210,10 +210,10 @@ class Follower:
                 self._write(entries[-1].seq)
         return done
 
-    def _survived(self, entries: list[Entry], careful: bool) -> bool:
+    def _survived(self, entries: list[JournalLine], careful: bool) -> bool:
         """Have the stream take lines in; False if one of them failed and the stream was made anew."""
         if careful and entries[0].kind != QUARANTINED:
-            self.store.begin_line(entries[0].seq)
+            self.store.record_line_start(entries[0].seq)
         try:
             self._feed(entries)
         except IsoglossError:
@@ -229,7 +229,7 @@ class Follower:
             return False
         return True
 
-    def _feed(self, entries: list[Entry]) -> None:
+    def _feed(self, entries: list[JournalLine]) -> None:
         """Have the stream take lines in; a revision does not move an article."""
         self._line_of = {str(entry.number): entry.seq for entry in entries if entry.kind == "article"}
         self.heartbeat.busy = True
@@ -260,7 +260,7 @@ class Follower:
     def _note_failure(self, line: int, error: Exception) -> bool:
         """Count a failed attempt; whether the line is in quarantine now."""
         reason, said = _described(error)
-        quarantined = self.store.note_failure(line, reason, said, taken=self.position)
+        quarantined = self.store.record_failure(line, reason, said, taken=self.position)
         self._failed.add(line)
         logger.warning(
             "line %d of the journal failed%s: %s",
@@ -275,7 +275,7 @@ class Follower:
         """Bring events up to date with articles that came since they last were; how many lines that took."""
         if not self.stream.pending:
             return 0
-        self.store.note_update()
+        self.store.record_update()
         return self.follow(BATCH)
 
     def save(self) -> None:
@@ -290,7 +290,7 @@ class Follower:
         try:
             if self.save_seconds < LONGEST:
                 self.save()
-            self.store.apply(farewell(self.position))
+            self.store.apply(worker_stopped(self.position))
         finally:
             self.keeping.close()
             self.stream.close()
@@ -298,11 +298,11 @@ class Follower:
     def _restored(self) -> EventStream:
         """Return the stream as it was at the latest possible line up to the one where the tables stand."""
         damaged = []
-        for line in self.store.state_lines():
+        for line in self.store.checkpoint_lines():
             if line > self.position:
                 continue
             try:
-                state = self.store.state(line)
+                state = self.store.checkpoint(line)
                 stream = self._make(state.data)
             except ModelFileError as error:
                 logger.warning("%s; trying an older state, or the journal from its beginning", error)
@@ -335,7 +335,7 @@ class Follower:
     def _replayed(self) -> Lines:
         """Bring the stream to the line where the tables stand; return the reader of the lines after it."""
         lines = Lines(self.store, self.stream.analyser, self.saved)
-        self.store.apply(arrival(self.position))
+        self.store.apply(worker_started(self.position))
         try:
             while entries := lines.take(BATCH, until=self.position):
                 self._feed(entries)
@@ -351,7 +351,7 @@ class Follower:
 
     def _check_marks(self) -> None:
         """Raise ReplayError unless the stream has given as many numbers as the tables know of."""
-        if not self.store.position(LINES):
+        if not self.store.position(LINES_READ):
             return
         for name, found in self._marks().items():
             wanted = self.store.position(name)
@@ -365,16 +365,16 @@ class Follower:
     def _marks(self) -> dict[str, int]:
         """Return the highest ids that were given, and how many lines that took."""
         return {
-            LAST_CLUSTER: self.ids.cluster_base + self.stream.clusters.last_id,
-            LAST_EVENT: self.ids.event_base + self.stream.tracker.ids.last,
-            LINES: self.read,
+            LAST_CLUSTER_ID: self.ids.cluster_base + self.stream.clusters.last_id,
+            LAST_EVENT_ID: self.ids.event_base + self.stream.tracker.ids.last,
+            LINES_READ: self.read,
         }
 
     def _write(self, after: int) -> None:
         update = self._rows.take(self.position, after)
         step = self.keeping.step()
         recovered = [line for line in self._failed if line <= after]
-        update = replace(update, marks=self._marks(), generation=self.generation, recovered=recovered)
+        update = replace(update, progress=self._marks(), generation=self.generation, recovered=recovered)
         self.store.apply(replace(update, **step))
         self._failed.difference_update(recovered)
         self.keeping.done(step)
@@ -408,12 +408,14 @@ class _Rebuild(Follower):
 
     def finish(self) -> None:
         """Save the state, and put the rebuilt tables in the place of the others."""
-        self.store.note_update()  # the state is of a line that no older one is of
+        self.store.record_update()  # the state is of a line that no older one is of
         self.follow()
         self.keeping.begin_here(self.stream, self.position, self.read)
-        while (part := self.keeping.step()["kept"][0])[0] != LAST_PART:
-            self._apply(Update(self.position, self.position, kept=[part], generation=self.generation))
-        rebuilt = Rebuilt(
+        while (part := self.keeping.step()["checkpoint_parts"][0])[0] != CHECKPOINT_HEADER:
+            self._apply(
+                Update(self.position, self.position, checkpoint_parts=[part], generation=self.generation)
+            )
+        rebuilt = RebuildResult(
             self.position,
             self.read,
             self.stream.clusters.last_id,
@@ -433,7 +435,7 @@ class _Rebuild(Follower):
         self.position = after
 
     def _apply(self, update: Update) -> None:
-        self.store.apply(statements(update, rebuilt=True))
+        self.store.apply(compile_update(update, rebuilt=True))
 
 
 def rebuild(
@@ -513,7 +515,7 @@ def keep_up(
                 tell(0, refused[0])
                 wait(1.0)
                 continue
-            wanted = follower is None and store.rebuild_wanted()
+            wanted = follower is None and store.rebuild_requested()
             if wanted and not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
                 continue
             if follower is None:
@@ -542,7 +544,7 @@ def keep_up(
 
 def _start(store: Store) -> object:
     """Return what decides whether and where a worker can begin."""
-    return store.position(), store.state_lines(), store.rebuild_wanted()
+    return store.position(), store.checkpoint_lines(), store.rebuild_requested()
 
 
 def _goes_on(store: Store, tell: Callable[[int, str], None], wait: Callable[[float], bool]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from isogloss.events import Article
 from isogloss.events.analyse import ArticleAnalyser
-from isogloss.store import Entry, Store
+from isogloss.store import JournalLine, Store
 
 __all__ = ["QUARANTINED", "Lines", "article_of"]
 
@@ -53,12 +53,12 @@ class Lines:
 
     def __init__(self, store: Store, analyser: ArticleAnalyser, after: int = 0) -> None:
         self.store, self.analyser, self.last = store, analyser, after
-        self._read: deque[Entry] = deque()
+        self._read: deque[JournalLine] = deque()
 
-    def take(self, most: int, until: int | None = None) -> list[Entry]:
+    def take(self, most: int, until: int | None = None) -> list[JournalLine]:
         """Return the next lines, at most ``most``; none after ``until``."""
         self._read_ahead(most + self.analyser.ahead, until)
-        taken: list[Entry] = []
+        taken: list[JournalLine] = []
         while self._read and len(taken) < most and (until is None or self._read[0].seq <= until):
             taken.append(self._read.popleft())
         return taken
@@ -81,11 +81,11 @@ class Lines:
         return most if until is None else min(most, until - self.last)
 
 
-def _skipped(entry: Entry) -> Entry:
+def _skipped(entry: JournalLine) -> JournalLine:
     """Return a quarantined line without its article: nothing is made of it."""
     return replace(entry, kind=QUARANTINED, article=None)
 
 
-def article_of(entry: Entry) -> Article | None:
+def article_of(entry: JournalLine) -> Article | None:
     """Return the article of a line under the id that the stream knows it by: its number."""
     return None if entry.article is None else replace(entry.article, id=str(entry.number))

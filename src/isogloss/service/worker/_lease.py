@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from isogloss.exceptions import StoreError
 from isogloss.service._background import Background
 from isogloss.store import PostgresDatabase, SQLiteDatabase, Store
-from isogloss.store.postgres import patience, watch_over
+from isogloss.store.postgres import connection_parameters, set_server_timeouts
 
 __all__ = ["Lease", "TakingTurns"]
 
@@ -145,8 +145,8 @@ class _AdvisoryLock(_Lock):
 
         self.release()
         try:
-            self._connection = psycopg.connect(**patience(self.url), autocommit=True)
-            watch_over(self._connection)
+            self._connection = psycopg.connect(**connection_parameters(self.url), autocommit=True)
+            set_server_timeouts(self._connection)
             question = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
             (taken,) = self._connection.execute(question, [_KEY, self.schema]).fetchone()
         except psycopg.Error as error:

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, Protocol
 from isogloss.exceptions import StoreError
 from isogloss.service._background import Background
 from isogloss.service.settings import Settings
-from isogloss.store import PrunePlan, Store, from_micros, micros, newest_article, plan_prune, prune_before
+from isogloss.store import (
+    PrunePlan,
+    Store,
+    from_micros,
+    newest_article_time,
+    plan_prune,
+    prune_before,
+    to_micros,
+)
 
 __all__ = ["Preview", "PruneRefusal", "Retention", "WithRetention", "clock_warning"]
 
@@ -159,8 +167,8 @@ class Retention:
             return True
         return abs(self.clock() - self._looked) >= timedelta(hours=hours)
 
-    def run(self, *, go_on: Callable[[], bool] = lambda: True) -> int:
-        """Do a scheduled run, as long as ``go_on`` says so; return how many articles were deleted."""
+    def run(self, *, should_continue: Callable[[], bool] = lambda: True) -> int:
+        """Do a scheduled run while ``should_continue`` returns true; count the deleted articles."""
         self._looked = self.clock()
         remembered = self.store.metadata(NAME)
         self._by_hand = remembered.get("by_hand")
@@ -171,7 +179,7 @@ class Retention:
             return 0
         refusal = preview.refusal
         self._note(refusal)
-        checked = None if refusal and refusal.kind == "clock" else micros(self._looked)
+        checked = None if refusal and refusal.kind == "clock" else to_micros(self._looked)
         self.store.update_metadata(
             NAME,
             checked=checked or remembered.get("checked"),
@@ -179,7 +187,7 @@ class Retention:
         )
         if refusal is not None:
             return 0
-        pruned = prune_before(self.store, preview.plan.cutoff, go_on=go_on)
+        pruned = prune_before(self.store, preview.plan.cutoff, should_continue=should_continue)
         self.pruned += pruned
         if pruned:
             cutoff = f"{preview.plan.cutoff:%Y-%m-%d}"
@@ -192,7 +200,7 @@ class Retention:
         Days other than those of the settings are approved for this once only.
         """
         pruned = prune_before(self.store, preview.plan.cutoff, progress=progress)
-        now = micros(self.clock())
+        now = to_micros(self.clock())
         approved = {"approved_days": preview.days} if preview.configured else {}
         self.store.update_metadata(NAME, by_hand=now, checked=now, refusal=None, **approved)
         return pruned
@@ -257,7 +265,7 @@ class Retention:
 
     def _reference(self, now: datetime, *, in_event: bool = True) -> datetime:
         """The newest article that is not in the future; the clock where there is none."""
-        return newest_article(self.store, now, in_event=in_event) or now
+        return newest_article_time(self.store, now, in_event=in_event) or now
 
     def _refusal(
         self, plan: PrunePlan, days: float, now: datetime, remembered: Mapping[str, Any]
@@ -393,6 +401,6 @@ class WithRetention(Background):
         while not self._stop.wait(self.pause):
             try:
                 if self.retention.due:
-                    self.retention.run(go_on=lambda: not self._stop.is_set())
+                    self.retention.run(should_continue=lambda: not self._stop.is_set())
             except StoreError as error:
                 logger.warning("old stories could not be pruned: %s", error)

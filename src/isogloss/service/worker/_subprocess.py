@@ -31,8 +31,8 @@ from isogloss.service._background import SIGNALS, Background
 from isogloss.service._logs import log_to_stderr, logs_json
 from isogloss.service.worker._follower import Heartbeat, keep_up
 from isogloss.service.worker._stream_factory import StreamMaker
-from isogloss.store import Changeset, Database, PostgresDatabase, SQLiteDatabase, Store, Update
-from isogloss.store.queries import LAST_PART, REBUILT, statements
+from isogloss.store import CompiledUpdate, Database, PostgresDatabase, SQLiteDatabase, Store, Update
+from isogloss.store.queries import CHECKPOINT_HEADER, REBUILD_PROGRESS, compile_update
 from isogloss.threads import bound_process, lower_priority
 
 __all__ = ["ApartWorker", "Watchdog", "kill_group", "limit_memory", "memory_limit"]
@@ -117,8 +117,8 @@ class ApartWorker(Background):
     def _blame(self, reason: str, said: str) -> None:
         """Count a failed attempt at the line that the process was at alone, if it was."""
         try:
-            _, line = self.store.worker_marks()
-            if line and self.store.note_failure(line, reason, said):
+            _, line = self.store.crash_marker()
+            if line and self.store.record_failure(line, reason, said):
                 logger.warning("line %d of the journal is quarantined (%s), see isogloss doctor", line, said)
         except StoreError as error:
             logger.warning("%s", error)
@@ -179,12 +179,12 @@ class ApartWorker(Background):
         try:
             if what == "apply":
                 self.store.apply(told)
-            elif what == "note_update":
-                self.store.note_update()
-            elif what == "note_failure":
-                self.store.note_failure(*told)
-            elif what == "begin_line":
-                self.store.begin_line(told)
+            elif what == "record_update":
+                self.store.record_update()
+            elif what == "record_failure":
+                self.store.record_failure(*told)
+            elif what == "record_line_start":
+                self.store.record_line_start(told)
             else:
                 self._note(*told)
         except StoreError as error:
@@ -279,31 +279,33 @@ class _Elsewhere(Store):
         self.stopped = False
         self._unanswered = 0
 
-    def apply(self, update: Update | Changeset) -> None:
+    def apply(self, update: Update | CompiledUpdate) -> None:
         """Have an update written; one that makes a state whole is waited for, which is looked up next.
 
         So are those of a rebuild, which reads what it has written.
         """
         self.settle()
-        self._ask("apply", statements(update) if isinstance(update, Update) else update)
-        whole = isinstance(update, Update) and any(name == LAST_PART for name, _, _ in update.kept)
-        if whole or (isinstance(update, Changeset) and update.progress == REBUILT):
+        self._ask("apply", compile_update(update) if isinstance(update, Update) else update)
+        whole = isinstance(update, Update) and any(
+            name == CHECKPOINT_HEADER for name, _, _ in update.checkpoint_parts
+        )
+        if whole or (isinstance(update, CompiledUpdate) and update.progress_name == REBUILD_PROGRESS):
             self.settle()
 
-    def note_update(self, now: datetime | None = None) -> None:
+    def record_update(self, now: datetime | None = None) -> None:
         """Have it written down that events are brought up to date."""
-        self._ask("note_update", now)
+        self._ask("record_update", now)
         self.settle()
 
-    def note_failure(self, line: int, reason: str, said: str, taken: int | None = None) -> bool:
+    def record_failure(self, line: int, reason: str, message: str, taken: int | None = None) -> bool:
         """Have a failed attempt at a line counted; whether the line is in quarantine now."""
-        self._ask("note_failure", (line, reason, said, taken))
+        self._ask("record_failure", (line, reason, message, taken))
         self.settle()
         return line in self.quarantined_lines(line - 1, line)
 
-    def begin_line(self, line: int) -> None:
+    def record_line_start(self, line: int) -> None:
         """Have it written down that a line is begun alone."""
-        self._ask("begin_line", line)
+        self._ask("record_line_start", line)
         self.settle()
 
     def tell(self, position: int, error: str) -> None:

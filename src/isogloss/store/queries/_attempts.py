@@ -1,7 +1,7 @@
-"""Failed attempts to take a journal line in, and the quarantine for lines that keep failing.
+"""Queries on failed attempts at journal lines, and on the quarantine of lines that keep failing.
 
-A line in quarantine is skipped, at every replay too: the decision is in the database, so a replay gives the
-same events. To retry a line is to append its article to the journal again; the line itself stays skipped.
+A line in quarantine is skipped, also in replays: the decision is stored, so a replay gives the same events.
+To retry a line is to append its article to the journal again; the line itself stays skipped.
 """
 
 from __future__ import annotations
@@ -10,110 +10,117 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from isogloss.store.interface import Session
-from isogloss.store.queries._projection import PUT_PROGRESS, Changeset, position
+from isogloss.store.queries._read_model import UPSERT_PROGRESS, CompiledUpdate, read_position
 
 __all__ = [
     "MAX_FAILURES",
-    "MAX_STOPS",
-    "STOPPED",
-    "arrival",
-    "begin_line",
+    "MAX_FAILURES_WITH_STOP",
+    "WORKER_STOPPED",
     "failed_lines",
-    "farewell",
     "list_quarantined",
-    "note_failure",
     "quarantined_lines",
-    "read_marks",
+    "read_crash_marker",
+    "record_failure",
+    "record_line_start",
     "retry_quarantined",
+    "worker_started",
+    "worker_stopped",
 ]
 
 MAX_FAILURES = 2
-"""Failed attempts after which a line goes to quarantine."""
+"""A line is quarantined after this many failed attempts."""
 
-STOPPED = "worker stopped"
-"""The reason when the whole service ended during a line, for which the line may not be to blame."""
+WORKER_STOPPED = "worker stopped"
+"""The reason of a failure when the whole service stopped, for which the line may not be to blame."""
 
-MAX_STOPS = 3
-"""Failed attempts after which a line goes to quarantine if the last one was a stop of the whole service."""
+MAX_FAILURES_WITH_STOP = 3
+"""A line is quarantined after this many failed attempts if the last was a stop of the whole service."""
 
-RUNNING, AT = "running", "at"
-"""Rows of ``progress``: 1 while a worker runs, and the line that it has begun alone."""
+WORKER_RUNNING, LINE_STARTED = "running", "at"
+"""Names of progress: 1 while a worker runs, and the line that it has started alone."""
 
-_MAX_SAID = 1_000
+_MAX_MESSAGE_CHARS = 1_000
 
 
-def note_failure(
-    session: Session, line: int, reason: str, said: str, now: int, *, taken: int | None = None
+def record_failure(
+    session: Session, line: int, reason: str, message: str, now: int, *, taken: int | None = None
 ) -> bool:
-    """Count a failed attempt at a line; whether the line is in quarantine now.
+    """Count a failed attempt at a line; return whether the line is now in quarantine.
 
-    A line that events are made of already is only counted: to skip it would make replays differ from the
+    A line that the read model already covers is only counted: to skip it would make replays differ from the
     tables.
 
     Parameters
     ----------
     session : Session
-        A transaction that writes.
+        A write transaction.
     line : int
         The line.
     reason : str
         The kind of failure, in a word or two.
-    said : str
+    message : str
         What happened, in a sentence.
     now : int
         Microseconds since 1970.
     taken : int, optional
-        The line up to which events are made; the one that the tables stand at by default.
+        The line up to which events are made; by default the position of the read model.
     """
     row = session.one("SELECT failures, quarantined FROM attempt WHERE seq = ?", [line])
     failures, since = (int(row[0]) + 1, int(row[1])) if row else (1, 0)
-    limit = MAX_STOPS if reason == STOPPED else MAX_FAILURES
-    if not since and failures >= limit and line > (position(session) if taken is None else taken):
+    limit = MAX_FAILURES_WITH_STOP if reason == WORKER_STOPPED else MAX_FAILURES
+    if not since and failures >= limit and line > (read_position(session) if taken is None else taken):
         since = now
     session.run(
         "INSERT INTO attempt SELECT seq, CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), "
         "CAST(? AS BIGINT), CAST(? AS BIGINT), 0 FROM journal WHERE seq = ? "
         "ON CONFLICT (seq) DO UPDATE SET failures = excluded.failures, reason = excluded.reason, "
         "said = excluded.said, noted = excluded.noted, quarantined = excluded.quarantined",
-        [failures, reason, said[:_MAX_SAID].replace("\0", " "), now, since, line],
+        [failures, reason, message[:_MAX_MESSAGE_CHARS].replace("\0", " "), now, since, line],
     )
-    session.run("DELETE FROM progress WHERE name = ?", [AT])
+    session.run("DELETE FROM progress WHERE name = ?", [LINE_STARTED])
     return bool(since)
 
 
-def arrival(line: int) -> Changeset:
-    """Note that a worker begins, at the line that the tables stand at."""
-    return Changeset(
-        line, line, [(PUT_PROGRESS, [(RUNNING, 1)]), ("DELETE FROM progress WHERE name = ?", [(AT,)])]
+def worker_started(line: int) -> CompiledUpdate:
+    """Return the update that records the start of a worker at the position of the read model."""
+    return CompiledUpdate(
+        line,
+        line,
+        [
+            (UPSERT_PROGRESS, [(WORKER_RUNNING, 1)]),
+            ("DELETE FROM progress WHERE name = ?", [(LINE_STARTED,)]),
+        ],
     )
 
 
-def farewell(line: int) -> Changeset:
-    """Note that a worker ends properly: none of its lines is to blame."""
-    return Changeset(line, line, [("DELETE FROM progress WHERE name = ?", [(RUNNING,), (AT,)])])
+def worker_stopped(line: int) -> CompiledUpdate:
+    """Return the update that records a clean stop of the worker."""
+    return CompiledUpdate(
+        line, line, [("DELETE FROM progress WHERE name = ?", [(WORKER_RUNNING,), (LINE_STARTED,)])]
+    )
 
 
-def begin_line(session: Session, line: int) -> None:
-    """Note that a worker begins a line alone, so that the line is known if the worker does not survive it."""
-    session.many(PUT_PROGRESS, [(AT, line)])
+def record_line_start(session: Session, line: int) -> None:
+    """Record that a worker starts a line alone, in case it does not survive it."""
+    session.run_many(UPSERT_PROGRESS, [(LINE_STARTED, line)])
 
 
-def read_marks(session: Session) -> tuple[bool, int]:
-    """Whether the last worker ended without a proper stop, and the line it had begun alone; 0 if none."""
+def read_crash_marker(session: Session) -> tuple[bool, int]:
+    """Return whether the last worker crashed, and the line it had started alone, or 0."""
     marks: dict[str, int] = dict(
-        session.run("SELECT name, seq FROM progress WHERE name IN (?, ?)", [RUNNING, AT])
+        session.run("SELECT name, seq FROM progress WHERE name IN (?, ?)", [WORKER_RUNNING, LINE_STARTED])
     )
-    at = int(marks.get(AT, 0))
-    return bool(marks.get(RUNNING)), at if at > position(session) else 0
+    at = int(marks.get(LINE_STARTED, 0))
+    return bool(marks.get(WORKER_RUNNING)), at if at > read_position(session) else 0
 
 
 def failed_lines(session: Session) -> dict[int, int]:
-    """Failed attempts by line, of lines that are not in quarantine."""
+    """Return the number of failed attempts by line, of lines that are not in quarantine."""
     return dict(session.run("SELECT seq, failures FROM attempt WHERE quarantined = 0"))
 
 
 def quarantined_lines(session: Session, after: int, last: int) -> set[int]:
-    """Lines in quarantine, after one line and up to another."""
+    """Return the lines in quarantine after one line and up to another."""
     rows = session.run(
         "SELECT seq FROM attempt WHERE seq > ? AND seq <= ? AND quarantined > 0", [after, last]
     )
@@ -121,7 +128,7 @@ def quarantined_lines(session: Session, after: int, last: int) -> set[int]:
 
 
 def list_quarantined(session: Session, limit: int) -> list[dict[str, Any]]:
-    """Lines in quarantine that were not retried, the newest first, with the articles they are of."""
+    """Return the lines in quarantine that were not retried, the newest first, with their articles."""
     fields = ("line", "reason", "said", "failures", "quarantined", "article", "lang", "title")
     rows = session.run(
         "SELECT t.seq, t.reason, t.said, t.failures, t.quarantined, a.seq, a.lang, a.title FROM attempt t "
@@ -133,14 +140,14 @@ def list_quarantined(session: Session, limit: int) -> list[dict[str, Any]]:
 
 
 def retry_quarantined(session: Session, lines: Collection[int], now: int) -> Sequence[int]:
-    """Append the articles of quarantined lines to the journal again; the lines that this was done for.
+    """Append the articles of quarantined lines to the journal again; return the lines that were retried.
 
     Parameters
     ----------
     session : Session
-        A transaction that writes.
+        A write transaction.
     lines : collection of int
-        The lines; all if there are none.
+        The lines; all lines in quarantine if empty.
     now : int
         Microseconds since 1970.
     """

@@ -1,4 +1,4 @@
-"""Questions about events: by time, language, place and concept, page by page."""
+"""Queries on the read model: search events page by page, and look up clusters, links and verdicts."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from isogloss.exceptions import StoreError
 from isogloss.store.interface import Row, Session
 
 __all__ = [
-    "EventPage",
     "EventQuery",
+    "EventQueryResult",
+    "add_verdict",
     "changed_since",
     "cluster_links",
+    "clusters_exist",
     "count_articles",
     "event_clusters",
+    "event_ids",
+    "events_of_articles",
     "find_events",
+    "locate_article",
+    "read_cluster",
     "read_event",
+    "read_link",
 ]
 
-SORTS = {"last": "last", "size": "size", "languages": "languages", "changed": "changed"}
-MAX_LIMIT = 200
-_INDEXED = frozenset({"last", "changed"})
-"""Orders that an index has: the first events of a page are found without looking at all."""
+SORT_COLUMNS = ("last", "size", "languages", "changed")
+MAX_EVENTS_PER_PAGE = 200
+_INDEXED_COLUMNS = frozenset({"last", "changed"})
 
-_MANY = 300
-"""Events with a term from which on it is looked for in the order of the page."""
+_COMMON_TERM_EVENTS = 300
+"""A term of at least this many events is common: scanning events in page order finds enough of them soon."""
 
 _TERM = "kind = ? AND term = ?"
 _COLUMNS = "id, first, last, size, languages, changed, data"
@@ -37,24 +43,24 @@ _COLUMNS = "id, first, last, size, languages, changed, data"
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events, in which order.
+    """A search for events: filters, order and page.
 
     Parameters
     ----------
     since, until : int, optional
-        Microseconds since 1970: events that have an article in between.
+        Microseconds since 1970: events with articles in this period.
     terms : sequence of (str, str)
-        Kind (``lang``, ``place`` or ``concept``) and value: events with all of them.
+        Kind (``lang``, ``place`` or ``concept``) and value; events must have all of them.
     min_languages, min_size : int
-        Events with at least as many languages and articles.
+        Minimum number of languages and articles.
     ids : sequence of str, optional
-        Only these.
+        Only events with these ids.
     sort : {'last', 'size', 'languages', 'changed'}
-        The largest first.
+        The column to sort by, the largest first.
     limit : int
-        Events of one page.
+        Maximum number of events per page.
     cursor : str
-        Where the page before ended.
+        The cursor that the previous page returned.
     """
 
     since: int | None = None
@@ -69,35 +75,34 @@ class EventQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class EventPage:
-    """Events, and the cursor of the next page; empty at the end."""
+class EventQueryResult:
+    """One page of events, and the cursor of the next; an empty cursor on the last page."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
     cursor: str = ""
 
 
-def find_events(session: Session, query: EventQuery) -> EventPage:
-    """One page of the events that a query asks for.
+def find_events(session: Session, query: EventQuery) -> EventQueryResult:
+    """Return one page of the events that match a query.
 
     A cursor names the last event of its page, so that new events neither repeat nor hide any.
     """
-    if query.sort not in SORTS:
-        raise StoreError(f"sort is {query.sort!r}; expected one of {', '.join(SORTS)}")
-    if not 1 <= query.limit <= MAX_LIMIT:
-        raise StoreError(f"limit is {query.limit}; expected 1 to {MAX_LIMIT}")
-    column = SORTS[query.sort]
-    conditions, values = _conditions(session, query, column)
+    if query.sort not in SORT_COLUMNS:
+        raise StoreError(f"sort is {query.sort!r}; expected one of {', '.join(SORT_COLUMNS)}")
+    if not 1 <= query.limit <= MAX_EVENTS_PER_PAGE:
+        raise StoreError(f"limit is {query.limit}; expected 1 to {MAX_EVENTS_PER_PAGE}")
+    conditions, values = _conditions(session, query)
     rows = session.run(
         f"SELECT {_COLUMNS} FROM event WHERE {' AND '.join(conditions)} "
-        f"ORDER BY {column} DESC, id DESC LIMIT ?",
+        f"ORDER BY {query.sort} DESC, id DESC LIMIT ?",
         [*values, query.limit + 1],
     )
     events = [_event(row) for row in rows[: query.limit]]
     more = len(rows) > query.limit
-    return EventPage(events, _cursor(query.sort, events[-1]) if more else "")
+    return EventQueryResult(events, _encode_cursor(query.sort, events[-1]) if more else "")
 
 
-def _conditions(session: Session, query: EventQuery, column: str) -> tuple[list[str], list[Any]]:
+def _conditions(session: Session, query: EventQuery) -> tuple[list[str], list[Any]]:
     conditions = ["languages >= ?", "size >= ?"]
     values: list[Any] = [query.min_languages, query.min_size]
     if query.since is not None:
@@ -107,33 +112,33 @@ def _conditions(session: Session, query: EventQuery, column: str) -> tuple[list[
         conditions.append("first <= ?")
         values.append(query.until)
     for term in query.terms:
-        conditions.append(_having(session, term, column))
+        conditions.append(_term_condition(session, term, query.sort))
         values += term
     if query.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(query.ids))})" if query.ids else "1 = 0")
         values += query.ids
     if query.cursor:
-        at, after = _position(query)
-        conditions.append(f"({column} < ? OR ({column} = ? AND id < ?))")
+        at, after = _decode_cursor(query)
+        conditions.append(f"({query.sort} < ? OR ({query.sort} = ? AND id < ?))")
         values += [at, at, after]
     return conditions, values
 
 
-def _having(session: Session, term: tuple[str, str], column: str) -> str:
-    """The condition that an event has a term; whether events with it are few decides where to begin."""
-    if column in _INDEXED:
-        some = f"SELECT 1 FROM event_term WHERE {_TERM} LIMIT {_MANY}"
-        if session.run(f"SELECT count(*) FROM ({some}) AS found", term)[0][0] == _MANY:
+def _term_condition(session: Session, term: tuple[str, str], column: str) -> str:
+    """Return the SQL condition that an event has a term, in the form that is faster for this term."""
+    if column in _INDEXED_COLUMNS:
+        some = f"SELECT 1 FROM event_term WHERE {_TERM} LIMIT {_COMMON_TERM_EVENTS}"
+        if session.run(f"SELECT count(*) FROM ({some}) AS found", term)[0][0] == _COMMON_TERM_EVENTS:
             return f"EXISTS (SELECT 1 FROM event_term WHERE {_TERM} AND event_term.event = event.id)"
     return f"id IN (SELECT event FROM event_term WHERE {_TERM})"
 
 
-def _cursor(sort: str, event: dict[str, Any]) -> str:
+def _encode_cursor(sort: str, event: dict[str, Any]) -> str:
     value = event["languages_count"] if sort == "languages" else event[sort]
     return base64.urlsafe_b64encode(json.dumps([sort, value, event["id"]]).encode()).decode()
 
 
-def _position(query: EventQuery) -> tuple[int, str]:
+def _decode_cursor(query: EventQuery) -> tuple[int, str]:
     try:
         sort, at, after = json.loads(base64.urlsafe_b64decode(query.cursor.encode()))
         if sort == query.sort and type(at) is int and abs(at) < 1 << 63 and "\0" not in after:
@@ -141,40 +146,79 @@ def _position(query: EventQuery) -> tuple[int, str]:
             return at, after
     except (ValueError, TypeError, AttributeError, binascii.Error):
         pass
-    raise StoreError("the cursor is not one of this query; begin without a cursor")
+    raise StoreError("the cursor is invalid or belongs to another query; start without a cursor")
 
 
 def _event(row: Row) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(row[6])
+    data: dict[str, Any] = json.loads(row[6])
     names = ("id", "first", "last", "size", "languages_count", "changed")
-    return told | dict(zip(names, row[:6], strict=True))
+    return data | dict(zip(names, row[:6], strict=True))
 
 
 def read_event(session: Session, name: str) -> dict[str, Any] | None:
-    """An event by its id, or by an id it had before it joined another."""
+    """Return an event by its id, or by the id of an event that was merged into it."""
     alias = session.one("SELECT event FROM alias WHERE id = ?", [name])
     row = session.one(f"SELECT {_COLUMNS} FROM event WHERE id = ?", [alias[0] if alias else name])
     return _event(row) if row else None
 
 
 def event_clusters(session: Session, event: str) -> list[dict[str, Any]]:
-    """The clusters of an event with the numbers of their articles, the largest first."""
+    """Return the clusters of an event with the numbers of their articles, the largest first."""
+    columns = ("id", "lang", "first", "last", "size")
     rows = session.run(
-        "SELECT id, lang, first, last, size, data FROM cluster WHERE event = ? ORDER BY size DESC, id",
-        [event],
+        f"SELECT {', '.join(columns)}, data FROM cluster WHERE event = ? ORDER BY size DESC, id", [event]
     )
-    names = ("id", "lang", "first", "last", "size")
-    clusters = [json.loads(row[5]) | dict(zip(names, row[:5], strict=True)) for row in rows]
-    for cluster in clusters:
-        members = session.run(
-            "SELECT article FROM member WHERE cluster = ? ORDER BY article", [cluster["id"]]
-        )
-        cluster["articles"] = [row[0] for row in members]
-    return clusters
+    return [_cluster(session, columns, row) for row in rows]
+
+
+def read_cluster(session: Session, number: int) -> dict[str, Any] | None:
+    """Return a cluster with the numbers of its articles."""
+    columns = ("id", "lang", "event", "first", "last", "size")
+    row = session.one(f"SELECT {', '.join(columns)}, data FROM cluster WHERE id = ?", [number])
+    return _cluster(session, columns, row) if row else None
+
+
+def _cluster(session: Session, columns: Sequence[str], row: Row) -> dict[str, Any]:
+    cluster: dict[str, Any] = json.loads(row[-1]) | dict(zip(columns, row[:-1], strict=True))
+    members = session.run("SELECT article FROM member WHERE cluster = ? ORDER BY article", [cluster["id"]])
+    cluster["articles"] = [article for (article,) in members]
+    return cluster
+
+
+def clusters_exist(session: Session, *numbers: int) -> bool:
+    """Return whether all of these clusters exist."""
+    return all(session.one("SELECT 1 FROM cluster WHERE id = ?", [number]) for number in numbers)
+
+
+def locate_article(session: Session, number: int) -> tuple[int, str] | None:
+    """Return the cluster and the event of an article."""
+    row = session.one(
+        "SELECT c.id, c.event FROM member m JOIN cluster c ON c.id = m.cluster WHERE m.article = ?",
+        [number],
+    )
+    return (int(row[0]), str(row[1])) if row else None
+
+
+def events_of_articles(session: Session, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the event of each article that is in one."""
+    if not numbers:
+        return {}
+    marks = ", ".join("?" * len(numbers))
+    rows = session.run(
+        "SELECT m.article, c.event FROM member m JOIN cluster c ON c.id = m.cluster "
+        f"WHERE c.event <> '' AND m.article IN ({marks})",
+        list(numbers),
+    )
+    return {int(article): str(event) for article, event in rows}
+
+
+def event_ids(session: Session) -> set[str]:
+    """Return the ids of all events."""
+    return {str(row[0]) for row in session.run("SELECT id FROM event")}
 
 
 def count_articles(session: Session, events: Sequence[str]) -> dict[str, int]:
-    """How many articles events have, with reprints, which the ``size`` of an event leaves out."""
+    """Count the articles of events, including reprints, which the ``size`` of an event leaves out."""
     if not events:
         return {}
     marks = ", ".join("?" * len(events))
@@ -185,7 +229,7 @@ def count_articles(session: Session, events: Sequence[str]) -> dict[str, int]:
 
 
 def cluster_links(session: Session, clusters: Sequence[int]) -> list[dict[str, Any]]:
-    """Links that have an end among some clusters, the likeliest first."""
+    """Return the links of clusters, the most probable first."""
     if not clusters:
         return []
     marks = ", ".join("?" * len(clusters))
@@ -197,8 +241,33 @@ def cluster_links(session: Session, clusters: Sequence[int]) -> list[dict[str, A
     return [{"a": row[0], "b": row[1], "probability": row[2]} | json.loads(row[3]) for row in rows]
 
 
+def read_link(session: Session, a: int, b: int) -> dict[str, Any] | None:
+    """Return the link of two clusters, given in either order."""
+    row = session.one(
+        "SELECT a, b, probability, data FROM link WHERE a = ? AND b = ?", [min(a, b), max(a, b)]
+    )
+    return {**json.loads(row[3]), "a": row[0], "b": row[1], "probability": row[2]} if row else None
+
+
+def add_verdict(
+    session: Session, a: int, b: int, *, same: bool, note: str, received: int
+) -> tuple[int, int, int]:
+    """Save a user's verdict on a pair of clusters; return its number and an article of each cluster.
+
+    The verdict is about the stories of these articles, because cluster ids may change in a rebuild.
+    """
+    one, other = min(a, b), max(a, b)
+    article = "(SELECT min(article) FROM member WHERE cluster = ?)"
+    ((number, first, second),) = session.run(
+        "INSERT INTO verdict (a, b, same, note, received, article_a, article_b) "
+        f"VALUES (?, ?, ?, ?, ?, {article}, {article}) RETURNING seq, article_a, article_b",
+        [one, other, int(same), note.replace("\0", " "), received, one, other],
+    )
+    return int(number), int(first), int(second)
+
+
 def changed_since(session: Session, line: int, limit: int = 100) -> list[dict[str, Any]]:
-    """Events that changed after a line of the journal, in the order in which they did."""
+    """Return the events that changed after a journal line, in the order of their changes."""
     rows = session.run(
         f"SELECT {_COLUMNS} FROM event WHERE changed > ? ORDER BY changed, id LIMIT ?", [line, limit]
     )

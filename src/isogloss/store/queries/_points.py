@@ -1,7 +1,7 @@
-"""Where articles are in a common space, in PostgreSQL with pgvector.
+"""A vector table of articles in PostgreSQL, with pgvector.
 
-Every article is put in once, whichever of several services does it, and is there after a restart; the server
-looks for the nearest, at all of them.
+Every article is added once, by whichever service comes first, and is still there after a restart. The server
+searches for nearest neighbours exactly, without an index.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from numpy.typing import NDArray
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Database, Session
 from isogloss.store.postgres import PostgresDatabase
-from isogloss.store.queries._projection import PUT_PROGRESS, position
+from isogloss.store.queries._read_model import UPSERT_PROGRESS, read_position
 
-__all__ = ["Point", "Points", "has_vectors"]
+__all__ = ["Point", "PointTable", "has_pgvector"]
 
-_IN_ROW = 1_900
-"""Dimensions of a point that fits into a page of the server."""
+_MAX_INLINE_DIMS = 1_900
+"""A vector of more dimensions does not fit into a page of the server."""
 
-_DEAD = 0.05
-"""The share of points that are gone but still looked at, from which on the server cleans up."""
+_MAX_DEAD_SHARE = 0.05
+"""The share of deleted rows at which autovacuum starts."""
 
-_DRAWN, _DRAWN_MORE, _DRAWN_MOST = 2.0, 0.05, 20.0
-"""Of 100 points, those that are drawn at random: so many, more for each neighbour, and at most."""
+_SAMPLE_PERCENT, _SAMPLE_PERCENT_PER_NEIGHBOUR, _MAX_SAMPLE_PERCENT = 2.0, 0.05, 20.0
+"""The percentage of points that is sampled to bound the distance of the k-th neighbour."""
 
 
 class Point(NamedTuple):
-    """An article by its number, its language, its time in microseconds and where it is."""
+    """A row of the table: the article's number, language, time in microseconds and vector."""
 
     article: int
     lang: str
     time: int
-    at: NDArray[np.float32]
+    vector: NDArray[np.float32]
 
 
-def has_vectors(database: Database) -> TypeGuard[PostgresDatabase]:
-    """Whether a database keeps points: PostgreSQL with pgvector, or where it may be put in."""
+def has_pgvector(database: Database) -> TypeGuard[PostgresDatabase]:
+    """Return whether a database is PostgreSQL with pgvector; try to create the extension."""
     if not isinstance(database, PostgresDatabase):
         return False
-    if _schema_of_vectors(database):
+    if _pgvector_schema(database):
         return True
     try:
         with database.write() as session:
@@ -54,106 +54,108 @@ def has_vectors(database: Database) -> TypeGuard[PostgresDatabase]:
     return True
 
 
-class Points:
-    """Points of articles, for one model; those of a language are in a table of their own.
+class PointTable:
+    """The vectors of articles under one model, partitioned by language.
 
     Parameters
     ----------
     database : PostgresDatabase
-        One that :func:`has_vectors` is true of.
+        A database with pgvector, see :func:`has_pgvector`.
     model : str
-        A name for the model, of letters and digits; points of different models lie in different tables.
+        The name of the model, of letters and digits; each model has its own table.
     dims : int
-        Dimensions of the space.
+        Number of dimensions.
     languages : sequence of str
-        All that points may have. Points of other languages or dimensions, which an older isogloss or a model
-        without a name has left, are dropped, to be made anew from the journal.
+        All languages of the points. A table with other languages or dimensions is dropped, and filled again
+        from the journal.
     """
 
     def __init__(self, database: PostgresDatabase, model: str, dims: int, languages: Sequence[str]) -> None:
         if not model.isalnum():
-            raise StoreError(f"points are asked for of a model {model!r}; expected letters and digits")
+            raise StoreError(f"the model is {model!r}; expected a name of letters and digits")
         self.database, self.table, self.languages = database, f"point_{model}", sorted({*languages})
-        self._within = _schema_of_vectors(database)
+        self._vector_schema = _pgvector_schema(database)
         layout = hashlib.sha256(json.dumps([dims, self.languages]).encode()).hexdigest()
         with database.write() as session:
             found = session.one("SELECT obj_description(to_regclass(?), 'pg_class')", [self.table])
             if not found or found[0] != layout:
-                self._make(session, dims, layout)
+                self._create(session, dims, layout)
 
-    def _make(self, session: Session, dims: int, layout: str) -> None:
-        """Empty tables in the place of others."""
+    def _create(self, session: Session, dims: int, layout: str) -> None:
+        """Create the table and its partitions, instead of any that exist."""
         session.run(f"DROP TABLE IF EXISTS {self.table}")
         session.run("DELETE FROM progress WHERE name = ?", [self.table])
         session.run(
             f"CREATE TABLE {self.table} (article BIGINT NOT NULL REFERENCES article (seq) ON DELETE CASCADE, "
-            f"time BIGINT NOT NULL, lang SMALLINT NOT NULL, place {self._within}.vector({dims}) NOT NULL, "
+            "time BIGINT NOT NULL, lang SMALLINT NOT NULL, "
+            f"place {self._vector_schema}.vector({dims}) NOT NULL, "
             "PRIMARY KEY (article, lang)) PARTITION BY LIST (lang)"
         )
-        if dims <= _IN_ROW:
+        if dims <= _MAX_INLINE_DIMS:
             session.run(f"ALTER TABLE {self.table} ALTER place SET STORAGE PLAIN")
         for number in range(len(self.languages)):
             session.run(
                 f"CREATE TABLE {self.table}_{number} PARTITION OF {self.table} FOR VALUES IN ({number}) "
-                f"WITH (autovacuum_vacuum_scale_factor = {_DEAD})"
+                f"WITH (autovacuum_vacuum_scale_factor = {_MAX_DEAD_SHARE})"
             )
         session.run(f"COMMENT ON TABLE {self.table} IS '{layout}'")
 
-    def take_turn(self, session: Session) -> bool:
-        """Whether nobody else puts points in until the transaction ends."""
-        ((mine,),) = session.run("SELECT pg_try_advisory_xact_lock(hashtext(?))", [self.table])
-        return bool(mine)
+    def try_lock(self, session: Session) -> bool:
+        """Try to become the only writer until the transaction ends; return whether that succeeded."""
+        ((acquired,),) = session.run("SELECT pg_try_advisory_xact_lock(hashtext(?))", [self.table])
+        return bool(acquired)
 
     def position(self, session: Session) -> int:
-        """The line of the journal up to which articles are in."""
-        return position(session, self.table)
+        """Return the journal line up to which articles have been added."""
+        return read_position(session, self.table)
 
-    def put(self, session: Session, points: Sequence[Point], looked_at: Sequence[int], line: int) -> None:
-        """Have points of articles in the place of what they were, up to a line of the journal.
+    def replace(self, session: Session, points: Sequence[Point], articles: Sequence[int], line: int) -> None:
+        """Replace the points of articles, and advance to a journal line.
 
-        Of articles that were looked at, those that have no point any more go.
+        Articles without a new point lose the one they had.
         """
-        session.run(f"DELETE FROM {self.table} WHERE article = ANY(?)", [sorted({*looked_at})])
+        session.run(f"DELETE FROM {self.table} WHERE article = ANY(?)", [sorted({*articles})])
         session.run(
-            f"INSERT INTO {self.table} SELECT t.article, t.time, t.lang, t.place::{self._within}.vector FROM "
+            f"INSERT INTO {self.table} "
+            f"SELECT t.article, t.time, t.lang, t.place::{self._vector_schema}.vector FROM "
             "unnest(?::bigint[], ?::bigint[], ?::smallint[], ?::text[]) AS t (article, time, lang, place) "
             "JOIN article a ON a.seq = t.article",
             [
                 [point.article for point in points],
                 [point.time for point in points],
                 [self.languages.index(point.lang) for point in points],
-                [_text(point.at) for point in points],
+                [_vector_text(point.vector) for point in points],
             ],
         )
-        session.run(PUT_PROGRESS, [self.table, line])
+        session.run(UPSERT_PROGRESS, [self.table, line])
 
-    def trim(self, most: int) -> None:
-        """Delete all points but those of the newest so many articles."""
-        with self.database.write_beside() as session:
+    def trim(self, max_articles: int) -> None:
+        """Delete all points except those of the newest articles."""
+        with self.database.write_concurrently() as session:
             session.run(
                 f"DELETE FROM {self.table} WHERE article <= "
                 f"(SELECT article FROM {self.table} ORDER BY article DESC OFFSET ? LIMIT 1)",
-                [most],
+                [max_articles],
             )
 
     def nearest(
         self,
-        point: NDArray[np.float32],
+        vector: NDArray[np.float32],
         k: int,
         languages: Sequence[str],
         *,
         since: int | None = None,
         until: int | None = None,
     ) -> list[Point]:
-        """The nearest articles of each language by inner products, in no order."""
+        """Return the k articles of each language with the largest inner products, unordered."""
         asked = [number for number, lang in enumerate(self.languages) if lang in languages]
         span = {"o.time >= ?": since, "o.time < ?": until}
         bounds = {condition: value for condition, value in span.items() if value is not None}
-        drawn = min(_DRAWN + _DRAWN_MORE * k, _DRAWN_MOST)
+        percent = min(_SAMPLE_PERCENT + _SAMPLE_PERCENT_PER_NEIGHBOUR * k, _MAX_SAMPLE_PERCENT)
         with self.database.read() as session:
             rows = session.run(
-                self._question(["o.lang = w.lang", *bounds]),
-                [asked, _text(point), *bounds.values(), drawn, *bounds.values(), k - 1, k],
+                self._nearest_sql(["o.lang = w.lang", *bounds]),
+                [asked, _vector_text(vector), *bounds.values(), percent, *bounds.values(), k - 1, k],
             )
         return [
             Point(
@@ -162,19 +164,20 @@ class Points:
             for article, lang, time, sent in rows
         ]
 
-    def _question(self, conditions: Sequence[str]) -> str:
-        """The statement that finds the nearest points: all are looked at, and few are sorted.
+    def _nearest_sql(self, conditions: Sequence[str]) -> str:
+        """Return the query for the nearest points, which reads all points and sorts few.
 
-        The k-th nearest of some points that are drawn at random is no nearer than the k-th of all, so that
-        points that are farther away than that one need no place in an order.
+        The k-th nearest of a random sample is no nearer than the k-th nearest of all, so points beyond it
+        need not be sorted.
         """
-        where, apart = " AND ".join(conditions), f"o.place OPERATOR({self._within}.<#>) q.at"
+        where, distance = " AND ".join(conditions), f"o.place OPERATOR({self._vector_schema}.<#>) q.at"
         return (
-            f"SELECT n.article, n.lang, n.time, {self._within}.vector_send(n.place) "
-            f"FROM unnest(?::smallint[]) AS w (lang) CROSS JOIN (SELECT ?::{self._within}.vector AS at) q "
-            f"CROSS JOIN LATERAL (SELECT o.* FROM {self.table} o WHERE {where} AND {apart} <= coalesce("
-            f"(SELECT {apart} FROM {self.table} o TABLESAMPLE SYSTEM (?) WHERE {where} "
-            f"ORDER BY 1 OFFSET ? LIMIT 1), 'Infinity') ORDER BY {apart}, o.article LIMIT ?) n"
+            f"SELECT n.article, n.lang, n.time, {self._vector_schema}.vector_send(n.place) "
+            "FROM unnest(?::smallint[]) AS w (lang) "
+            f"CROSS JOIN (SELECT ?::{self._vector_schema}.vector AS at) q "
+            f"CROSS JOIN LATERAL (SELECT o.* FROM {self.table} o WHERE {where} AND {distance} <= coalesce("
+            f"(SELECT {distance} FROM {self.table} o TABLESAMPLE SYSTEM (?) WHERE {where} "
+            f"ORDER BY 1 OFFSET ? LIMIT 1), 'Infinity') ORDER BY {distance}, o.article LIMIT ?) n"
         )
 
     def __len__(self) -> int:
@@ -183,8 +186,8 @@ class Points:
         return int(n)
 
 
-def _schema_of_vectors(database: PostgresDatabase) -> str:
-    """The schema that pgvector is in; none where it is not there."""
+def _pgvector_schema(database: PostgresDatabase) -> str:
+    """Return the schema of pgvector; an empty string if it is not installed."""
     with database.read() as session:
         row = session.one(
             "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
@@ -193,6 +196,6 @@ def _schema_of_vectors(database: PostgresDatabase) -> str:
     return str(row[0]) if row else ""
 
 
-def _text(point: NDArray[np.float32]) -> str:
-    """A point as pgvector reads it, to the last bit."""
-    return f"[{','.join(map(str, point.tolist()))}]"
+def _vector_text(vector: NDArray[np.float32]) -> str:
+    """Format a vector for pgvector without loss."""
+    return f"[{','.join(map(str, vector.tolist()))}]"

@@ -1,9 +1,8 @@
-"""Rebuilding: make clusters and events anew from the journal, beside those that readers see.
+"""Rebuild the read model from the journal, beside the one that readers see.
 
-The rebuild writes to tables of its own, and one transaction puts them in the place of the others. Ids survive
-where a story is the same: a cluster or event takes over the id of the old one that it has most articles in
-common with. Others have new ids, above all that were ever given, and old events that went into another one
-become aliases of it.
+A rebuild writes to its own tables, and one transaction swaps them in. Ids survive where a story is the same:
+a cluster or event takes over the id of the old one with which it shares most articles. Others get new ids,
+above all that were ever used, and old events that were merged into another become aliases of it.
 """
 
 from __future__ import annotations
@@ -15,51 +14,51 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isogloss.store.interface import Row, Session
-from isogloss.store.queries._projection import (
-    LAST_CLUSTER,
-    LAST_EVENT,
-    LINES,
-    PUT_PROGRESS,
-    REBUILT,
-    Changeset,
+from isogloss.store.queries._read_model import (
+    LAST_CLUSTER_ID,
+    LAST_EVENT_ID,
+    LINES_READ,
+    REBUILD_PROGRESS,
+    UPSERT_PROGRESS,
+    CompiledUpdate,
     LinkRow,
     Statement,
     Update,
-    position,
+    read_position,
 )
 
 __all__ = [
-    "TABLES",
+    "READ_MODEL_TABLES",
     "PublicIds",
-    "Rebuilt",
+    "RebuildResult",
     "begin_rebuild",
     "finish_rebuild",
     "public_ids",
-    "rebuild_wanted",
-    "want_rebuild",
+    "rebuild_requested",
+    "request_rebuild",
 ]
 
-WANTED = "rebuild_wanted"
+REBUILD_REQUESTED = "rebuild_wanted"
 CLUSTER_BASE, EVENT_BASE = "cluster_base", "event_base"
-"""Names of progress: whether a rebuild was asked for, and the ids before the first ones that it gave."""
+"""Names of progress: whether a rebuild was requested, and the highest ids before the last rebuild."""
 
-TABLES = ("cluster", "member", "link", "event", "event_term")
-"""Those that a rebuild replaces; its own have the same names after ``rebuilt_``."""
+READ_MODEL_TABLES = ("cluster", "member", "link", "event", "event_term")
+"""The tables of the read model; those of a rebuild have the same names with the prefix ``rebuilt_``."""
 
 
 @dataclass
 class PublicIds:
-    """Ids of clusters and events in the tables, for the numbers that the stream gives them.
+    """The mapping from the stream's cluster and event numbers to the ids in the tables.
 
-    The stream counts from 1, whatever came before it. The tables never use an id twice: after a rebuild, the
-    numbers go on after all ids that were ever given, but for those that take over an id.
+    A stream numbers from 1. The tables never reuse an id: after a rebuild, ids continue above all that were
+    ever used, except where a story takes over its old id.
 
     Parameters
     ----------
     cluster_base, event_base : int
-        What is added to numbers.
+        Offsets that are added to numbers.
     clusters, events : dict of int to int
-        Ids that were taken over, by the sums.
+        Ids that were taken over, by number plus offset.
 
     Examples
     --------
@@ -84,7 +83,7 @@ class PublicIds:
         return self.events.get(number, number)
 
     def apply(self, update: Update) -> Update:
-        """Put ids in the place of the numbers of an update."""
+        """Replace the numbers in an update with ids."""
         if not (self.cluster_base or self.event_base or self.clusters or self.events):
             return update
         cluster, event = self.cluster, self._event_name
@@ -93,9 +92,9 @@ class PublicIds:
             clusters=[replace(row, id=cluster(row.id), event=event(row.event)) for row in update.clusters],
             links=[_link(cluster(row.a), cluster(row.b), row) for row in update.links],
             events=[replace(row, id=event(row.id)) for row in update.events],
-            gone_clusters=[*map(cluster, update.gone_clusters)],
+            removed_clusters=[*map(cluster, update.removed_clusters)],
             relinked=[*map(cluster, update.relinked)],
-            gone_events=[*map(event, update.gone_events)],
+            removed_events=[*map(event, update.removed_events)],
             aliases=[(event(old), event(new)) for old, new in update.aliases],
         )
 
@@ -104,19 +103,19 @@ class PublicIds:
 
 
 @dataclass(frozen=True)
-class Rebuilt:
-    """A stream that has read the whole journal, to be put in the place of the one before.
+class RebuildResult:
+    """The outcome of a rebuild: a stream that has read the whole journal.
 
     Attributes
     ----------
     line, lines : int
-        The last line that it read, and how many those were.
+        The last line that it read, and the number of lines.
     last_cluster, last_event : int
-        The highest numbers that it has given.
+        The highest numbers that it used.
     clusters, events : collection of int
         The numbers that it may still change.
-    state : (str, int, bytes)
-        The last part of its saved state, see :class:`~isogloss.store.Update`.
+    checkpoint_part : (str, int, bytes)
+        The header of its checkpoint, see :class:`~isogloss.store.Update`.
     generation : int
         See :class:`~isogloss.store.Update`.
     """
@@ -127,40 +126,43 @@ class Rebuilt:
     last_event: int
     clusters: Collection[int]
     events: Collection[int]
-    state: tuple[str, int, bytes]
+    checkpoint_part: tuple[str, int, bytes]
     generation: int
 
 
-def want_rebuild(session: Session) -> None:
-    """Have the next worker make clusters and events anew."""
-    session.run(PUT_PROGRESS, [WANTED, 1])
+def request_rebuild(session: Session) -> None:
+    """Have the next worker rebuild the read model."""
+    session.run(UPSERT_PROGRESS, [REBUILD_REQUESTED, 1])
 
 
-def rebuild_wanted(session: Session) -> bool:
-    """Whether clusters and events are to be made anew."""
-    return position(session, WANTED) > 0
+def rebuild_requested(session: Session) -> bool:
+    """Return whether the read model is to be rebuilt."""
+    return read_position(session, REBUILD_REQUESTED) > 0
 
 
 def public_ids(session: Session) -> PublicIds:
-    """Read the ids that the tables use."""
+    """Read the mapping from numbers to ids."""
     taken: dict[str, dict[int, int]] = {"cluster": {}, "event": {}}
     for kind, number, known in session.run("SELECT kind, number, id FROM renamed"):
         taken[kind][number] = known
-    bases = position(session, CLUSTER_BASE), position(session, EVENT_BASE)
+    bases = read_position(session, CLUSTER_BASE), read_position(session, EVENT_BASE)
     return PublicIds(*bases, taken["cluster"], taken["event"])
 
 
-def begin_rebuild(session: Session) -> tuple[PublicIds, Changeset]:
-    """Return the ids that a rebuild gives, and what empties its tables."""
-    ids = PublicIds(position(session, LAST_CLUSTER), position(session, LAST_EVENT))
-    empty: list[Statement] = [(f"DELETE FROM rebuilt_{table}", [()]) for table in TABLES]
-    return ids, Changeset(
-        position(session, REBUILT), 0, [*empty, (PUT_PROGRESS, [(REBUILT, 0)])], progress=REBUILT
+def begin_rebuild(session: Session) -> tuple[PublicIds, CompiledUpdate]:
+    """Return the ids for a rebuild, and the update that empties its tables."""
+    ids = PublicIds(read_position(session, LAST_CLUSTER_ID), read_position(session, LAST_EVENT_ID))
+    empty: list[Statement] = [(f"DELETE FROM rebuilt_{table}", [()]) for table in READ_MODEL_TABLES]
+    return ids, CompiledUpdate(
+        read_position(session, REBUILD_PROGRESS),
+        0,
+        [*empty, (UPSERT_PROGRESS, [(REBUILD_PROGRESS, 0)])],
+        progress_name=REBUILD_PROGRESS,
     )
 
 
-def finish_rebuild(session: Session, ids: PublicIds, rebuilt: Rebuilt) -> Changeset:
-    """Return what puts the rebuilt tables in the place of the others, with ids where stories are the same."""
+def finish_rebuild(session: Session, ids: PublicIds, rebuilt: RebuildResult) -> CompiledUpdate:
+    """Return the update that replaces the read model with the rebuilt tables; stories keep their ids."""
     clusters = _take_over(session.run(_SHARED_CLUSTERS))
     aliases: dict[str, str] = dict(session.run("SELECT id, event FROM alias"))
     shared = _shared_events(session, aliases)
@@ -173,15 +175,15 @@ def finish_rebuild(session: Session, ids: PublicIds, rebuilt: Rebuilt) -> Change
         "cluster": {number + ids.cluster_base for number in rebuilt.clusters},
         "event": {number + ids.event_base for number in rebuilt.events},
     }
-    marks = {
+    progress = {
         "events": rebuilt.line,
-        LINES: rebuilt.lines,
-        LAST_CLUSTER: ids.cluster_base + rebuilt.last_cluster,
-        LAST_EVENT: ids.event_base + rebuilt.last_event,
+        LINES_READ: rebuilt.lines,
+        LAST_CLUSTER_ID: ids.cluster_base + rebuilt.last_cluster,
+        LAST_EVENT_ID: ids.event_base + rebuilt.last_event,
         CLUSTER_BASE: ids.cluster_base,
         EVENT_BASE: ids.event_base,
-        WANTED: 0,
-        REBUILT: 0,
+        REBUILD_REQUESTED: 0,
+        REBUILD_PROGRESS: 0,
     }
     put_renamed = "INSERT INTO renamed VALUES (?, ?, ?)"
     steps: list[Statement] = [
@@ -190,19 +192,19 @@ def finish_rebuild(session: Session, ids: PublicIds, rebuilt: Rebuilt) -> Change
         (_KEEP_CHANGED, [(rebuilt.line,)]),
         *((f"DELETE FROM {table}", [()]) for table in ("member", "link", "event_term", "cluster", "event")),
         *((sql, [()]) for sql in _COPIES),
-        ("INSERT INTO link VALUES (?, ?, ?, ?)", _turned_links(session, clusters)),
+        ("INSERT INTO link VALUES (?, ?, ?, ?)", _swapped_links(session, clusters)),
         *((sql, [()]) for sql in _TIDY),
         ("DELETE FROM alias", [()]),
         ("INSERT INTO alias VALUES (?, ?)", _aliases(aliases, shared, events)),
         ("DELETE FROM renamed", [()]),
         (put_renamed, [row for row in renamed if row[1] in alive[row[0]]]),
-        *((f"DELETE FROM rebuilt_{table}", [()]) for table in TABLES),
+        *((f"DELETE FROM rebuilt_{table}", [()]) for table in READ_MODEL_TABLES),
         ("DELETE FROM snapshot WHERE seq <> ?", [(rebuilt.line,)]),
-        ("INSERT INTO snapshot VALUES (?, ?, ?)", [rebuilt.state]),
-        (PUT_PROGRESS, sorted(marks.items())),
+        ("INSERT INTO snapshot VALUES (?, ?, ?)", [rebuilt.checkpoint_part]),
+        (UPSERT_PROGRESS, sorted(progress.items())),
     ]
-    told = [(sql, rows) for sql, rows in steps if rows]
-    return Changeset(rebuilt.line, rebuilt.line, told, rebuilt.generation, REBUILT)
+    swap = [(sql, rows) for sql, rows in steps if rows]
+    return CompiledUpdate(rebuilt.line, rebuilt.line, swap, rebuilt.generation, REBUILD_PROGRESS)
 
 
 _SHARED_CLUSTERS = (
@@ -214,7 +216,7 @@ _SHARED_EVENTS = (
     "JOIN rebuilt_member n ON n.article = m.article JOIN rebuilt_cluster d ON d.id = n.cluster "
     "GROUP BY c.event, d.event"
 )
-"""How many articles old clusters and events have in common with new ones."""
+"""The number of articles that old clusters and events share with new ones."""
 
 _OF_EVENT = "LEFT JOIN renamed e ON e.kind = 'event' AND e.number = CAST(substr({}, 2) AS BIGINT)"
 _OF_CLUSTER = "LEFT JOIN renamed {0} ON {0}.kind = 'cluster' AND {0}.number = {1}"
@@ -226,7 +228,7 @@ _KEEP_CHANGED = (
     "AND o.data = rebuilt_event.data AND o.size = rebuilt_event.size AND o.first = rebuilt_event.first "
     "AND o.last = rebuilt_event.last), CAST(? AS BIGINT))"
 )
-"""Events that are as they were have not changed; those who follow changes are told of the others."""
+"""Events that are the same as before keep their line of change, so that followers do not see them again."""
 
 _COPIES = (
     "INSERT INTO event SELECT coalesce('e' || e.id, n.id), n.first, n.last, n.size, n.languages, n.changed, "
@@ -250,11 +252,11 @@ _TIDY = (
     "WHERE size <> (SELECT count(*) FROM member WHERE member.cluster = cluster.id)",
     "DELETE FROM event WHERE id NOT IN (SELECT event FROM cluster)",
 )
-"""Articles that were pruned while the rebuild ran are in no cluster."""
+"""Removes what refers to articles that were pruned while the rebuild ran."""
 
 
 def _shared_events(session: Session, aliases: Mapping[str, str]) -> list[tuple[int, int, int]]:
-    """Return old events, new ones, and how many articles they have in common; old ones by their last ids."""
+    """Return old events (by their last ids), new ones, and the number of articles that they share."""
     found: Counter[tuple[int, int]] = Counter()
     for row in session.run(_SHARED_EVENTS):
         old, new = str(row[0]), str(row[1])
@@ -264,7 +266,7 @@ def _shared_events(session: Session, aliases: Mapping[str, str]) -> list[tuple[i
 
 
 def _take_over(shared: Iterable[Row]) -> dict[int, int]:
-    """For new numbers the old ids that they take over: those that share most articles come first."""
+    """Match new numbers with the old ids that they take over, greedily by the number of shared articles."""
     taken: dict[int, int] = {}
     used: set[int] = set()
     for old, new, _ in sorted(shared, key=lambda row: (-row[2], row[0], row[1])):
@@ -277,7 +279,7 @@ def _take_over(shared: Iterable[Row]) -> dict[int, int]:
 def _aliases(
     aliases: Mapping[str, str], shared: Sequence[tuple[int, int, int]], events: Mapping[int, int]
 ) -> list[tuple[str, str]]:
-    """Old ids of events that no event has taken over, and the events with most of their articles."""
+    """Return old event ids that no event took over, and the events with most of their articles."""
     survivors = {f"e{old}": f"e{old}" for old in events.values()}
     for old, new, _ in sorted(shared, key=lambda row: (-row[2], row[1])):
         survivors.setdefault(f"e{old}", f"e{events.get(new, new)}")
@@ -286,8 +288,8 @@ def _aliases(
     return sorted(found.items())
 
 
-def _turned_links(session: Session, clusters: Mapping[int, int]) -> list[Sequence[Any]]:
-    """Links whose ends change places, because their ids are in another order than their numbers."""
+def _swapped_links(session: Session, clusters: Mapping[int, int]) -> list[Sequence[Any]]:
+    """Return links whose ends swap, because their ids are in another order than their numbers."""
     found: list[Sequence[Any]] = []
     for a, b in session.run("SELECT a, b FROM rebuilt_link"):
         one, other = clusters.get(a, a), clusters.get(b, b)
@@ -295,13 +297,13 @@ def _turned_links(session: Session, clusters: Mapping[int, int]) -> list[Sequenc
             ((probability, data),) = session.run(
                 "SELECT probability, data FROM rebuilt_link WHERE a = ? AND b = ?", [a, b]
             )
-            turned = _link(one, other, LinkRow(a, b, probability, data))
-            found.append((turned.a, turned.b, probability, turned.data))
+            swapped = _link(one, other, LinkRow(a, b, probability, data))
+            found.append((swapped.a, swapped.b, probability, swapped.data))
     return found
 
 
 def _link(a: int, b: int, row: LinkRow) -> LinkRow:
-    """A link with ids; its pairs of articles follow the order of the ids."""
+    """Give a link ids instead of numbers; its pairs of articles follow the order of the ids."""
     if (a < b) == (row.a < row.b):
         return replace(row, a=a, b=b)
     data = json.loads(row.data) if isinstance(row.data, str) else dict(row.data)

@@ -1,4 +1,4 @@
-"""``isogloss serve | work | token``: the service, its worker, and who may use it."""
+"""``isogloss serve | work | token``: run the service and its worker, manage access tokens."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._following import make_events, store_contents, stream_maker
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._make_events import make_events, store_contents, stream_maker
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def serve(
 
 
 def check_service(settings: Settings) -> None:
-    """Refuse to begin where the service does not run or is not installed, or its port is taken."""
+    """Check that the service runs on this platform, is installed, and that its port is free."""
     _check_platform()
     from isogloss.extras import require_extra
 
@@ -75,7 +75,7 @@ def check_service(settings: Settings) -> None:
 
 
 def _check_platform() -> None:
-    """Refuse to start a service or a worker on Windows, which lacks the signals and priorities they use."""
+    """Refuse Windows, which lacks the signals and priorities that the service and the worker use."""
     if sys.platform == "win32":
         raise IsoglossError(
             "the service runs on Linux and macOS; "
@@ -84,18 +84,18 @@ def _check_platform() -> None:
 
 
 def run_service(settings: Settings, store: Store, *, worker: bool = True, as_json: bool = False) -> None:
-    """Serve a store, and say where.
+    """Serve a store, and print the URL.
 
     Parameters
     ----------
     settings : Settings
-        Where, and with which models.
+        The settings.
     store : Store
         The store.
     worker : bool
-        Whether events are made here.
+        Whether to run a worker.
     as_json : bool
-        Whether the address is a JSON object.
+        Whether to print the URL as a JSON object.
     """
     from isogloss.service import Logged
     from isogloss.service.app import create_app
@@ -103,23 +103,23 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     from isogloss.service.server import listen
     from isogloss.service.server import serve as serve_app
 
-    _warn(store)
+    _log_warnings(store)
     models = Models.load(settings.models, store)
     similarity = Similarity(models.similarity, digest=models.digest)
     app = create_app(
         settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
     app.add_middleware(Logged)
-    _read_language_data()
-    with listen(settings) as place:
-        host, port = place.getsockname()[:2]
+    _preload_language_data()
+    with listen(settings) as listener:
+        host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        said = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
-        serve_app(app, settings, place, tell=lambda: echo(said))
+        greeting = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
+        serve_app(app, settings, listener, tell=lambda: echo(greeting))
 
 
-def _warn(store: Store) -> None:
-    """Say what is known to be wrong with the database and the clock."""
+def _log_warnings(store: Store) -> None:
+    """Log warnings about the database and the clock."""
     from isogloss.service.worker import clock_warning
 
     for warning in (store.database.describe().get("warning"), clock_warning(store)):
@@ -127,8 +127,8 @@ def _warn(store: Store) -> None:
             logger.warning("%s", warning)
 
 
-def _read_language_data() -> None:
-    """Have data in memory that the first article would wait for, and all requests with it."""
+def _preload_language_data() -> None:
+    """Load the language identifier, which would otherwise delay the first article."""
     from isogloss.text import identify
 
     with suppress(ImportError):
@@ -136,7 +136,7 @@ def _read_language_data() -> None:
 
 
 def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
-    """What makes events and prunes old ones, as long as no other worker does."""
+    """Create the worker, which makes events and applies retention while it holds the lease."""
     from isogloss.service.worker import ApartWorker, Lease, Retention, TakingTurns, WithRetention
 
     make = stream_maker(store, settings, similarity)
@@ -183,10 +183,10 @@ def work(
             with progress_bar() as progress:
                 if not make_events(opened, settings, progress):
                     raise StoreError("another worker is already processing this store")
-            told = {name: opened.counts()[name] for name in ("article", "event")}
-            echo(json.dumps({"store": told}) if as_json else store_contents(opened))
+            counts = {name: opened.counts()[name] for name in ("article", "event")}
+            echo(json.dumps({"store": counts}) if as_json else store_contents(opened))
             return
-        _warn(opened)
+        _log_warnings(opened)
         worker = _worker(settings, opened, Similarity.load(settings.models, opened))
         _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
 
@@ -205,7 +205,7 @@ def _run_until_signal(worker: TakingTurns, greeting: str) -> None:
     try:
         while not stop.wait(1.0):
             if worker.status()["alive"] is False:
-                raise StoreError("the worker has stopped; the log says why")
+                raise StoreError("the worker has stopped; see the log")
     finally:
         worker.stop()
 

@@ -1,4 +1,4 @@
-"""Where the store and its settings are: options that several commands share."""
+"""Options that the commands of a store share: settings file, store, JSON output."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from isogloss.store import Store
 
 __all__ = [
-    "DEFAULT",
+    "DEFAULT_CONFIG",
     "Config",
     "JsonOutput",
     "StorePlace",
-    "beside",
     "load_settings",
     "make_folder",
     "open_store",
+    "resolve_paths",
 ]
 
-DEFAULT = Path("isogloss.toml")
+DEFAULT_CONFIG = Path("isogloss.toml")
 
 Config = Annotated[
     Path | None,
@@ -41,25 +41,25 @@ JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def load_settings(config: Path | None, store: str | None = None) -> Settings:
-    """The settings of a file, of the file in this folder, or the defaults; the environment overrides them.
+    """Load the settings of a file, of ``isogloss.toml`` in this folder, or the defaults.
 
-    Files that the settings name are looked for beside the file of settings, wherever the command runs.
+    Environment variables override the file. Relative paths in the settings are relative to the settings file.
     """
     if store == "-":
         raise typer.BadParameter("a store cannot be standard output; give a file name")
     from isogloss.service.settings import Settings
 
-    path = config or (DEFAULT if DEFAULT.exists() else None)
+    path = config or (DEFAULT_CONFIG if DEFAULT_CONFIG.exists() else None)
     settings = Settings.load(path)
     if path is not None:
-        settings = beside(settings, path.parent)
+        settings = resolve_paths(settings, path.parent)
     if store is not None:
         settings = settings.model_copy(update={"store": settings.store.model_copy(update={"place": store})})
     return settings
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, or say that it cannot be made or written to."""
+    """Create a folder and check that it is writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
@@ -71,31 +71,31 @@ def make_folder(folder: Path) -> None:
 
 
 def open_store(settings: Settings, *, new: bool = False) -> Store:
-    """The store of the settings; one that is not there is made only where that is wanted."""
+    """Open the store of the settings; create it only if ``new``."""
     from isogloss.store import Store
 
     place = settings.store.place
-    if not new and not _remote(place) and not Path(place).exists():
+    if not new and not _is_url(place) and not Path(place).exists():
         raise StoreError(f"{place}: no such store; create one with isogloss init, or choose one with --store")
     return Store(place)
 
 
-def beside(settings: Settings, folder: Path) -> Settings:
-    """Settings whose files are looked for in a folder."""
+def resolve_paths(settings: Settings, folder: Path) -> Settings:
+    """Return the settings with their relative paths resolved against a folder."""
 
-    def there(name: str) -> str:
-        return name if not name or _remote(name) or name.startswith("store:") else str(folder / name)
+    def resolve(name: str) -> str:
+        return name if not name or _is_url(name) or name.startswith("store:") else str(folder / name)
 
     models = settings.models
-    named = {
-        "similarity": there(models.similarity),
-        "report": there(models.report),
-        "aligners": [there(each) for each in models.aligners],
-        "dictionaries": [there(each) for each in models.dictionaries],
+    paths = {
+        "similarity": resolve(models.similarity),
+        "report": resolve(models.report),
+        "aligners": [resolve(each) for each in models.aligners],
+        "dictionaries": [resolve(each) for each in models.dictionaries],
     }
-    store = settings.store.model_copy(update={"place": there(settings.store.place)})
-    return settings.model_copy(update={"store": store, "models": models.model_copy(update=named)})
+    store = settings.store.model_copy(update={"place": resolve(settings.store.place)})
+    return settings.model_copy(update={"store": store, "models": models.model_copy(update=paths)})
 
 
-def _remote(place: str) -> bool:
+def _is_url(place: str) -> bool:
     return "://" in place

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
 from isogloss.feeds import FeedState, Fetcher, FetchLimits, Watcher, is_public
-from isogloss.feeds._fetching import _seconds
-from isogloss.feeds._unpacking import unpack
+from isogloss.feeds._fetcher import decompress, parse_retry_after
 from tests.waiting import LIMIT_S
 
 from .conftest import http
@@ -29,7 +28,7 @@ PATIENT = FetchLimits(deadline=LIMIT_S)
 def test_a_page_with_its_headers(serve):
     server = serve(http(b"<rss/>", ETag='"7"'))
     page = server.fetcher().fetch(server.url + "/feed?a=b")
-    assert (page.body, page.status, page.headers["etag"], page.changed) == (b"<rss/>", 200, '"7"', True)
+    assert (page.body, page.status, page.headers["etag"], page.modified) == (b"<rss/>", 200, '"7"', True)
     assert server.asked[0].startswith("GET /feed?a=b HTTP/1.1\r\n")
     assert f"Host: 127.0.0.1:{server.port}" in server.asked[0]
 
@@ -37,7 +36,7 @@ def test_a_page_with_its_headers(serve):
 def test_an_unchanged_page(serve):
     server = serve(http(status="304 Not Modified"))
     page = server.fetcher().fetch(server.url, etag='"7"', modified="Mon, 03 Mar 2031 08:00:00 GMT")
-    assert not page.changed
+    assert not page.modified
     assert 'If-None-Match: "7"' in server.asked[0]
 
 
@@ -236,7 +235,7 @@ def test_a_bomb_stops_at_the_cap(serve, how):
     fetcher = server.fetcher(max_bytes=8 << 20)
     tracemalloc.start()
     try:
-        with pytest.raises(FeedError, match="when unpacked"):
+        with pytest.raises(FeedError, match="when decompressed"):
             fetcher.fetch(server.url)
         assert tracemalloc.get_traced_memory()[1] < 32 << 20
     finally:
@@ -248,9 +247,9 @@ def test_a_bomb_stops_at_the_cap(serve, how):
     [
         (http(bytes(2000)), "announced with 2,000 bytes"),
         (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(2000), "more than 1,000 bytes"),
-        (http(gzip.compress(b"news", mtime=0)[:-9], Content_Encoding="gzip"), "cut short"),
-        (http(b"no gzip", Content_Encoding="gzip"), "cannot be unpacked"),
-        (http(b"x", Content_Encoding="br"), "packed as 'br'"),
+        (http(gzip.compress(b"news", mtime=0)[:-9], Content_Encoding="gzip"), "truncated"),
+        (http(b"no gzip", Content_Encoding="gzip"), "cannot be decompressed"),
+        (http(b"x", Content_Encoding="br"), "content encoding is 'br'"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "ended after 5 of 100"),
         (b"nonsense\r\n\r\n", "connection failed"),
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 200 + b"\r\n", "connection failed"),
@@ -264,21 +263,21 @@ def test_bad_bodies(serve, answer, said):
 
 
 @given(st.binary(max_size=200), st.sampled_from(["", "gzip", "deflate", "br"]), st.integers(1, 50))
-def test_any_body_is_unpacked_within_its_bound_or_refused(body, encoding, size):
+def test_any_body_is_decompressed_within_its_bound_or_refused(body, encoding, size):
     for content in (body, gzip.compress(body), gzip.compress(body)[:-3] + body):
         chunks = [content[at : at + size] for at in range(0, len(content), size)]
         try:
-            assert len(unpack(chunks, encoding, 100)) <= 100
+            assert len(decompress(chunks, encoding, 100)) <= 100
         except FeedError:
             continue
 
 
 @given(st.text(max_size=40))
 def test_any_wait_is_a_number_of_seconds(text):
-    assert 0.0 <= _seconds(text) < float("inf")
+    assert 0.0 <= parse_retry_after(text) < float("inf")
 
 
-def test_a_gzip_file_is_unpacked(serve):
+def test_a_gzip_file_is_decompressed(serve):
     server = serve(http(gzip.compress(b"<urlset/>", mtime=0) + gzip.compress(b"<!-- -->")))
     assert server.fetcher().fetch(server.url).body == b"<urlset/><!-- -->"
 

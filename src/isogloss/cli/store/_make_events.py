@@ -1,4 +1,4 @@
-"""Bring events up to date from the command line, if nobody else does."""
+"""Bring events up to date from the command line, unless another worker does."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["make_events", "store_contents", "stream_maker"]
 
-PART = 64
-"""Articles after which the progress moves."""
+ARTICLES_PER_STEP = 64
+"""The progress bar moves after this many articles."""
 
 
 def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:
-    """What makes the stream of a store, with the model that its events are made with."""
+    """Return the factory of a store's stream, with the model that its events are made with."""
     from isogloss.service.models import agreed_model
     from isogloss.service.worker import StreamMaker
 
@@ -39,48 +39,48 @@ def make_events(
     progress: Progress,
     *,
     similarity: Similarity | None = None,
-    anew: bool = False,
+    rebuild: bool = False,
 ) -> bool:
-    """Make events of all articles that wait, and save the state.
+    """Make events of all waiting articles, and save a checkpoint.
 
     Parameters
     ----------
     store : Store
         The store.
     settings : Settings
-        How events are made, and with which model.
+        The settings.
     progress : Progress
-        Where the progress is shown.
+        The progress bar.
     similarity : Similarity, optional
-        The model, where it is loaded already.
-    anew : bool
-        Make all events again, see :mod:`isogloss.store.queries._rebuild`.
+        The model, if it is loaded already.
+    rebuild : bool
+        Rebuild all events, see :mod:`isogloss.store.queries._rebuild`.
 
     Returns
     -------
     bool
-        Whether it was done; it was not if another worker follows the store.
+        Whether it was done; it is not if another worker holds the lease.
     """
-    from isogloss.service import last_line
     from isogloss.service.models import Similarity
-    from isogloss.service.worker import Follower, Lease, rebuild
+    from isogloss.service.worker import Follower, Lease
+    from isogloss.service.worker import rebuild as rebuild_events
 
-    with Lease(store) as mine:
-        if not mine:
+    with Lease(store) as acquired:
+        if not acquired:
             return False
-        if anew:
-            store.want_rebuild()
+        if rebuild:
+            store.request_rebuild()
         maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
         task = progress.add_task("making events", total=None)
         rebuilt = 0
-        if store.rebuild_wanted():
-            rebuilt = last_line(store)
+        if store.rebuild_requested():
+            rebuilt = store.last_line()
             progress.update(task, total=rebuilt)
-            rebuild(store, maker, progress=lambda done: progress.advance(task, done))
+            rebuild_events(store, maker, progress=lambda done: progress.advance(task, done))
         follower = Follower(store, maker)
-        progress.update(task, total=rebuilt + max(0, last_line(store) - follower.position))
+        progress.update(task, total=rebuilt + max(0, store.last_line() - follower.position))
         try:
-            while done := follower.follow(PART):
+            while done := follower.follow(ARTICLES_PER_STEP):
                 progress.advance(task, done)
             follower.settle()
             follower.save()
@@ -91,6 +91,6 @@ def make_events(
 
 
 def store_contents(store: Store) -> str:
-    """Say how many articles and events a store has."""
+    """Describe how many articles and events a store has."""
     counts = store.counts()
     return f"the store has {counted(counts['article'], 'article')} and {counted(counts['event'], 'event')}"

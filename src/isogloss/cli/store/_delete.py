@@ -1,4 +1,4 @@
-"""``isogloss delete``: delete articles on request, with their traces."""
+"""``isogloss delete``: delete articles on request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from isogloss.cli._console import Console
 from isogloss.cli._output import echo
 from isogloss.cli._program import program
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._following import make_events
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._make_events import make_events
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreBusyError, StoreError
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def delete(
         made = bool(done) and _finish(opened, settings)
         titles = {} if yes else {seq: one.title for seq, one in opened.articles(found, bodies=False).items()}
     if as_json:
-        told = {"articles": found, "deleted": done, "events_made": made}
-        echo(json.dumps(told))
+        echo(json.dumps({"articles": found, "deleted": done, "events_made": made}))
         return
     for seq, title in titles.items():
         echo(f"{seq}: {title!r}")
@@ -69,7 +68,7 @@ def delete(
 
 
 def _find(store: Store, numbers: list[int], urls: list[str]) -> list[int]:
-    """Return the numbers of the articles that were named."""
+    """Look up the requested articles by number and URL."""
     if not numbers and not urls:
         raise StoreError("no articles given; give article numbers or --url")
     there = store.articles(numbers, bodies=False)
@@ -83,7 +82,7 @@ def _find(store: Store, numbers: list[int], urls: list[str]) -> list[int]:
 
 
 def _finish(store: Store, settings: Settings) -> bool:
-    """Make events anew and remove the deleted bytes, if no service uses the store."""
+    """Rebuild events and remove the deleted bytes, unless a service uses the store."""
     with progress_bar() as progress:
         if not make_events(store, settings, progress):
             return False

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
-from isogloss.feeds import Target, is_public
+from isogloss.feeds import is_public
+from isogloss.feeds._urls import CheckedUrl
 
 REFUSED = [
     "127.0.0.1",
@@ -88,7 +89,7 @@ def test_wrapping_never_opens_what_is_closed(address):
 )
 def test_urls_refused(url, said):
     with pytest.raises(FeedError, match=said):
-        Target.of(url)
+        CheckedUrl.parse(url)
 
 
 _PIECES = (
@@ -114,7 +115,7 @@ _PIECES = (
 @given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=3)), max_size=8).map("".join))
 def test_any_redirect_leads_to_a_target_or_is_refused(location):
     try:
-        target = Target.of("https://a.example/x").follow(location, frozenset({443}))
+        target = CheckedUrl.parse("https://a.example/x").redirect(location, frozenset({443}))
     except FeedError:
         return
     assert target.scheme == "https"
@@ -122,9 +123,9 @@ def test_any_redirect_leads_to_a_target_or_is_refused(location):
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_target_or_refused(text):
+def test_any_text_is_a_checked_url_or_refused(text):
     try:
-        target = Target.of("http://" + text)
+        target = CheckedUrl.parse("http://" + text)
     except FeedError:
         return
     assert target.host.isascii()
@@ -134,11 +135,14 @@ def test_any_text_is_a_target_or_refused(text):
 
 
 def test_international_hosts():
-    assert Target.of("https://münchen.example/ä?q=ö").url == "https://xn--mnchen-3ya.example/%C3%A4?q=%C3%B6"
+    assert (
+        CheckedUrl.parse("https://münchen.example/ä?q=ö").url
+        == "https://xn--mnchen-3ya.example/%C3%A4?q=%C3%B6"
+    )
 
 
 def test_redirects_stay_safe():
-    start = Target.of("https://a.example/x/y")
-    assert start.follow("../z", frozenset({443})).url == "https://a.example/z"
+    start = CheckedUrl.parse("https://a.example/x/y")
+    assert start.redirect("../z", frozenset({443})).url == "https://a.example/z"
     with pytest.raises(FeedError, match="from https to"):
-        start.follow("http://a.example/", frozenset({80, 443}))
+        start.redirect("http://a.example/", frozenset({80, 443}))

@@ -1,4 +1,4 @@
-"""``isogloss init | ingest | watch | backup | restore | doctor``: a store, what goes in, and its upkeep."""
+"""``isogloss init | ingest | watch``: create a store, and add articles from files and feeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shlex
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,9 @@ from isogloss.cli._output import counted, echo, not_stdout
 from isogloss.cli._program import program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
-from isogloss.cli.store._following import make_events, store_contents
-from isogloss.cli.store._place import (
-    DEFAULT,
+from isogloss.cli.store._make_events import make_events, store_contents
+from isogloss.cli.store._options import (
+    DEFAULT_CONFIG,
     Config,
     JsonOutput,
     StorePlace,
@@ -32,26 +31,25 @@ from isogloss.cli.store._place import (
     make_folder,
     open_store,
 )
-from isogloss.cli.store._pruning import prune_now, retention_lines
 from isogloss.events.ingest import Quarantine
-from isogloss.exceptions import ArticleError, SettingsError, StoreError
-from isogloss.io import replacing
+from isogloss.exceptions import ArticleError, SettingsError
+from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.events import Article
     from isogloss.events.ingest import ArticleReader
     from isogloss.feeds import FeedState, Fetcher, Visit, Watcher
     from isogloss.service.settings import Settings
-    from isogloss.service.worker import Preview, Retention
+    from isogloss.service.worker import Retention
     from isogloss.store import Store
 
-__all__ = ["backup", "doctor", "ingest", "init", "restore", "watch"]
+__all__ = ["ingest", "init", "watch"]
 
 Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
 
-BATCH = 500
-"""Refused records that are in memory at most."""
-_SHOWN = 5
+MAX_PENDING_RECORDS = 500
+"""Invalid records that are held in memory before they are stored."""
+_MAX_SHOWN = 5
 
 
 def init(
@@ -65,13 +63,13 @@ def init(
     from isogloss.service.settings import Settings
     from isogloss.store import Store
 
-    path = folder / DEFAULT
+    path = folder / DEFAULT_CONFIG
     if path.exists():
         raise SettingsError(f"{path}: already exists; edit it, or remove it first")
     make_folder(folder)
     settings = Settings()
     Store(folder / settings.store.place).close()
-    with replacing(path, SettingsError) as file:
+    with atomic_write(path, SettingsError) as file:
         file.write(settings.as_toml().encode())
     if as_json:
         echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
@@ -98,15 +96,15 @@ def ingest(
     """
     from isogloss.events.ingest import ArticleReader
     from isogloss.service.worker import Retention
-    from isogloss.store import newest_article
+    from isogloss.store import newest_article_time
 
     settings = load_settings(config, store)
     ArticleReader(*sources).check()
     with open_store(settings, new=True) as opened, progress_bar() as progress:
         _warn_of_clock(opened)
-        refused = _Refused(opened)
+        refused = _StoreQuarantine(opened)
         moment = now.astimezone() if now else None
-        newest = partial(newest_article, opened, moment, in_event=False)
+        newest = partial(newest_article_time, opened, moment, in_event=False)
         reader = ArticleReader(
             *sources, quarantine=refused, now=moment, newest=newest, **_text_limits(settings)
         )
@@ -119,7 +117,7 @@ def ingest(
     if left_out and not statuses:
         raise ArticleError("no article", f"no record is a valid article: {reader.quarantine}")
     if as_json:
-        told = {
+        report = {
             "articles": dict(statuses),
             "left_out": left_out,
             "cut": _cut(reader.report.notes),
@@ -127,15 +125,15 @@ def ingest(
             "store": counts,
             "older_than_retention": old,
         }
-        echo(json.dumps(told))
+        echo(json.dumps(report))
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
     for line in cut_lines(reader.report.notes, **_text_limits(settings)):
         echo(line)
     kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
-    said = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
-    echo(f"{said}; {contents}")
+    outcome = ", ".join(f"{statuses[kind]:,} {kind}" for kind in kinds)
+    echo(f"{outcome}; {contents}")
     if events and not made:
         echo("another worker is processing this store and will find the events")
     if old:
@@ -146,7 +144,7 @@ def ingest(
 
 
 class _TextLimits(TypedDict):
-    """The longest title and body, as arguments of ``parse_article``."""
+    """Maximum lengths of titles and bodies, as arguments of ``parse_article``."""
 
     max_title: int
     max_text: int
@@ -158,14 +156,14 @@ def _text_limits(settings: Settings) -> _TextLimits:
 
 
 def _cut(notes: Counter[str]) -> dict[str, int]:
-    """How many titles and bodies were cut."""
+    """Count the titles and bodies that were cut."""
     from isogloss.events.article import TRUNCATION_NOTES
 
     return {name: notes[note] for name, note in TRUNCATION_NOTES.items() if notes[note]}
 
 
 def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[Counter[str], array[float]]:
-    """Add all articles; return how many there are of each status, and their times."""
+    """Add all articles; return the count of each status, and the times of the articles."""
     statuses: Counter[str] = Counter()
     times = array("d")
     with reading(progress, "reading articles", reader.total_bytes()) as describe:
@@ -183,26 +181,26 @@ def _warn_of_clock(store: Store) -> None:
         Console(stderr=True).print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
 
 
-class _Refused(Quarantine):
-    """Records that are no articles, on their way to the quarantine of a store, some hundred at a time."""
+class _StoreQuarantine(Quarantine):
+    """A quarantine that moves invalid records to the store in batches."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(keep=BATCH)
+        super().__init__(keep=MAX_PENDING_RECORDS)
         self.store, self._stored = store, 0
 
     def add(self, reason: str, what: str, file: str, line: int, record: bytes | str | None = None) -> None:
-        """Count a record; when there are many, have the store keep them."""
+        """Add a record, and store the batch when it is full."""
         super().add(reason, what, file, line, record)
         if len(self.kept) >= self.keep:
             self.flush()
 
     def flush(self) -> None:
-        """Have the store keep what it does not yet; the first few stay here, to be shown."""
+        """Store the pending records; keep the first few to show them."""
         new = self.kept[self._stored :]
         if new:
             rows = [(one.reason, f"{one.file}:{one.line}: {one.what}", one.record) for one in new]
             self.store.add([], refused=rows)
-        del self.kept[_SHOWN:]
+        del self.kept[_MAX_SHOWN:]
         self._stored = len(self.kept)
 
 
@@ -228,7 +226,6 @@ def watch(
     """
     from isogloss.extras import require_extra
     from isogloss.feeds import FeedReader, Watcher
-    from isogloss.service import last_line
     from isogloss.service.worker import Retention
 
     settings = load_settings(config, store)
@@ -248,15 +245,15 @@ def watch(
                 errors = []
                 waiting = [feed for feed in watcher.feeds if feed.due > time.time()]
                 for visit in watcher.visit(time.time()):
-                    told = _keep_visit(opened, watcher, visit, retention, _text_limits(settings))
-                    echo(json.dumps(told) if as_json else _visit_line(told))
-                    errors.append(told["error"])
-                if events and last_line(opened) > opened.position():
+                    result = _save_visit(opened, watcher, visit, retention, _text_limits(settings))
+                    echo(json.dumps(result) if as_json else _visit_line(result))
+                    errors.append(result["error"])
+                if events and opened.last_line() > opened.position():
                     with progress_bar() as progress:
                         make_events(opened, settings, progress)
                 if once:
                     for feed in waiting:
-                        echo(_waits(feed, as_json))
+                        echo(_waiting_line(feed, as_json))
                     if not as_json:
                         echo(store_contents(opened))
                     raise typer.Exit(int(bool(errors) and all(errors)))
@@ -266,7 +263,7 @@ def watch(
 
 
 def _fetcher(private: bool) -> Fetcher:
-    """What visits feeds: on the public internet only, or anywhere."""
+    """Create the fetcher: for public addresses only, or for any."""
     from isogloss.feeds import Fetcher, FetchLimits
 
     if not private:
@@ -286,31 +283,31 @@ def _feeds(store: Store, urls: list[str]) -> list[FeedState]:
     return [FeedState(**known.get(url, {"url": url})) for url in dict.fromkeys(urls)]
 
 
-def _keep_visit(
+def _save_visit(
     store: Store, watcher: Watcher, visit: Visit, retention: Retention, limits: _TextLimits
 ) -> dict[str, Any]:
-    """Store what a visit brought, and then what is known of the feed."""
+    """Store the new articles of a visit, then the state of the feed."""
     from isogloss.feeds import FeedState
 
     notes: Counter[str] = Counter()
     articles, refused = _articles(visit, store, limits, notes)
     receipts = store.add(articles, refused=refused)
     feed = next(each for each in watcher.feeds if each.url == visit.url)
-    store.keep_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
+    store.save_feed(feed.url, {name: getattr(feed, name) for name in FeedState.__slots__})
     new = sum(receipt.status == "new" for receipt in receipts)
-    told = {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
+    result = {"url": visit.url, "new": new, "left_out": len(refused), "error": visit.error}
     old = retention.older(article.time.timestamp() for article in articles)
     cut = _cut(notes)
-    return told | ({"older_than_retention": old} if old else {}) | ({"cut": cut} if cut else {})
+    return result | ({"older_than_retention": old} if old else {}) | ({"cut": cut} if cut else {})
 
 
 def _articles(
     visit: Visit, store: Store, limits: _TextLimits, notes: Counter[str]
 ) -> tuple[list[Article], list[tuple[str, str, Any]]]:
     from isogloss.events import parse_article
-    from isogloss.store import newest_article
+    from isogloss.store import newest_article_time
 
-    newest = partial(newest_article, store, in_event=False)
+    newest = partial(newest_article_time, store, in_event=False)
     articles: list[Article] = []
     refused: list[tuple[str, str, Any]] = []
     for record in visit.records:
@@ -321,181 +318,17 @@ def _articles(
     return articles, refused
 
 
-def _waits(feed: FeedState, as_json: bool) -> str:
-    """What is said of a feed that was visited not long ago."""
+def _waiting_line(feed: FeedState, as_json: bool) -> str:
+    """Describe a feed that is not due yet."""
     due = datetime.fromtimestamp(feed.due, UTC).isoformat(timespec="seconds")
-    told = {"url": feed.url, "new": 0, "left_out": 0, "error": "", "due": due}
-    return json.dumps(told) if as_json else f"{feed.url}: visited recently; the next visit is due at {due}"
+    result = {"url": feed.url, "new": 0, "left_out": 0, "error": "", "due": due}
+    return json.dumps(result) if as_json else f"{feed.url}: visited recently; the next visit is due at {due}"
 
 
-def _visit_line(told: dict[str, Any]) -> str:
-    old, cut = told.get("older_than_retention"), told.get("cut", {})
-    return str(told["error"]) or (
-        f"{told['url']}: {told['new']} new"
+def _visit_line(result: dict[str, Any]) -> str:
+    old, cut = result.get("older_than_retention"), result.get("cut", {})
+    return str(result["error"]) or (
+        f"{result['url']}: {result['new']} new"
         + (f", {old} older than store.keep_days" if old else "")
         + "".join(f", {n} with a truncated {name}" for name, n in cut.items())
     )
-
-
-def backup(
-    output: Annotated[
-        Path, typer.Argument(help="The file to write; it must not exist.", callback=not_stdout)
-    ],
-    config: Config = None,
-    store: StorePlace = None,
-    as_json: JsonOutput = False,
-) -> None:
-    """Back up the store, also while it is in use.
-
-    The backup is a consistent copy as of one moment.
-    """
-    from isogloss.store import back_up
-
-    if not output.parent.is_dir():
-        raise StoreError(f"{output}: the folder {output.parent} does not exist; create it, or choose another")
-    with open_store(load_settings(config, store)) as opened:
-        path = back_up(opened, output)
-    size = path.stat().st_size
-    echo(json.dumps({"copy": str(path), "bytes": size}) if as_json else f"{path}: {size:,} bytes")
-
-
-def restore(
-    copy: Annotated[Path, typer.Argument(help="A file written by 'backup'.")],
-    config: Config = None,
-    store: StorePlace = None,
-    as_json: JsonOutput = False,
-) -> None:
-    """Restore a backup. The target store must not exist."""
-    from isogloss.store import restore as restore_copy
-
-    settings = load_settings(config, store)
-    path = restore_copy(copy, settings.store.place)
-    echo(json.dumps({"store": str(path)}) if as_json else f"restored: {path}")
-
-
-def doctor(
-    config: Config = None,
-    store: StorePlace = None,
-    forget: Annotated[
-        bool, typer.Option("--forget", hidden=True, help="Old name of 'isogloss prune --yes'.")
-    ] = False,
-    rebuild: Annotated[
-        bool,
-        typer.Option(
-            "--rebuild", help="First rebuild all events with the current settings; stories keep their ids."
-        ),
-    ] = False,
-    compact: Annotated[
-        bool,
-        typer.Option("--compact", help="Rewrite the database files to remove the bytes of deleted rows."),
-    ] = False,
-    retry_quarantined: Annotated[
-        str | None,
-        typer.Option(
-            "--retry-quarantined",
-            metavar="LINE|all",
-            help="Retry a quarantined article, by journal line, or all of them.",
-        ),
-    ] = None,
-    as_json: JsonOutput = False,
-) -> None:
-    """Check the store and report problems.
-
-    Checks the files and tables, and shows how far events lag behind articles, which records were rejected,
-    and what retention would delete next.
-    """
-    from isogloss.service.worker import Retention, clock_warning
-    from isogloss.store import look_over
-
-    settings = load_settings(config, store)
-    with open_store(settings) as opened:
-        retried = _retry(opened, retry_quarantined) if retry_quarantined is not None else 0
-        if rebuild:
-            _rebuild(opened, settings)
-        if compact:
-            opened.database.compact()
-        retention = Retention(opened, settings)
-        pruned = _forget(retention) if forget else 0
-        preview = retention.preview()
-        told = {
-            "database": opened.database.describe(),
-            "counts": opened.counts(),
-            "events_stand_at_line": opened.position(),
-            "rebuild_wanted": opened.rebuild_wanted(),
-            "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(_SHOWN)],
-            "quarantined": opened.quarantined_articles(),
-            "retried": retried,
-            "troubles": look_over(opened),
-            "clock": clock_warning(opened),
-            "retention": preview.as_json() if preview is not None else {"keep_days": 0},
-            "pruned": pruned,
-        }
-    if as_json:
-        echo(json.dumps(told))
-    else:
-        for line in _told(told, preview):
-            echo(line)
-    if told["troubles"]:
-        raise typer.Exit(1)
-
-
-def _retry(store: Store, which: str) -> int:
-    """Have quarantined lines tried again; how many."""
-    if which != "all" and not (which.isascii() and which.isdecimal()):
-        raise typer.BadParameter(f"--retry-quarantined {which}: expected a line number or all")
-    lines = [] if which == "all" else [int(which)]
-    retried = store.retry_quarantined(lines)
-    if lines and not retried:
-        raise StoreError(f"line {which} of the journal is not in quarantine; see isogloss doctor")
-    return len(retried)
-
-
-def _quarantine_lines(told: dict[str, Any]) -> Iterator[str]:
-    """What ``doctor`` says about articles that could not be taken in."""
-    if retried := told["retried"]:
-        yield f"{retried} article{'s' * (retried != 1)} in quarantine will be retried by the worker"
-    if found := told["quarantined"]:
-        yield (
-            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, not part of any event; "
-            "to retry: isogloss doctor --retry-quarantined LINE|all"
-        )
-    for each in found[:_SHOWN]:
-        said = f"line {each['line']}: {each['reason']}: {each['title']!a:.60}: {each['said']}"
-        yield f"  {' '.join(said.split())[:200]}"
-
-
-def _rebuild(store: Store, settings: Settings) -> None:
-    with progress_bar() as progress:
-        if not make_events(store, settings, progress, anew=True):
-            raise StoreError("another worker is processing this store; stop it, then rebuild")
-
-
-def _forget(retention: Retention) -> int:
-    """What ``doctor --forget`` did; to be removed after the next release."""
-    said = "doctor --forget is now isogloss prune --yes, and will be removed"
-    Console(stderr=True).print(f"[yellow]warning:[/] {said}", highlight=False)
-    preview = retention.preview()
-    return prune_now(retention, preview) if preview is not None else 0
-
-
-def _told(told: dict[str, Any], preview: Preview | None) -> Iterator[str]:
-    database = told["database"]
-    yield f"{database['product']} {database['version']}, {database['place']}"
-    if "warning" in database:
-        yield f"warning: {database['warning']}"
-    yield ", ".join(f"{count:,} {name}" for name, count in told["counts"].items())
-    yield f"events stand at line {told['events_stand_at_line']:,} of the journal"
-    if told["rebuild_wanted"]:
-        yield "the next worker will rebuild all events; doctor --rebuild does it now"
-    if told["left_out"]:
-        yield "last rejected records:"
-        yield from (f"  {' '.join(each.split())[:200]}" for each in told["left_out"])
-    yield from _quarantine_lines(told)
-    if told["pruned"]:
-        yield f"{told['pruned']:,} old articles deleted"
-    yield from retention_lines(preview)
-    if told["clock"]:
-        yield f"warning: {told['clock']}"
-    yield from (f"problem: {each}" for each in told["troubles"])
-    if not told["troubles"]:
-        yield "no problems found"

@@ -13,9 +13,9 @@ from isogloss.store.queries import (
     cluster_links,
     event_clusters,
     find_events,
-    old_parts,
-    position,
     read_event,
+    read_position,
+    stale_checkpoint_parts,
 )
 
 from .test_articles import article
@@ -40,7 +40,7 @@ def filled(store):
         ],
         clusters=[ClusterRow(1, "en", "e1", 0, 100, [1, 2]), ClusterRow(2, "de", "e1", 5, 90, [3, 4])],
         links=[LinkRow(2, 1, 0.9, {"features": {"timeDiff": 1.0}})],
-        kept=[("events", 6, b"state")],
+        checkpoint_parts=[("events", 6, b"state")],
     )
     with store.database.write() as session:
         apply_update(session, update)
@@ -86,7 +86,7 @@ def test_pages_join_to_the_whole(store, sort):
     "cursor", ["x", "%%%", "W10=", "WyJzaXplIiwgMSwgImEiXQ==", "WyJsYXN0IiwgMWU5OSwgImEiXQ==", HUGE]
 )
 def test_cursors_of_elsewhere_are_refused(filled, cursor):
-    with pytest.raises(StoreError, match="begin without a cursor"):
+    with pytest.raises(StoreError, match="start without a cursor"):
         ids(filled, cursor=cursor)
 
 
@@ -109,7 +109,7 @@ def test_an_event_with_its_clusters_and_links(filled):
 def test_an_event_that_joined_another_is_found_by_its_old_id(filled):
     for before, old, new in [(6, "e1", "e2"), (7, "e2", "e3")]:
         with filled.database.write() as session:
-            apply_update(session, Update(before, before + 1, gone_events=[old], aliases=[(old, new)]))
+            apply_update(session, Update(before, before + 1, removed_events=[old], aliases=[(old, new)]))
     assert ask(filled, read_event, "e1")["id"] == "e3"
     assert ask(filled, read_event, "e2")["id"] == "e3"
 
@@ -122,16 +122,16 @@ def test_what_changed_comes_in_order(filled):
 
 
 def test_an_update_from_elsewhere_is_refused_whole(filled):
-    with pytest.raises(StoreError, match="starts at line 2"), filled.database.write() as session:
+    with pytest.raises(StoreError, match="starts at journal line 2"), filled.database.write() as session:
         apply_update(session, Update(2, 9, events=[event(7, 1)]))
-    assert ask(filled, position) == 6
+    assert ask(filled, read_position) == 6
     assert ask(filled, read_event, "e7") is None
 
 
 def test_a_cluster_that_is_gone_takes_its_links(filled):
     with filled.database.write() as session:
         apply_update(
-            session, Update(6, 7, gone_clusters=[2], clusters=[ClusterRow(1, "en", "e1", 0, 1, [1, 2, 3])])
+            session, Update(6, 7, removed_clusters=[2], clusters=[ClusterRow(1, "en", "e1", 0, 1, [1, 2, 3])])
         )
     assert ask(filled, cluster_links, [1]) == []
     assert ask(filled, event_clusters, "e1")[0]["articles"] == [1, 2, 3]
@@ -139,17 +139,19 @@ def test_a_cluster_that_is_gone_takes_its_links(filled):
 
 def test_the_store_answers_the_same(filled):
     assert filled.position() == 6
-    assert filled.snapshot() == (6, b"state")
+    assert filled.latest_checkpoint() == (6, b"state")
     assert [each["id"] for each in filled.events().events] == ids(filled)
     assert [each["id"] for each in filled.event("e1")["clusters"]] == [1, 2]
     assert filled.event("e1")["links"][0]["probability"] == 0.9
     assert filled.event("none") is None
-    assert len(filled.changed(0)) == 3
-    filled.apply(Update(6, 7, kept=[("events", 7, b"b")]))
-    filled.apply(Update(7, 8, kept=[("part 1", 8, b"d"), ("part 0", 8, b"c"), ("events", 8, b"")]))
-    assert filled.snapshot() == (8, b"cd")
-    assert ask(filled, old_parts) == [("events", 6)]
-    filled.apply(Update(8, 8, dropped=[("events", 6)]))
-    assert ask(filled, old_parts) == []
-    filled.apply(Update(8, 8, dropped=[("events", 7), ("events", 8)]))
-    assert filled.snapshot() is None
+    assert len(filled.changed_events(0)) == 3
+    filled.apply(Update(6, 7, checkpoint_parts=[("events", 7, b"b")]))
+    filled.apply(
+        Update(7, 8, checkpoint_parts=[("part 1", 8, b"d"), ("part 0", 8, b"c"), ("events", 8, b"")])
+    )
+    assert filled.latest_checkpoint() == (8, b"cd")
+    assert ask(filled, stale_checkpoint_parts) == [("events", 6)]
+    filled.apply(Update(8, 8, stale_parts=[("events", 6)]))
+    assert ask(filled, stale_checkpoint_parts) == []
+    filled.apply(Update(8, 8, stale_parts=[("events", 7), ("events", 8)]))
+    assert filled.latest_checkpoint() is None

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isogloss.exceptions import FeedError
-from isogloss.feeds import FeedReader, FeedState, Page, Watcher, parse_feed, parse_sitemap
-from isogloss.feeds._scan import scan_xml
+from isogloss.feeds import FeedReader, FeedState, FetchResponse, Watcher, parse_feed, parse_sitemap
+from isogloss.feeds._parsing import scan_xml
 from tests.waiting import LIMIT_S, cpu_at_most
 
 from .conftest import http
@@ -200,9 +200,8 @@ def test_nothing_of_a_feed_is_parsed_in_this_process(monkeypatch):
     def fail(*_):
         raise AssertionError("parsed in the process of the watcher")
 
-    for name in ("scan.scan_xml", "syndication.scan_xml", "sitemaps.scan_xml", "reader.parse_feed"):
-        monkeypatch.setattr(f"isogloss.feeds.{name}", fail)
-    monkeypatch.setattr("isogloss.feeds._reader.parse_sitemap", fail)
+    for name in ("scan_xml", "parse_feed", "parse_sitemap"):
+        monkeypatch.setattr(f"isogloss.feeds._parsing.{name}", fail)
     pages = {
         "https://a.example/f": ATOM,
         "https://a.example/s": SITEMAP,
@@ -214,7 +213,7 @@ def test_nothing_of_a_feed_is_parsed_in_this_process(monkeypatch):
     watch = Watcher(states, fetcher=Web(pages), reader=reader)
     feed, sitemap, bomb = watch.visit(0)
     assert [record["title"] for record in (*feed.records, *sitemap.records)] == ["Regen", "Rain"]
-    assert bomb.error == "https://bomb.example/f: the XML declares an entity; a feed has no need of one"
+    assert bomb.error == "https://bomb.example/f: the XML declares an entity; feeds may not declare entities"
     watch.stop()
 
 
@@ -293,8 +292,8 @@ class Web:
         if url not in self.pages:
             raise FeedError(f"{url}: the server answered 404; expected 200")
         if etag == "same":
-            return Page(url, 304, {}, b"")
-        return Page(url, 200, {"etag": "same"}, self.pages[url])
+            return FetchResponse(url, 304, {}, b"")
+        return FetchResponse(url, 200, {"etag": "same"}, self.pages[url])
 
 
 class InProcess:

@@ -1,6 +1,6 @@
-"""Visit feeds again and again, politely: what is new since the last visit.
+"""Poll feeds for new entries, with conditional requests and exponential backoff.
 
-The state is plain data, so that whoever keeps it can store it wherever he keeps the rest.
+The state of a feed is plain data that the caller can store anywhere.
 """
 
 from __future__ import annotations
@@ -9,42 +9,39 @@ import dataclasses
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from isogloss.exceptions import FeedError
-from isogloss.feeds._fetching import Fetcher, Page
-from isogloss.feeds._reader import FeedReader
-from isogloss.feeds._sitemaps import SitemapEntry
-from isogloss.feeds._syndication import Record
+from isogloss.feeds._fetcher import Fetcher, FetchResponse
+from isogloss.feeds._parsing import FeedReader, Record, SitemapEntry
 
 __all__ = ["FeedState", "Visit", "Watcher"]
 
 logger = logging.getLogger(__name__)
-MAX_SEEN = 5_000
-MAX_PAGES = 50
-"""Pages that are fetched in one visit."""
-MAX_MARK = 2_000
-"""Characters of an id that is remembered as it is."""
-LONGEST_WAIT = 24 * 3600.0
-_DOUBLINGS = 20
+MAX_SEEN_IDS = 5_000
+MAX_PAGES_PER_VISIT = 50
+MAX_ID_CHARS = 2_000
+"""A longer entry id is remembered by its digest."""
+MAX_PAUSE_S = 24 * 3600.0
+_MAX_DOUBLINGS = 20
 
 
 @dataclasses.dataclass(slots=True)
 class FeedState:
-    """What is known of one feed.
+    """The state of one feed between visits.
 
     Attributes
     ----------
     url : str
-        The feed or the sitemap.
+        The URL of the feed or sitemap.
     etag, modified : str
-        Of the last answer: an unchanged feed costs next to nothing.
+        ``ETag`` and ``Last-Modified`` of the last response, for conditional requests.
     seen : list of str
-        Ids of entries already handed out, the newest last; the oldest are forgotten.
+        Ids of known entries, the newest last; the oldest are dropped.
     failures : int
-        Visits in a row that failed: the pause doubles with each, and is as long as the server asks for.
+        Consecutive failed visits. The pause doubles with each, and is at least what ``Retry-After`` asks for.
     due : float
-        Seconds since 1970 of the next visit.
+        Unix time of the next visit.
     """
 
     url: str
@@ -57,37 +54,37 @@ class FeedState:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Visit:
-    """What a visit brought: records that are new, or the error."""
+    """The result of visiting a feed: new records, or an error."""
 
     url: str
     records: list[Record]
     error: str = ""
 
 
-class _Fetches(Protocol):
-    def fetch(self, url: str, *, etag: str = "", modified: str = "") -> Page: ...
+class _FetcherLike(Protocol):
+    def fetch(self, url: str, *, etag: str = "", modified: str = "") -> FetchResponse: ...
 
 
 class Watcher:
-    """Visits every feed that is due.
+    """Visit every feed that is due.
 
     Parameters
     ----------
     feeds : iterable of FeedState
-        The feeds, with what is known of them.
+        The feeds.
     fetcher : Fetcher
-        How pages are fetched.
+        Fetches feeds and pages.
     interval : float, default=600
-        Seconds between two visits of one feed.
+        Seconds between two visits to one feed.
     reader : FeedReader
-        How feeds are read.
+        Parses feeds.
     """
 
     def __init__(
         self,
         feeds: Iterable[FeedState],
         *,
-        fetcher: _Fetches | None = None,
+        fetcher: _FetcherLike | None = None,
         interval: float = 600.0,
         reader: FeedReader | None = None,
     ) -> None:
@@ -97,73 +94,74 @@ class Watcher:
         self.reader = reader or FeedReader()
 
     def visit(self, now: float) -> Iterator[Visit]:
-        """Visit the feeds that are due at a time, and say what each brought; one bad feed stops no other."""
+        """Visit the feeds that are due and yield the result of each; an error affects only its own feed."""
         for feed in self.feeds:
             if feed.due > now:
                 continue
             try:
-                records = self._new(feed)
+                records = self._new_records(feed)
             except FeedError as error:
                 feed.failures += 1
-                pause = self.interval * 2 ** min(feed.failures, _DOUBLINGS)
-                feed.due = now + min(max(pause, error.wait), LONGEST_WAIT)
+                pause = self.interval * 2 ** min(feed.failures, _MAX_DOUBLINGS)
+                feed.due = now + min(max(pause, error.wait), MAX_PAUSE_S)
                 yield Visit(feed.url, [], str(error))
             else:
                 feed.failures, feed.due = 0, now + self.interval
                 yield Visit(feed.url, records)
 
     def stop(self) -> None:
-        """End the process that reads feeds."""
+        """Stop the parser process."""
         self.reader.stop()
 
-    def _new(self, feed: FeedState) -> list[Record]:
-        page = self.fetcher.fetch(feed.url, etag=feed.etag, modified=feed.modified)
-        if not page.changed:
+    def _new_records(self, feed: FeedState) -> list[Record]:
+        response = self.fetcher.fetch(feed.url, etag=feed.etag, modified=feed.modified)
+        if not response.modified:
             return []
         try:
-            records = self._read(page)
+            records = self._parse(response)
         except FeedError as error:
             raise FeedError(f"{feed.url}: {error}", wait=error.wait) from error
-        feed.etag, feed.modified = page.headers.get("etag", ""), page.headers.get("last-modified", "")
+        feed.etag = response.headers.get("etag", "")
+        feed.modified = response.headers.get("last-modified", "")
         known = set(feed.seen)
-        new = [record for record in records if _mark(record) not in known]
-        feed.seen = [*feed.seen, *filter(None, map(_mark, new))][-MAX_SEEN:]
+        new = [record for record in records if _entry_id(record) not in known]
+        feed.seen = [*feed.seen, *filter(None, map(_entry_id, new))][-MAX_SEEN_IDS:]
         return self._with_bodies(new)
 
-    def _read(self, page: Page) -> list[Record]:
-        """Entries of a feed, or pages of a sitemap."""
-        start = page.body[:4096].replace(b"\0", b"")
+    def _parse(self, response: FetchResponse) -> list[Record]:
+        """Parse a feed or a sitemap."""
+        start = response.body[:4096].replace(b"\0", b"")
         if b"<urlset" not in start and b"<sitemapindex" not in start:
-            return self.reader.read(page.body, page.url)
-        sitemap = self.reader.read_sitemap(page.body)
+            return self.reader.read(response.body, response.url)
+        sitemap = self.reader.read_sitemap(response.body)
         pages = sitemap.pages or [
             entry
             for index in sorted(sitemap.sitemaps, key=lambda entry: entry.modified)[-1:]
             for entry in self.reader.read_sitemap(self.fetcher.fetch(index.url).body).pages
         ]
-        newest = sorted(pages, key=lambda entry: entry.published or entry.modified)[-MAX_PAGES:]
-        return [_from_sitemap(entry) for entry in newest if entry.url]
+        newest = sorted(pages, key=lambda entry: entry.published or entry.modified)[-MAX_PAGES_PER_VISIT:]
+        return [_sitemap_record(entry) for entry in newest if entry.url]
 
     def _with_bodies(self, records: list[Record]) -> list[Record]:
-        """Fetch the pages of records that have no body; not more than ``MAX_PAGES`` in one visit."""
+        """Fetch the pages of records without a body, at most ``MAX_PAGES_PER_VISIT``."""
         without = [record for record in records if "body" not in record and record.get("url")]
-        for record in without[:MAX_PAGES]:
+        for record in without[:MAX_PAGES_PER_VISIT]:
             try:
                 record["body"] = self.fetcher.fetch(record["url"]).body.decode("utf-8", "replace")
             except FeedError as error:
-                logger.warning("%s", error)
+                logger.warning("page not fetched: %s", error)
         return records
 
 
-def _mark(record: Record) -> str:
-    """Return the id or URL of an entry, or a digest of a very long one; empty if it has neither."""
+def _entry_id(record: Record) -> str:
+    """Return the id or URL of an entry, or a digest of a long one; an empty string if it has neither."""
     name = str(record.get("id") or record.get("url") or "")
-    if len(name) <= MAX_MARK:
+    if len(name) <= MAX_ID_CHARS:
         return name
     return hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _from_sitemap(entry: SitemapEntry) -> dict[str, Any]:
+def _sitemap_record(entry: SitemapEntry) -> Record:
     record = {
         "id": entry.url,
         "url": entry.url,

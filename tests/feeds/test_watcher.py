@@ -1,11 +1,11 @@
-"""Feeds of a server that behaves as servers do: unchanged, moved, busy, packed, and out of bounds."""
+"""Feeds of a server that behaves as servers do: unchanged, moved, busy, compressed, and out of bounds."""
 
 import gzip
 
 import pytest
 
 from isogloss.feeds import FeedReader, FeedState, Fetcher, FetchLimits, Watcher, parse_feed
-from isogloss.feeds._watching import LONGEST_WAIT
+from isogloss.feeds._watcher import MAX_PAUSE_S
 from tests.waiting import LIMIT_S
 
 from .conftest import http
@@ -71,7 +71,7 @@ def test_marks_of_an_answer_that_could_not_be_read_are_not_kept(watch):
     assert "If-None-Match" not in server.asked[1]
 
 
-@pytest.mark.parametrize(("asked", "due"), [("7200", 7200), ("5", 120), ("999999999", LONGEST_WAIT)])
+@pytest.mark.parametrize(("asked", "due"), [("7200", 7200), ("5", 120), ("999999999", MAX_PAUSE_S)])
 def test_a_busy_server_is_left_alone_for_as_long_as_it_asks(watch, asked, due):
     server, watcher = watch(http(status="429 Too Many Requests", Retry_After=asked), http(feed(1)))
     assert "answered 429" in visited(watcher, 0)
@@ -86,7 +86,7 @@ def test_years_of_failures_are_counted(watch):
     _, watcher = watch(http(status="500 Oops"))
     watcher.feeds[0].failures = 10**6
     assert "answered 500" in visited(watcher, 0)
-    assert watcher.feeds[0].due == LONGEST_WAIT
+    assert watcher.feeds[0].due == MAX_PAUSE_S
 
 
 def test_a_moved_feed_is_followed_and_asked_at_its_old_place_again(watch):
@@ -122,12 +122,12 @@ def test_a_feed_that_leads_inside_is_refused_and_the_others_are_visited(serve):
     assert inner.asked == []
 
 
-def test_a_packed_feed_and_a_bomb(watch):
-    packed = http(gzip.compress(feed(1)), Content_Encoding="gzip")
+def test_a_compressed_feed_and_a_bomb(watch):
+    compressed = http(gzip.compress(feed(1)), Content_Encoding="gzip")
     burst = http(gzip.compress(bytes(1 << 20)), Content_Encoding="gzip")
-    _, watcher = watch(packed, burst, packed, max_bytes=10_000)
+    _, watcher = watch(compressed, burst, compressed, max_bytes=10_000)
     assert visited(watcher, 0) == ["Rain 1"]
-    assert "more than 10,000 bytes when unpacked" in visited(watcher, 60)
+    assert "more than 10,000 bytes when decompressed" in visited(watcher, 60)
     assert visited(watcher, 1000) == []
 
 

@@ -1,4 +1,4 @@
-"""``isogloss prune``: see what retention would delete, and delete it."""
+"""``isogloss prune``: show what retention would delete, and delete it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import typer
 
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._place import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
     from isogloss.service.worker import Preview, Retention
 
 __all__ = ["prune", "prune_now", "retention_lines"]
 
-EXAMPLES = 5
-"""Articles that are named."""
+MAX_EXAMPLES = 5
+"""Titles to show."""
 
-TITLE_WIDTH = 64
+MAX_TITLE_CHARS = 64
 
 
 def prune(
@@ -48,21 +48,21 @@ def prune(
     settings = load_settings(config, store)
     with open_store(settings) as opened:
         retention = Retention(opened, settings)
-        preview = retention.preview(keep_days, examples=EXAMPLES)
+        preview = retention.preview(keep_days, examples=MAX_EXAMPLES)
         if preview is not None and not as_json:
             for line in _preview_lines(preview):
                 echo(line)
         pruned = prune_now(retention, preview) if preview is not None and yes else 0
     if as_json:
-        told = preview.as_json() if preview is not None else {"keep_days": 0, "articles": 0}
-        echo(json.dumps(told | {"pruned": pruned}))
+        report = preview.as_json() if preview is not None else {"keep_days": 0, "articles": 0}
+        echo(json.dumps(report | {"pruned": pruned}))
         return
     for line in _outcome_lines(preview, pruned, yes=yes):
         echo(line)
 
 
 def prune_now(retention: Retention, preview: Preview) -> int:
-    """Delete what a preview shows, with progress; Ctrl-C ends it between two stories."""
+    """Delete what a preview shows, with a progress bar; Ctrl-C stops between two stories."""
     pruned = 0
 
     def advance(count: int) -> None:
@@ -75,13 +75,13 @@ def prune_now(retention: Retention, preview: Preview) -> int:
         try:
             return retention.prune(preview, progress=advance)
         except KeyboardInterrupt:
-            said = f"interrupted after {pruned:,} articles, between two stories; run it again to continue"
-            echo(said, err=True)
+            message = f"interrupted after {pruned:,} articles, between two stories; run it again to continue"
+            echo(message, err=True)
             raise
 
 
 def retention_lines(preview: Preview | None) -> Iterator[str]:
-    """Say in a line or two what the next scheduled run would do."""
+    """Describe what the next scheduled run would do."""
     if preview is None:
         yield "retention: everything is kept (store.keep_days = 0)"
         return
@@ -119,10 +119,10 @@ def _outcome_lines(preview: Preview | None, pruned: int, *, yes: bool) -> Iterat
     else:
         if preview.approved:
             yield f"approved: a retention of {preview.days:g} days for this store"
-        does = ["deletes them"] * bool(preview.plan.articles)
+        effects = ["deletes them"] * bool(preview.plan.articles)
         if preview.configured and not preview.approved:
-            does.append(f"approves {preview.days:g} days for this store")
-        yield "nothing was deleted" + (f"; --yes {' and '.join(does)}" if does else "")
+            effects.append(f"approves {preview.days:g} days for this store")
+        yield "nothing was deleted" + (f"; --yes {' and '.join(effects)}" if effects else "")
 
 
 def _amount(preview: Preview) -> str:
@@ -136,6 +136,6 @@ def _amount(preview: Preview) -> str:
 
 
 def _printable(title: str) -> str:
-    """A title on one line, without characters that a terminal would obey."""
+    """Format a title on one line, without control characters."""
     shown = " ".join("".join(char if char.isprintable() else " " for char in title).split())
-    return shown if len(shown) <= TITLE_WIDTH else shown[: TITLE_WIDTH - 3] + "..."
+    return shown if len(shown) <= MAX_TITLE_CHARS else shown[: MAX_TITLE_CHARS - 3] + "..."

@@ -3,7 +3,7 @@
 import pytest
 
 from isogloss.exceptions import StoreError
-from isogloss.store._arrays import together
+from isogloss.store.postgres import batch_statement
 
 PUT = "INSERT INTO note VALUES (?, ?, ?, ?) ON CONFLICT (n, who) DO UPDATE SET said = excluded.said"
 ROWS = [(n % 5, f"who {n}", f'{{"a\\b": "c, \'{n}\'", "雨": null}}', n / 3) for n in range(20)]
@@ -28,8 +28,8 @@ def held(database):
 )
 def test_many_rows_are_put_as_one_after_the_other(notes, rows):
     with notes.write() as session:
-        session.many(PUT, rows[:1])
-        session.many(PUT, rows)
+        session.run_many(PUT, rows[:1])
+        session.run_many(PUT, rows)
     last = {row[:2]: row for row in rows}
     sizes = {row[:2]: row[3] for row in reversed(rows)}
     assert held(notes) == [(*row[:3], sizes[key]) for key, row in sorted(last.items())]
@@ -37,11 +37,11 @@ def test_many_rows_are_put_as_one_after_the_other(notes, rows):
 
 def test_many_values_are_deleted_at_once(notes):
     with notes.write() as session:
-        session.many(PUT, ROWS)
-        session.many("DELETE FROM note WHERE n = ?", [(0,), (1,), (2,), (3,), (99,)])
+        session.run_many(PUT, ROWS)
+        session.run_many("DELETE FROM note WHERE n = ?", [(0,), (1,), (2,), (3,), (99,)])
     assert {row[0] for row in held(notes)} == {4}
     with notes.write() as session:
-        session.many("DELETE FROM note WHERE who = ?", [(f"who {n}",) for n in range(20)])
+        session.run_many("DELETE FROM note WHERE who = ?", [(f"who {n}",) for n in range(20)])
     assert held(notes) == []
 
 
@@ -49,7 +49,7 @@ def test_a_reader_may_not_write_and_sees_one_moment(notes):
     with notes.read() as session:
         assert session.run("SELECT count(*) FROM note") == [(0,)]
         with notes.write() as writer:
-            writer.many(PUT, ROWS)
+            writer.run_many(PUT, ROWS)
         assert session.run("SELECT count(*) FROM note") == [(0,)]
     with pytest.raises(StoreError), notes.read() as session:
         session.run("DELETE FROM note")
@@ -57,8 +57,8 @@ def test_a_reader_may_not_write_and_sees_one_moment(notes):
 
 
 def test_other_statements_and_mixed_values_are_left_alone():
-    assert together("UPDATE note SET said = ? WHERE n = ?", [("a", 1)] * 9) is None
-    assert together("INSERT INTO note SELECT n, ? FROM other WHERE n = ?", [("a", 1)] * 9) is None
-    assert together("INSERT INTO note VALUES (?)", [(1,), (None,)]) is None
-    assert together("INSERT INTO note VALUES (?)", [(1,), (2.0,)]) is None
-    assert together("INSERT INTO note VALUES (?)", []) is None
+    assert batch_statement("UPDATE note SET said = ? WHERE n = ?", [("a", 1)] * 9) is None
+    assert batch_statement("INSERT INTO note SELECT n, ? FROM other WHERE n = ?", [("a", 1)] * 9) is None
+    assert batch_statement("INSERT INTO note VALUES (?)", [(1,), (None,)]) is None
+    assert batch_statement("INSERT INTO note VALUES (?)", [(1,), (2.0,)]) is None
+    assert batch_statement("INSERT INTO note VALUES (?)", []) is None
