@@ -64,7 +64,7 @@ class Made(NamedTuple):
 
     fingerprint: NDArray[np.uint32]
     terms: Terms
-    draft: UnweightedProfile
+    profile: UnweightedProfile
     latent: NDArray[np.float32] | None
 
 
@@ -179,7 +179,7 @@ class MadeNews:
         sentence = f"{name}: what is told first of the story, in a sentence of the usual length of sentences."
         heading = f"{name}: a title of the usual length of titles, no more"
         article = Article(name, lang, heading, "", when)
-        draft = UnweightedProfile(
+        profile = UnweightedProfile(
             name,
             lang,
             heading,
@@ -189,7 +189,7 @@ class MadeNews:
             Terms(_counted(head), lead),
             annotated,
         )
-        return article, Made(self._fingerprint(), terms, draft, self._point(story))
+        return article, Made(self._fingerprint(), terms, profile, self._point(story))
 
     def _fingerprint(self) -> NDArray[np.uint32]:
         """A new one, or that of one of the last articles: three of a hundred are reprints."""

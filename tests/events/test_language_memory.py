@@ -12,7 +12,7 @@ from isogloss.events import Article, EventStream
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.cluster import TermWindow, Vector
 from isogloss.events.cluster import _vectors as vectors
-from isogloss.events.cluster._vectors import DocumentFrequencies
+from isogloss.events.cluster._vectors import TermCountTable
 from isogloss.events.ingest import sample_news
 from isogloss.events.link import _candidates as candidates
 from isogloss.events.link._candidates import _BoundedLists
@@ -69,7 +69,7 @@ def test_tables_of_any_size_give_the_same_stream(monkeypatch, few):
 
 
 def test_terms_that_left_the_window_take_no_memory():
-    counts, terms = DocumentFrequencies(), np.array([2, 5, 9], dtype=np.int32)
+    counts, terms = TermCountTable(), np.array([2, 5, 9], dtype=np.int32)
     counts.add(terms, np.array([1, 2, 3], dtype=np.int32))
     counts.add(terms, np.array([-1, -1, -3], dtype=np.int32))
     assert (len(counts), counts.counts_of(terms).tolist(), counts.as_table()[terms].tolist()) == (

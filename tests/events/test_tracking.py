@@ -39,19 +39,19 @@ def test_an_event_is_tried_if_the_links_of_a_cluster_speak_for_it_as_a_whole(
     tracker: EventTracker, others: list[int], expected: set[int]
 ) -> None:
     _link(tracker, others)
-    assert tracker._concerned([NEW]) == expected
+    assert tracker._affected_clusters([NEW]) == expected
 
 
 def test_the_event_of_a_cluster_that_changed_is_looked_at_whole(tracker: EventTracker) -> None:
     _link(tracker, [])
     tracker.probabilities[2] = {}
-    assert tracker._concerned([2]) == set(STORY)
+    assert tracker._affected_clusters([2]) == set(STORY)
 
 
 def test_large_clusters_of_an_event_count_for_more(tracker: EventTracker) -> None:
     tracker.links.profiles[1].articles = [f"1.{n}" for n in range(16)]
     _link(tracker, [1])
-    assert tracker._concerned([NEW]) == {NEW, *STORY}
+    assert tracker._affected_clusters([NEW]) == {NEW, *STORY}
 
 
 def test_a_title_is_that_of_a_central_article_and_follows_the_cluster():

@@ -94,16 +94,16 @@ class DeferredAnalysis(AnalysedArticle):
 
     Parameters
     ----------
-    prepare : callable
+    analyse : callable
         Analyses the article. If it raises an exception, every access tries again.
     """
 
-    def __init__(self, prepare: Callable[[], AnalysedArticle]) -> None:
-        self._prepare = prepare
+    def __init__(self, analyse: Callable[[], AnalysedArticle]) -> None:
+        self._analyse = analyse
 
     @cached_property
     def _found(self) -> AnalysedArticle:
-        return self._prepare()
+        return self._analyse()
 
     @property
     def fingerprint(self) -> NDArray[np.uint32]:

@@ -35,7 +35,7 @@ _STEM_CHARS = 7
 """Characters to which a word is truncated."""
 
 _MAX_BODY_CHARS = 12_000
-"""Letters of a body that are looked at: about 2,000 words; what an article is about comes early."""
+"""Characters of a body that give terms: about 2,000 words, because the story comes early."""
 
 _MAX_SITE_WORDS = 3
 """Maximum length in words of a title segment that may be the name of a site."""

@@ -25,7 +25,7 @@ __all__ = [
     "MAX_DENSE_LANGUAGES",
     "MAX_DICT_TERMS",
     "MAX_DICT_TERMS_LOW_MEMORY",
-    "DocumentFrequencies",
+    "TermCountTable",
     "TermWindow",
     "Vector",
     "add_vectors",
@@ -91,7 +91,7 @@ def _merge_days(one: _Day, other: _Day) -> _Day:
     return _Day(one.day, ids, counts, articles)
 
 
-class DocumentFrequencies:
+class TermCountTable:
     """Document frequencies of terms: a dictionary while there are few terms, then a dense table.
 
     Memory: grows with the terms that are counted, up to four megabytes.
@@ -103,7 +103,7 @@ class DocumentFrequencies:
 
     Examples
     --------
-    >>> counts, terms = DocumentFrequencies(), np.array([3, 7], dtype=np.int32)
+    >>> counts, terms = TermCountTable(), np.array([3, 7], dtype=np.int32)
     >>> counts.add(terms, np.ones(2, dtype=np.int32))
     >>> counts.add(terms[:1], np.ones(1, dtype=np.int32))
     >>> counts.counts_of(terms).tolist(), len(counts)
@@ -184,7 +184,7 @@ class TermWindow:
         self.body_weight = body_weight
         self.body_power = body_power
         self.max_terms = max_terms
-        self.counts = DocumentFrequencies()
+        self.counts = TermCountTable()
         self.articles: dict[str, int] = {}
         self._today = 0
         self._open: list[Ids] = []
@@ -290,7 +290,7 @@ class TermWindow:
         return self
 
     def _recount(self) -> None:
-        self.counts = DocumentFrequencies(self.counts.limit)
+        self.counts = TermCountTable(self.counts.limit)
         for block in self._closed:
             self.counts.add(block.ids, block.counts)
         for ids in self._open:

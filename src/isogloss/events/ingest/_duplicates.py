@@ -94,7 +94,7 @@ class DuplicateIndex:
         return len(self._ids)
 
     def find(
-        self, article: Article, signature: NDArray[np.uint32] | None = None, *, remember: bool = True
+        self, article: Article, hashes: NDArray[np.uint32] | None = None, *, remember: bool = True
     ) -> str | None:
         """Return the id of the original of an article; None for a new text, which is added.
 
@@ -102,16 +102,16 @@ class DuplicateIndex:
         ----------
         article : Article
             The article.
-        signature : array, optional
+        hashes : array, optional
             The :func:`fingerprint` of its text, if it is known.
         remember : bool
             False to leave the index unchanged.
         """
-        if signature is None:
-            signature = fingerprint(article.text)
-        if not len(signature):
+        if hashes is None:
+            hashes = fingerprint(article.text)
+        if not len(hashes):
             return None
-        place = self._match(signature, int(article.time.timestamp()), remember)
+        place = self._match(hashes, int(article.time.timestamp()), remember)
         if place >= 0:
             return self._ids[place]
         if remember:
@@ -147,14 +147,14 @@ class DuplicateIndex:
         start = self._seen % self.capacity if len(self._ids) == self.capacity else 0
         return [*range(start, len(self._ids)), *range(start)]
 
-    def _match(self, signature: NDArray[np.uint32], time: int, remember: bool) -> int:
+    def _match(self, hashes: NDArray[np.uint32], time: int, remember: bool) -> int:
         """Return the position of the original of a text; -1 for a new one, whose fingerprint may be added.
 
         It is the most similar of the candidates above the threshold; ties go to the first. A candidate that
         was overwritten by another text is harmless, because it is not similar.
         """
         return find_copy(
-            signature,
+            hashes,
             time,
             _BAND_FACTORS,
             self._seen,
@@ -191,9 +191,9 @@ def fingerprint(text: str) -> NDArray[np.uint32]:
     return min_hashes(letters, *_character_tables(), _SHINGLE_FACTORS, _HASH_FACTORS)
 
 
-def _band_keys(signature: NDArray[np.uint32]) -> NDArray[np.uint64]:
+def _band_keys(hashes: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """Return the hash of each band of a fingerprint, or of several."""
-    bands = signature.reshape(*signature.shape[:-1], _N_BANDS, _ROWS_PER_BAND)
+    bands = hashes.reshape(*hashes.shape[:-1], _N_BANDS, _ROWS_PER_BAND)
     numbers = bands.astype(np.uint64) @ _BAND_FACTORS
     return np.asarray(numbers >> np.uint64(24), np.uint64)
 

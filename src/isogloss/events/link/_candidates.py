@@ -86,11 +86,11 @@ class CandidateIndex:
     >>> def article(name, lang, *terms):
     ...     ids = np.array(terms, dtype=np.int32)
     ...     return ArticleProfile(name, lang, "", 0.0, "", Vector(ids, np.full(len(ids), len(ids) ** -0.5)))
-    >>> neighbours = CandidateIndex()
-    >>> len(neighbours.add(article("a", "de", 3, 5)).numbers)
+    >>> index = CandidateIndex()
+    >>> len(index.add(article("a", "de", 3, 5)).numbers)
     0
-    >>> near = neighbours.add(article("b", "en", 3, 7))
-    >>> neighbours.ids_of(near.numbers), near.similarities.round(2)
+    >>> near = index.add(article("b", "en", 3, 7))
+    >>> index.ids_of(near.numbers), near.similarities.round(2)
     (['a'], array([0.5]))
     """
 

@@ -144,12 +144,12 @@ class ProfileBuilder:
     Examples
     --------
     >>> from datetime import UTC, datetime
-    >>> from isogloss.events.cluster._vectors import product
+    >>> from isogloss.events.cluster._vectors import dot_product
     >>> when, build = datetime(2031, 3, 5, tzinfo=UTC), ProfileBuilder().build
     >>> one = build(Article("1", "en", "Nadia Orlova wins gold", "", when))
     >>> two = build(Article("2", "ru", "Надя Орлова выиграла золото", "", when))
     >>> three = build(Article("3", "de", "Streik bei der Bahn", "", when))
-    >>> product(one.vector, two.vector) > 0.3, product(one.vector, three.vector)
+    >>> dot_product(one.vector, two.vector) > 0.3, dot_product(one.vector, three.vector)
     (True, 0.0)
     """
 

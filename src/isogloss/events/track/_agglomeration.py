@@ -19,8 +19,8 @@ clusters, which are linked to both or to neither if c and d are one story,
     \frac{\kappa + \sum_e \min(p_{ce}, p_{de})}{\kappa + \sum_e \max(p_{ce}, p_{de})}\right),
     \qquad \kappa = \tfrac12.
 
-Two further rules keep stories apart: a pair that was looked at and found all but impossible keeps its groups
-apart whatever the others say, and groups that share a language join only if the clusters of that language are
+Two further rules keep stories apart: a pair whose probability is almost 0 keeps its groups apart whatever the
+others say, and groups that share a language are merged only if the clusters of that language are
 linked themselves.
 """
 

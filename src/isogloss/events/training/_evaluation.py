@@ -86,7 +86,7 @@ def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringSco
     Examples
     --------
     >>> bcubed(["a", "a", "b", "b"], [1, 1, 1, 2])
-    Scores(precision=0.6666666666666666, recall=0.75, f1=0.7058823529411765)
+    ClusteringScores(precision=0.6666666666666666, recall=0.75, f1=0.7058823529411765)
     """
     cells, true, groups = _table(gold, found)
     precision = sum(n * n / groups[f] for (_, f), n in cells.items()) / len(gold)
