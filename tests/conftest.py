@@ -115,7 +115,7 @@ def database(request, tmp_path):
     from isogloss.store import SQLiteDatabase
 
     if request.param == "sqlite":
-        database = SQLiteDatabase(tmp_path / "news.db", busy=LIMIT_S)
+        database = SQLiteDatabase(tmp_path / "news.db", busy_timeout=LIMIT_S)
         yield database
         database.close()
         return

@@ -80,8 +80,8 @@ def test_what_older_versions_kept_of_prepared_articles_goes(database):
     releases.put(database, 5)
     with database.write() as session:
         assert session.run("SELECT count(*) FROM prepared") == [(1,)]
-        session.many("INSERT INTO progress VALUES (?, 9)", [("preparing",), ("begun",)])
-        session.many("INSERT INTO tally VALUES (?, 9)", [("prepared_here",), ("pruned",)])
+        session.run_many("INSERT INTO progress VALUES (?, 9)", [("preparing",), ("begun",)])
+        session.run_many("INSERT INTO tally VALUES (?, 9)", [("prepared_here",), ("pruned",)])
     store = Store(database)
     assert "prepared" not in str(releases.structure(database))
     assert (store.position("preparing"), store.position("begun")) == (0, 0)
