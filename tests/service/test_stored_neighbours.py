@@ -81,7 +81,7 @@ def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
     assert again.catch_up() == 0
     assert len(again.nearest(QUERY, 9)) == len(data.ARTICLES)
     with store.database.write_concurrently() as session:
-        assert again.points.take_turn(session)
+        assert again.points.try_lock(session)
         store.add([replace(data.ARTICLES[0], id="new", url="")])
         assert made(store).catch_up() == 0
     assert again.catch_up() == 1
@@ -108,7 +108,7 @@ def test_the_settings_may_want_memory(store):
 
 
 def test_a_model_without_a_plain_name_is_refused(store):
-    with pytest.raises(Exception, match="expected letters and digits"):
+    with pytest.raises(Exception, match="expected a name of letters and digits"):
         PointTable(store.database, "a; b", 3, ["en"])
 
 
@@ -124,7 +124,7 @@ def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, m
     with store.database.write() as session:
         first = session.run("SELECT max(seq) FROM article")[0][0] - n + 1
         made = [Point(first + i, languages[i % 2], i, place) for i, place in enumerate(places)]
-        points.put(session, made, [point.article for point in made], n)
+        points.replace(session, made, [point.article for point in made], n)
     for k, since, until in (
         (1, None, None),
         (7, None, None),
@@ -135,14 +135,16 @@ def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, m
         query = rng.integers(-8, 9, 4).astype(np.float32)
         expected = [
             sorted(
-                (-float(p.at @ query), p.article) for p in made if p.lang == lang and _within(p, since, until)
+                (-float(p.vector @ query), p.article)
+                for p in made
+                if p.lang == lang and _within(p, since, until)
             )
             for lang in languages
         ]
         found = points.nearest(query, k, [*languages, "xx"], since=since, until=until)
         assert sorted(p.article for p in found) == sorted(a for each in expected for _, a in each[:k])
         for p in found:
-            np.testing.assert_array_equal(p.at, places[p.article - first])
+            np.testing.assert_array_equal(p.vector, places[p.article - first])
 
 
 def _within(point, since, until):
