@@ -110,8 +110,8 @@ def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byt
     again = Follower(followed, StreamMaker())
     assert again.saved == SAVED[0]
     again.stream.close()
-    assert f"the state of line {SAVED[1]} is damaged" in caplog.text
-    assert f"the state of line {SAVED[1]} is damaged" in check_store(followed)[0]
+    assert f"the checkpoint of line {SAVED[1]} is damaged" in caplog.text
+    assert f"the checkpoint of line {SAVED[1]} is damaged" in check_store(followed)[0]
     follow(followed)
     assert without_lines(tables(followed)) == without_lines(whole)
 

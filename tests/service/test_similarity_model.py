@@ -73,9 +73,9 @@ def test_another_model_is_refused_until_events_are_made_anew(store, settings):
     with pytest.raises(SettingsError, match="doctor --rebuild"):
         made(store, Settings())
     assert store.position() == before
-    made(store, Settings(), anew=True)
+    made(store, Settings(), rebuild=True)
     assert agreed_model(store, Similarity()) is None
-    made(store, settings, anew=True)
+    made(store, settings, rebuild=True)
     assert all(point is not None for point in points(store, data.models().similarity))
 
 

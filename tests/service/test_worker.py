@@ -163,5 +163,5 @@ def test_two_workers_do_not_both_write(store):
     store.add(ARTICLES[:20])
     first, second = (Follower(store, StreamMaker()) for _ in range(2))
     first.catch_up()
-    with pytest.raises(Exception, match="another worker has been here"):
+    with pytest.raises(Exception, match="another worker has written to them"):
         second.store.apply(Update(0, 5))

@@ -305,7 +305,7 @@ class Follower:
                 state = self.store.checkpoint(line)
                 stream = self._make(state.data)
             except ModelFileError as error:
-                logger.warning("%s; trying an older state, or the journal from its beginning", error)
+                logger.warning("%s; trying an older checkpoint, or the journal from its beginning", error)
                 damaged.append(str(error))
                 continue
             try:
@@ -325,7 +325,7 @@ class Follower:
         wanted, found = self.read - lines, self.store.count_lines(line, self.position)
         if wanted == found:
             return
-        start = f"the state of line {line}" if line else "the beginning"
+        start = f"the checkpoint of line {line}" if line else "the beginning"
         why = "; ".join(damaged) or ("no later state is saved" if line else "no state is saved")
         raise ReplayError(
             f"events cannot go on: from {start} to line {self.position} the journal should have {wanted:,} "
