@@ -218,7 +218,7 @@ def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     refused = run(app, ["doctor", "--store", place, "--retry-quarantined", "7"])
     assert (refused.exit_code, "line 7" in str(refused.exception)) == (1, True)
     again = run(app, ["doctor", "--store", place, "--retry-quarantined", str(LINE)]).output
-    assert "1 article of the quarantine will be tried again" in again
+    assert "1 article in quarantine will be retried" in again
     with Store(place) as store:
         Follower(store, PoisonedMaker()).catch_up()
         assert members(store) == len(NEWS)
