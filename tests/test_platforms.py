@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from isogloss.cli import _serving as serving
+from isogloss.cli import _serve as serving
 from isogloss.cli.app import app
 from isogloss.exceptions import IsoglossError
 

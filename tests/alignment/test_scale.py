@@ -252,8 +252,8 @@ def test_workers_give_the_same_over_fewer_pairs_and_with_fertility(schedule):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"prune": 1.0}, "prune=1.0"),
-        ({"interpolate": -0.1}, "interpolate=-0.1"),
+        ({"prune": 1.0}, "'prune' parameter of Aligner"),
+        ({"interpolate": -0.1}, "'interpolate' parameter of Aligner"),
         ({"interpolate": 0.5, "bayes": True, "pseudo_count": 0.1}, "expected one of them"),
     ],
 )

@@ -30,7 +30,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "EM": {},
     "sparse EM": {"algorithm": "sparse"},
     "accelerated EM": {"accelerate": True},
-    "generalised EM": {"algorithm": "generalised", "step": 0.7},
+    "generalised EM": {"algorithm": "generalised"},
     "incremental EM": {"algorithm": "incremental", "batch_rows": 2000},
 }
 COMPONENTS = 6
@@ -101,13 +101,20 @@ def _fit_variants(
     """The same mixture from the same start, by every variant of EM."""
     import numpy as np
 
-    from isogloss.mixture import GaussianMixture
+    from isogloss.mixture import EMVariants, GaussianMixture
 
+    variants = EMVariants(step=0.7)
     start = x[np.random.default_rng(2).choice(len(x), COMPONENTS, replace=False)]
     fits = {}
     for name, options in VARIANTS.items():
         mixture = GaussianMixture(
-            COMPONENTS, means_init=start, tol=1e-7, max_iter=1000, random_state=0, **options
+            COMPONENTS,
+            means_init=start,
+            tol=1e-7,
+            max_iter=1000,
+            random_state=0,
+            variants=variants,
+            **options,
         )
         began = time.perf_counter()
         with EMProgress(name, mixture.max_iter, console=console) as progress:

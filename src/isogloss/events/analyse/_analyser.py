@@ -382,14 +382,15 @@ class _AnalysisTask:
 def _versions(*, with_model: bool) -> dict[str, str]:
     """Return the versions that an analysis depends on.
 
-    With a model they include the kind of processor, because BLAS adds in another order on another one.
+    With a model they include the processor that numpy's BLAS runs on: another one adds in another order.
+    Other libraries bring a BLAS of their own, but not every process has loaded them.
     """
     found = {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "Unicode": unicodedata.unidata_version,
     }
     if with_model:
-        kinds = {pool["architecture"] for pool in threadpool_info() if "architecture" in pool}
+        kinds = {pool["architecture"] for pool in threadpool_info() if "numpy" in pool["filepath"]}
         found["processor"] = " ".join([platform.machine(), *sorted(kinds)])
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):

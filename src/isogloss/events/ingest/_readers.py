@@ -6,23 +6,23 @@ file if one is given.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from isogloss.corpora.readers import BadRecordError, numbered_lines, parsed_object
 from isogloss.events.article import MAX_BODY_CHARS, MAX_TITLE_CHARS, Article, parse_article
+from isogloss.events.ingest._quarantine import Quarantine
 from isogloss.events.ingest._warc import PageParser, is_warc, web_pages
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
 from isogloss.io import PathLike, open_binary, open_decompressed, total_size
 
-__all__ = ["ArticleReader", "ArticleReport", "Quarantine", "QuarantinedRecord"]
+__all__ = ["ArticleReader", "ArticleReport"]
 
 STANDARD_INPUT = "-"
 
@@ -261,105 +261,3 @@ def _may_have_articles(path: Path) -> bool:
 def _shown(raw: object) -> bytes | str | None:
     """Return what the quarantine keeps of an item."""
     return raw if isinstance(raw, bytes) or raw is None else str(raw)
-
-
-@dataclass(frozen=True, slots=True)
-class QuarantinedRecord:
-    """A record that is not an article.
-
-    Attributes
-    ----------
-    reason : str
-        Kind of problem, in a word or two.
-    what : str
-        Description of the problem.
-    file, line : str, int
-        Where it was read.
-    record : str
-        Its beginning.
-    """
-
-    reason: str
-    what: str
-    file: str
-    line: int
-    record: str
-
-
-class Quarantine:
-    """Collects bad records with their reasons.
-
-    Memory is bounded: a count for each reason, and the first ``keep`` records.
-
-    Parameters
-    ----------
-    path : path, optional
-        A file to which records are appended as JSON lines.
-    keep : int
-        Records that stay in memory.
-    max_record : int
-        Characters of a record that are kept and written.
-    max_bytes : int
-        Maximum size of the file; further records are counted but not written.
-
-    Attributes
-    ----------
-    reasons : Counter
-        Number of records by reason.
-    kept : list of QuarantinedRecord
-        The first ones.
-
-    Examples
-    --------
-    >>> quarantine = Quarantine("bad.jsonl")
-    >>> quarantine.add("not JSON", "is not JSON", "news.jsonl", 3, b"{oops")
-    >>> print(quarantine)
-    1 record left out (1 not JSON); the first:
-      news.jsonl:3: is not JSON
-    >>> from pathlib import Path
-    >>> json.loads(Path("bad.jsonl").read_text())["record"]
-    '{oops'
-    """
-
-    def __init__(
-        self,
-        path: PathLike | None = None,
-        *,
-        keep: int = 20,
-        max_record: int = 10_000,
-        max_bytes: int = 1 << 30,
-    ) -> None:
-        self.path, self.keep, self.max_record, self.max_bytes = path, keep, max_record, max_bytes
-        self.reasons: Counter[str] = Counter()
-        self.kept: list[QuarantinedRecord] = []
-
-    def add(self, reason: str, what: str, file: str, line: int, record: bytes | str | None = None) -> None:
-        """Add a record."""
-        self.reasons[reason] += 1
-        start = (record or b"")[: self.max_record]
-        text = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
-        entry = QuarantinedRecord(reason, what, file, line, text)
-        if len(self.kept) < self.keep:
-            self.kept.append(entry)
-        if self.path is not None:
-            self._write(entry, self.path)
-
-    def _write(self, entry: QuarantinedRecord, path: PathLike) -> None:
-        line = json.dumps(asdict(entry)).encode() + b"\n"
-        try:
-            with open(path, "ab") as file:
-                if file.tell() + len(line) <= self.max_bytes:
-                    file.write(line)
-        except OSError as reason:
-            said = f"{path}: cannot be written: {reason.strerror or reason}"
-            raise ArticleError("quarantine not writable", said) from reason
-
-    def __len__(self) -> int:
-        return self.reasons.total()
-
-    def __str__(self) -> str:
-        if not self.reasons:
-            return "no record left out"
-        kinds = ", ".join(f"{count} {reason}" for reason, count in sorted(self.reasons.items()))
-        said = f"{len(self)} record{'s' * (len(self) != 1)} left out ({kinds}); the first:"
-        return "\n  ".join([said, *(f"{one.file}:{one.line}: {one.what}" for one in self.kept[:5])])
