@@ -29,12 +29,12 @@ def without(module, names):
 REDUCED = {module.__name__: without(module, names) for module, names in UNIX_NAMES.items()}
 real_import = builtins.__import__
 
-def import_without_unix(name, globals=None, *rest):
+def import_without_unix(name, globals=None, *rest, **named):
     if not str((globals or {}).get("__name__")).startswith("isogloss"):
-        return real_import(name, globals, *rest)
+        return real_import(name, globals, *rest, **named)
     if name in UNIX_MODULES:
         raise ModuleNotFoundError(f"No module named {name!r} on Windows", name=name)
-    return REDUCED.get(name) or real_import(name, globals, *rest)
+    return REDUCED.get(name) or real_import(name, globals, *rest, **named)
 
 builtins.__import__ = import_without_unix
 import isogloss
