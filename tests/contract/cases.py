@@ -278,7 +278,7 @@ WORDS_CASES = {
         Linker(features=("likeness", "hours"), log_features=("hours",), given=(), C=1.0),
         lambda: (LIKENESS, [0] * 5 + [1] * 5),
         lambda fitted, data: fitted.predict_proba(data[0]),
-        (((LIKENESS, [1] * 10), "expected 0 and 1"), (([[np.inf, 1.0]] * 10, [0, 1] * 5), "infinite")),
+        (((LIKENESS, [1] * 10), "expected labels 0 and 1"), (([[np.inf, 1.0]] * 10, [0, 1] * 5), "infinite")),
     ),
 }
 CASES = ROWS_CASES | VIEWS_CASES | WORDS_CASES
