@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from isogloss.cli.app import app
 from isogloss.events.cluster import _clustering as clustering
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
-from isogloss.service.worker import ApartWorker, Follower, StreamMaker
+from isogloss.service.worker import ApartWorker, Follower, StreamMaker, rebuild, rebuild_apart
 from isogloss.service.worker import _follower as worker_module
 from isogloss.service.worker._follower import Heartbeat
 from isogloss.service.worker._subprocess import Watchdog, kill_group
@@ -34,6 +35,12 @@ LINE = 21
 def store(tmp_path):
     with Store(tmp_path / "news.db") as store:
         yield store
+
+
+def follow_all(store):
+    follower = Follower(store, PoisonedMaker())
+    follower.catch_up()
+    follower.close()
 
 
 def members(store):
@@ -89,6 +96,86 @@ def test_a_record_that_ends_its_process_is_quarantined_and_the_rest_goes_on(stor
     finally:
         worker.stop()
     check_aftermath(store, reason)
+
+
+@pytest.mark.usefixtures("warm_processes")
+@pytest.mark.parametrize(
+    ("harm", "reason"), [("hang", "too slow"), pytest.param("die", "process died", marks=pytest.mark.slow)]
+)
+def test_a_record_that_ends_the_process_of_a_rebuild_is_quarantined_and_the_rest_goes_on(store, harm, reason):
+    store.add(NEWS)
+    follow_all(store)
+    store.request_rebuild()
+    worker = ApartWorker(
+        store, PoisonedMaker(harm=harm), pause=0.01, stop_seconds=LIMIT_S, record_seconds=2.0
+    )
+    worker.start()
+    try:
+        wait_until(lambda: not store.rebuild_requested(), pause=0.2)
+    finally:
+        worker.stop()
+    check_aftermath(store, reason)
+
+
+@pytest.mark.usefixtures("warm_processes")
+def test_doctor_rebuilds_events_without_a_record_that_hangs(tmp_path, monkeypatch):
+    place = str(tmp_path / "news.db")
+    with Store(place) as store:
+        store.add(NEWS)
+        follow_all(store)
+    monkeypatch.setattr("isogloss.cli.store._make_events.stream_maker", lambda *_: PoisonedMaker(harm="hang"))
+    monkeypatch.setenv("ISOGLOSS_WORKER__RECORD_SECONDS", "2")
+    shown = CliRunner().invoke(app, ["doctor", "--rebuild", "--store", place]).output
+    assert "1 article in quarantine" in shown
+    assert "no problems found" in shown
+    with Store(place) as store:
+        check_aftermath(store, "too slow")
+
+
+@pytest.mark.usefixtures("warm_processes")
+def test_a_rebuild_is_given_up_when_its_process_ends_whatever_the_article(store, monkeypatch):
+    """A command would try again for ever; the events that there are stay as they are."""
+    store.add(NEWS)
+    follow_all(store)
+    before = tables(store)
+    store.request_rebuild()
+    monkeypatch.setattr("isogloss.service.worker._subprocess.AGAIN", 0.0)
+    with pytest.raises(StoreError, match="ended twice, whatever the article"):
+        rebuild_apart(store, end_process, record_seconds=LIMIT_S, max_memory_mb=0)
+    assert tables(store) == before
+
+
+def end_process(_):
+    """End the process that asks for a stream."""
+    os._exit(3)
+
+
+def test_a_rebuild_begins_again_after_a_failure_that_changed_something(store, monkeypatch):
+    transition = clustering.transition
+
+    def failing(state, article, terms):
+        decision = transition(state, article, terms)
+        if WORD in article.title:
+            raise ZeroDivisionError("a bug in the fold")
+        return decision
+
+    store.add(NEWS)
+    follow_all(store)
+    store.request_rebuild()
+    with monkeypatch.context() as patched:
+        patched.setattr("isogloss.events.stream.transition", failing)
+        assert rebuild(store, PoisonedMaker())
+    check_aftermath(store, "raised an error")
+
+
+def test_a_line_of_a_finished_worker_is_not_blamed_for_a_rebuild(store):
+    store.add(NEWS)
+    Follower(store, PoisonedMaker()).follow()
+    store.record_line_start(LINE)
+    store.request_rebuild()
+    assert store.crash_marker() == (True, 0)
+    assert rebuild(store, PoisonedMaker())
+    assert (store.failed_lines(), store.crash_marker()) == ({}, (False, 0))
 
 
 def test_a_record_that_raises_is_quarantined_and_the_rest_goes_on(store, caplog):

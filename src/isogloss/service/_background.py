@@ -43,6 +43,12 @@ class Background:
             self._thread.join()
         self._thread = None
 
+    def ended(self, seconds: float) -> bool:
+        """Wait so long for it to end; whether it has."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return not self.alive
+
     def run(self) -> None:
         """Do it, until ``self._stop`` is set."""
         raise NotImplementedError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.progress import Progress
@@ -63,7 +65,6 @@ def make_events(
     """
     from isogloss.service.models import Similarity
     from isogloss.service.worker import Follower, Lease
-    from isogloss.service.worker import rebuild as rebuild_events
 
     with Lease(store) as acquired:
         if not acquired:
@@ -76,7 +77,8 @@ def make_events(
         if store.rebuild_requested():
             rebuilt = store.last_line()
             progress.update(task, total=rebuilt)
-            rebuild_events(store, maker, progress=lambda done: progress.advance(task, done))
+            _rebuild(store, maker, settings, lambda line: progress.update(task, completed=line))
+            progress.update(task, completed=rebuilt)
         follower = Follower(store, maker)
         progress.update(task, total=rebuilt + max(0, store.last_line() - follower.position))
         try:
@@ -88,6 +90,26 @@ def make_events(
         finally:
             follower.stream.close()
     return True
+
+
+def _rebuild(store: Store, maker: StreamMaker, settings: Settings, progress: Callable[[int], None]) -> None:
+    """Rebuild events in a process that can be killed when an article costs too much.
+
+    Windows lacks the groups of processes that this takes.
+    """
+    from isogloss.service.worker import rebuild, rebuild_apart
+
+    if sys.platform == "win32":
+        rebuild(store, maker)
+        return
+    budget = settings.worker
+    rebuild_apart(
+        store,
+        maker,
+        record_seconds=budget.record_seconds,
+        max_memory_mb=budget.max_memory_mb,
+        progress=progress,
+    )
 
 
 def store_contents(store: Store) -> str:

@@ -8,3 +8,4 @@ from ._retention import WithRetention as WithRetention
 from ._retention import clock_warning as clock_warning
 from ._stream_factory import StreamMaker as StreamMaker
 from ._subprocess import ApartWorker as ApartWorker
+from ._subprocess import rebuild_apart as rebuild_apart

@@ -34,6 +34,7 @@ from isogloss.store.queries import (
     LAST_CLUSTER_ID,
     LAST_EVENT_ID,
     LINES_READ,
+    REBUILD_PROGRESS,
     WORKER_STOPPED,
     compile_update,
     worker_started,
@@ -153,7 +154,8 @@ class Follower:
         restarted: bool = False,
     ) -> None:
         if store.rebuild_requested():
-            rebuild(store, make)
+            rebuild(store, make, heartbeat=heartbeat, restarted=restarted)
+            restarted = True
         self.store, self.snapshot_every = store, snapshot_every
         self._expect_failures(make, heartbeat)
         self._start(restarted)
@@ -163,20 +165,25 @@ class Follower:
     ) -> None:
         self._make, self.heartbeat = make, heartbeat or Heartbeat(shared=False)
         self._line_of: dict[str, int] = {}
-        self._line = self._careful_until = 0
+        self._line, self._careful = 0, range(0)
         self._failed = set(self.store.failed_lines())
 
-    def _start(self, restarted: bool) -> None:
-        """Bring the stream to where the tables stand."""
+    def _notice_crash(self, restarted: bool) -> bool:
+        """Whether the last worker has crashed; the line that it was at alone has failed, if it was."""
         stopped, at = self.store.crash_marker()
         if at and not restarted:
             self.store.record_failure(at, WORKER_STOPPED, "the service ended while it was at this line")
+        return stopped
+
+    def _start(self, restarted: bool) -> None:
+        """Bring the stream to where the tables stand."""
+        stopped = self._notice_crash(restarted)
         store = self.store
         self.position, self.generation = store.position(), store.position(GENERATION)
         self.read = (
             store.position(LINES_READ) or self.position
         )  # versions that counted none had lines without gaps
-        self._careful_until = self.position + CAREFUL if stopped else 0
+        self._careful = range(self.read, self.read + CAREFUL) if stopped else range(0)
         self.saved, self.save_seconds, self._saved_at = 0, 0.0, time.monotonic()
         self.ids = store.public_ids()
         self.stream = self._restored()
@@ -200,8 +207,9 @@ class Follower:
         """Go through the lines of the journal that are new."""
         done = 0
         while most is None or done < most:
-            careful = self.stream.analyser.paused = self.position < self._careful_until
-            entries = self.lines.take(1 if careful else BATCH if most is None else min(BATCH, most - done))
+            self.stream.analyser.paused = self.read < self._careful.stop
+            careful = self.read in self._careful
+            entries = self.lines.take(min(self._batch(careful), BATCH if most is None else most - done))
             if not entries:
                 break
             if self._survived(entries, careful):
@@ -209,6 +217,10 @@ class Follower:
                 self.read += len(entries)
                 self._write(entries[-1].seq)
         return done
+
+    def _batch(self, careful: bool) -> int:
+        """Return how many lines are taken at once; none beyond those that are taken one at a time."""
+        return 1 if careful else min(BATCH, max(self._careful.start - self.read, 0) or BATCH)
 
     def _survived(self, entries: list[JournalLine], careful: bool) -> bool:
         """Have the stream take lines in; False if one of them failed and the stream was made anew."""
@@ -395,13 +407,30 @@ class Follower:
 class _Rebuild(Follower):
     """Reads the whole journal, and writes to the tables of a rebuild."""
 
-    def __init__(self, store: Store, make: Callable[[bytes | None], EventStream]) -> None:
-        self.store, self.position, self.read = store, 0, 0
-        self._expect_failures(make)
+    def __init__(
+        self,
+        store: Store,
+        make: Callable[[bytes | None], EventStream],
+        heartbeat: Heartbeat | None = None,
+        restarted: bool = False,
+    ) -> None:
+        self.store = store
+        self._expect_failures(make, heartbeat)
+        self._start(restarted)
+
+    def _start(self, restarted: bool) -> None:
+        """Begin with the first line; those that the rebuild before has not survived are taken alone."""
+        store = self.store
+        if self._notice_crash(restarted):
+            survived = store.count_lines(0, store.position(REBUILD_PROGRESS))
+            self._careful = range(survived, survived + CAREFUL)
+        self.position = self.read = 0
         self.generation = store.position(GENERATION)
         self.ids = store.begin_rebuild()
+        store.apply(worker_started(store.position()))
         self.keeping = Keeping(store, generation=self.generation)
-        self.stream = make(None)
+        self.stream = self._make(None)
+        self.stream.heartbeat = self.heartbeat.beat
         self.lines = Lines(store, self.stream.analyser)
         self._rows = Rows(self.stream, self.ids)
         self.stream.observer = self._rows.note
@@ -427,11 +456,11 @@ class _Rebuild(Follower):
         )
         self.store.finish_rebuild(self.ids, rebuilt)
 
-    def _start(self, restarted: bool) -> None:
-        raise StoreError("a line of the journal failed while events were made anew; begin the rebuild again")
-
     def _write(self, after: int) -> None:
-        self._apply(replace(self._rows.take(self.position, after), generation=self.generation))
+        recovered = [line for line in self._failed if line <= after]
+        update = self._rows.take(self.position, after)
+        self._apply(replace(update, generation=self.generation, recovered=recovered))
+        self._failed.difference_update(recovered)
         self.position = after
 
     def _apply(self, update: Update) -> None:
@@ -444,14 +473,17 @@ def rebuild(
     *,
     go_on: Callable[[], bool] = lambda: True,
     progress: Callable[[int], None] = lambda _: None,
+    heartbeat: Heartbeat | None = None,
+    restarted: bool = False,
 ) -> bool:
     """Make clusters, links and events anew from the journal, and save the state.
 
-    What is there stays as it is until all of it is replaced at once.
+    What is there stays as it is until all of it is replaced at once. A line that fails twice is quarantined,
+    as it is by a :class:`Follower`, and the rebuild begins again without it.
 
     Parameters
     ----------
-    store, make
+    store, make, heartbeat, restarted
         See :class:`Follower`.
     go_on : callable
         Asked every few hundred lines; False gives the rebuild up, and the next one begins again.
@@ -464,15 +496,20 @@ def rebuild(
         Whether it was done.
     """
     logger.info("events are made anew from the journal; those that there are stay until that is done")
-    work = _Rebuild(store, make)
-    with work.stream:
-        while done := work.follow(BATCH):
+    work = _Rebuild(store, make, heartbeat, restarted)
+    finished = True
+    try:
+        while finished and (done := work.follow(BATCH)):
             progress(done)
-            if not go_on():
-                return False
-        work.finish()
-    logger.info("events were made anew from %s lines of the journal", f"{work.read:,}")
-    return True
+            finished = go_on()
+        if finished:
+            work.finish()
+    finally:
+        work.stream.close()
+    store.apply(worker_stopped(store.position()))
+    if finished:
+        logger.info("events were made anew from %s lines of the journal", f"{work.read:,}")
+    return finished
 
 
 def _described(error: Exception) -> tuple[str, str]:
@@ -516,10 +553,16 @@ def keep_up(
                 wait(1.0)
                 continue
             wanted = follower is None and store.rebuild_requested()
-            if wanted and not rebuild(store, make, go_on=lambda: _goes_on(store, tell, wait)):
+            again, restarted = restarted, True
+            if wanted and not rebuild(
+                store,
+                make,
+                go_on=lambda: _goes_on(store, tell, wait),
+                heartbeat=heartbeat,
+                restarted=again,
+            ):
                 continue
             if follower is None:
-                again, restarted = restarted, True
                 follower = Follower(
                     store, make, snapshot_every=snapshot_every, heartbeat=heartbeat, restarted=again
                 )

@@ -35,7 +35,7 @@ from isogloss.store import CompiledUpdate, Database, PostgresDatabase, SQLiteDat
 from isogloss.store.queries import CHECKPOINT_HEADER, REBUILD_PROGRESS, compile_update
 from isogloss.threads import bound_process, lower_priority
 
-__all__ = ["ApartWorker", "Watchdog", "kill_group", "limit_memory", "memory_limit"]
+__all__ = ["ApartWorker", "Watchdog", "kill_group", "limit_memory", "memory_limit", "rebuild_apart"]
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,12 @@ AGAIN = 1.0
 
 CLOCK_FACTOR = 10
 """How much longer than its CPU time a record may take by the clock, on a machine that is busy."""
+
+_SAVE_SECONDS = 60.0
+"""Seconds that saving the state after a rebuild may take."""
+
+_POLL = 0.2
+"""Seconds between two looks at the progress of a rebuild."""
 
 LOOK_SECONDS = 1.0
 """Seconds between two looks at a worker."""
@@ -195,6 +201,61 @@ class ApartWorker(Background):
         if error and error != self._error:
             logger.warning("events are not brought up to date: %s", error)
         self._position, self._error = position, error
+
+
+class _RebuildApart(ApartWorker):
+    """Stops when events are rebuilt, and where the store fails or the process ends for no line's fault."""
+
+    _unexplained = 0
+
+    def _note(self, position: int, error: str) -> None:
+        super()._note(position, error)
+        if error or not self.store.rebuild_requested():
+            self._stop.set()
+
+    def _blame(self, reason: str, said: str) -> None:
+        self._unexplained = 0 if self.store.crash_marker()[1] else self._unexplained + 1
+        super()._blame(reason, said)
+        if self._unexplained > 1:  # after the first time lines are taken one at a time
+            self._error = f"the process that rebuilds events ended twice, whatever the article: {said}"
+            self._stop.set()
+
+
+def rebuild_apart(
+    store: Store,
+    make: Callable[[bytes | None], EventStream],
+    *,
+    record_seconds: float,
+    max_memory_mb: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Rebuild the events of a store in a process of its own, where each record has its budget.
+
+    Parameters
+    ----------
+    store : Store
+        The store; a rebuild has been requested.
+    make, record_seconds, max_memory_mb
+        See :class:`ApartWorker`.
+    progress : callable
+        Is told the line that the rebuild has come to, again and again.
+
+    Raises
+    ------
+    StoreError
+        It could not be done; the events that there are stay as they are.
+    """
+    worker = _RebuildApart(
+        store, make, stop_seconds=_SAVE_SECONDS, record_seconds=record_seconds, max_memory_mb=max_memory_mb
+    )
+    worker.start()
+    try:
+        while not worker.ended(_POLL):
+            progress(store.position(REBUILD_PROGRESS))
+    finally:
+        worker.stop()
+    if error := worker.status()["error"]:
+        raise StoreError(str(error))
 
 
 def _end(process: BaseProcess, patience: float) -> None:

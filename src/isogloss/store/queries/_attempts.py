@@ -10,7 +10,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from isogloss.store.interface import Session
-from isogloss.store.queries._read_model import UPSERT_PROGRESS, CompiledUpdate, read_position
+from isogloss.store.queries._read_model import (
+    LINE_STARTED,
+    UPSERT_PROGRESS,
+    CompiledUpdate,
+    read_work_position,
+)
 
 __all__ = [
     "MAX_FAILURES",
@@ -36,8 +41,8 @@ WORKER_STOPPED = "worker stopped"
 MAX_FAILURES_WITH_STOP = 3
 """A line is quarantined after this many failed attempts if the last was a stop of the whole service."""
 
-WORKER_RUNNING, LINE_STARTED = "running", "at"
-"""Names of progress: 1 while a worker runs, and the line that it has started alone."""
+WORKER_RUNNING = "running"
+"""The name of progress that is 1 while a worker runs."""
 
 _MAX_MESSAGE_CHARS = 1_000
 
@@ -48,7 +53,7 @@ def record_failure(
     """Count a failed attempt at a line; return whether the line is now in quarantine.
 
     A line that the read model already covers is only counted: to skip it would make replays differ from the
-    tables.
+    tables. A rebuild covers what it has read itself.
 
     Parameters
     ----------
@@ -63,12 +68,12 @@ def record_failure(
     now : int
         Microseconds since 1970.
     taken : int, optional
-        The line up to which events are made; by default the position of the read model.
+        The line up to which events are made; by default the position of the read model, or of its rebuild.
     """
     row = session.one("SELECT failures, quarantined FROM attempt WHERE seq = ?", [line])
     failures, since = (int(row[0]) + 1, int(row[1])) if row else (1, 0)
     limit = MAX_FAILURES_WITH_STOP if reason == WORKER_STOPPED else MAX_FAILURES
-    if not since and failures >= limit and line > (read_position(session) if taken is None else taken):
+    if not since and failures >= limit and line > (read_work_position(session) if taken is None else taken):
         since = now
     session.run(
         "INSERT INTO attempt SELECT seq, CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), "
@@ -111,7 +116,7 @@ def read_crash_marker(session: Session) -> tuple[bool, int]:
         session.run("SELECT name, seq FROM progress WHERE name IN (?, ?)", [WORKER_RUNNING, LINE_STARTED])
     )
     at = int(marks.get(LINE_STARTED, 0))
-    return bool(marks.get(WORKER_RUNNING)), at if at > read_position(session) else 0
+    return bool(marks.get(WORKER_RUNNING)), at if at > read_work_position(session) else 0
 
 
 def failed_lines(session: Session) -> dict[int, int]:

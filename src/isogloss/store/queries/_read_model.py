@@ -28,6 +28,7 @@ __all__ = [
     "compile_update",
     "read_checkpoint",
     "read_position",
+    "read_work_position",
     "stale_checkpoint_parts",
 ]
 
@@ -45,6 +46,12 @@ LAST_CLUSTER_ID, LAST_EVENT_ID, LINES_READ = "last_cluster", "last_event", "line
 
 REBUILD_PROGRESS = "rebuilt"
 """The name of progress of a rebuild: the line that its tables stand at."""
+
+REBUILD_REQUESTED = "rebuild_wanted"
+"""The name of progress that is 1 while a rebuild is to be done."""
+
+LINE_STARTED = "at"
+"""The name of progress that holds the line which a worker has started alone."""
 
 GENERATION = "generation"
 """The name of progress that counts deletions on request; a worker with an older generation must restart."""
@@ -168,6 +175,11 @@ def read_position(session: Session, name: str = "events") -> int:
     """Return the journal line that the read model stands at, or other progress by its name; 0 if none."""
     row = session.one("SELECT seq FROM progress WHERE name = ?", [name])
     return int(row[0]) if row else 0
+
+
+def read_work_position(session: Session) -> int:
+    """Return the line up to which events are made: those of a rebuild as long as one is to be done."""
+    return read_position(session, REBUILD_PROGRESS if read_position(session, REBUILD_REQUESTED) else "events")
 
 
 def apply_update(session: Session, update: Update | CompiledUpdate) -> None:

@@ -17,8 +17,10 @@ from isogloss.store.interface import Row, Session
 from isogloss.store.queries._read_model import (
     LAST_CLUSTER_ID,
     LAST_EVENT_ID,
+    LINE_STARTED,
     LINES_READ,
     REBUILD_PROGRESS,
+    REBUILD_REQUESTED,
     UPSERT_PROGRESS,
     CompiledUpdate,
     LinkRow,
@@ -38,9 +40,8 @@ __all__ = [
     "request_rebuild",
 ]
 
-REBUILD_REQUESTED = "rebuild_wanted"
 CLUSTER_BASE, EVENT_BASE = "cluster_base", "event_base"
-"""Names of progress: whether a rebuild was requested, and the highest ids before the last rebuild."""
+"""Names of progress: the highest ids before the last rebuild."""
 
 READ_MODEL_TABLES = ("cluster", "member", "link", "event", "event_term")
 """The tables of the read model; those of a rebuild have the same names with the prefix ``rebuilt_``."""
@@ -132,6 +133,8 @@ class RebuildResult:
 
 def request_rebuild(session: Session) -> None:
     """Have the next worker rebuild the read model."""
+    if not rebuild_requested(session):  # a line that was started before is none of the rebuild
+        session.run("DELETE FROM progress WHERE name = ?", [LINE_STARTED])
     session.run(UPSERT_PROGRESS, [REBUILD_REQUESTED, 1])
 
 
