@@ -2,7 +2,12 @@
 
 import pytest
 
+from isogloss.events import parse_article
+from isogloss.service.settings import StreamSettings
+from isogloss.service.worker import Follower, StreamMaker
+from isogloss.store import Store
 from tests.crash.harness import FAULTS, missing, play_all
+from tests.crash.trial import WINDOW_DAYS, Trial
 
 ROUNDS = 2
 QUICK = {("kill", "sqlite"), ("checkpoint", "sqlite"), ("kill", "postgres")}
@@ -23,3 +28,45 @@ def test_nothing_is_lost_doubled_or_different_after_a_fault(fault, store):
     told = play_all(fault, store, rounds=ROUNDS, seed=1)
     assert told["finds"] == []
     assert told["acknowledged"] > ROUNDS
+
+
+@pytest.fixture
+def trial(tmp_path):
+    """A store with articles and events, as a service without faults leaves it."""
+    trial = Trial(str(tmp_path / "news.db"), tmp_path, 1)
+    with Store(trial.place) as store:
+        trial.acknowledged.update(trial.write(0, 16))
+        store.add([parse_article(record, check_language=False) for record in trial.records.values()])
+        follower = Follower(store, StreamMaker(StreamSettings(window_days=WINDOW_DAYS)))
+        follower.catch_up()
+        follower.close()
+    yield trial
+    trial.close()
+
+
+def test_a_store_without_faults_passes(trial):
+    trial.check()
+    trial.check()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("DELETE FROM article WHERE seq = 3", "are missing, 0 were pruned"),
+        ("UPDATE article SET title = (SELECT title FROM article WHERE seq = 4) WHERE seq = 3", "doubled"),
+        (
+            "INSERT INTO journal (kind, article, revision, received) VALUES ('article', 3, 0, 0)",
+            "several lines",
+        ),
+        ("DELETE FROM journal WHERE seq = 3", "several lines, or none"),
+        ("DELETE FROM event_term WHERE term = (SELECT min(term) FROM event_term)", "event_term is not as in"),
+        ("UPDATE cluster SET data = '{}' WHERE id = 1", "cluster is not as in a replay"),
+        ("UPDATE cluster SET size = size + 1 WHERE id = 1", "clusters whose size differs"),
+        ("INSERT INTO alias VALUES ('e99', 'e1')", "alias is not as in a replay"),
+    ],
+)
+def test_harm_is_found(trial, harm, said):
+    with Store(trial.place) as store, store.database.write() as session:
+        session.run(harm)
+    with pytest.raises(AssertionError, match=said):
+        trial.check()

@@ -140,7 +140,7 @@ class Trial:
 
     def __init__(self, place, folder, seed, *, poisoned=False, env=(), server=None):
         self.place, self.folder, self.server = place, folder, server
-        self.starter = Starter(os.environ | SETTINGS | dict(env), folder / "workers", poisoned=poisoned)
+        self.poisoned, self.env, self.starter = poisoned, dict(env), None
         self.news = News(seed, stories=12)
         self.news.run = "crash"
         self.records, self.acknowledged, self.revised = {}, set(), set()
@@ -155,6 +155,9 @@ class Trial:
     def start(self):
         """Start the service, and wait for its address."""
         self.starts += 1
+        if self.starter is None:
+            env = os.environ | SETTINGS | self.env
+            self.starter = Starter(env, self.folder / "workers", poisoned=self.poisoned)
         output, log = (self.folder / f"{name}{self.starts}" for name in ("output", "log"))
         arguments = ["serve", "--store", self.place, "--port", "0", "--json", "--log-json"]
         output.touch()
@@ -191,7 +194,8 @@ class Trial:
         self.close_if_ended()
         if self.running:
             self.end()
-        self.starter.close()
+        if self.starter is not None:
+            self.starter.close()
         if self.follower is not None:
             self.follower.stream.close()
             self.follower.store.close()
