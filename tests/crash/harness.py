@@ -70,6 +70,7 @@ def checkpoint(trial, chance, number):
     if number % 5 == 4:
         trial.copy_journal()
         command("prune", "--keep-days", 1, "--yes", "--store", trial.place, "--json")
+    trial.flipped = True
     with Store(trial.place) as store, store.database.write() as session:
         rows = session.run("SELECT name, seq, data FROM snapshot ORDER BY seq, name")
         few = chance.random() < 0.5

@@ -146,7 +146,7 @@ class Trial:
         self.records, self.acknowledged, self.revised = {}, set(), set()
         self.lock = threading.Lock()
         self.process = self.url = None
-        self.starts = 0
+        self.starts, self.flipped = 0, False
         self.replay_place, self.follower = folder / "replay.db", None
         self.copied = {name: {} for name in JOURNAL}
 
@@ -346,7 +346,8 @@ class Trial:
         )
         assert [count for _, count in lines] == [1] * len(held), "articles with several lines, or none"
         troubles = command("doctor", "--store", self.place, "--json")["troubles"]
-        assert not troubles, troubles
+        unknown = [each for each in troubles if not (self.flipped and "checkpoint of line" in each)]
+        assert not unknown, unknown
 
     def replay(self):
         """Follow the copied journal in a store that no fault comes near."""
