@@ -11,11 +11,11 @@ LIMIT_S = 120.0
 """Upper bound of every wait: pass it wherever the code under test wants a timeout that must not expire."""
 
 
-def wait_until(condition, *, pause=0.02):
+def wait_until(condition, *, pause=0.02, limit=LIMIT_S):
     """Call ``condition`` until it returns something true, and return that."""
-    end = time.monotonic() + LIMIT_S
+    end = time.monotonic() + limit
     while not (found := condition()):
-        assert time.monotonic() < end, f"still false after {LIMIT_S:g} s"
+        assert time.monotonic() < end, f"still false after {limit:g} s"
         time.sleep(pause)
     return found
 

@@ -64,6 +64,9 @@ TABLES = {
 
 CLIENTS = 2
 
+SETTLE_S = 10 * LIMIT_S
+"""Upper bound of the wait for events: a record that hangs takes minutes on a busy machine."""
+
 
 @contextmanager
 def open_place(kind, folder, *, small_disk=False):
@@ -289,7 +292,7 @@ class Trial:
             last = f"{at} WHERE j.kind = 'update' AND j.seq = (SELECT max(seq) FROM journal)"
             return " " if self.rows(self.place, last) else ""
 
-        return wait_until(found, pause=0.3).strip()
+        return wait_until(found, pause=0.3, limit=SETTLE_S).strip()
 
     # Checks
 
