@@ -137,18 +137,6 @@ def test_a_database_with_a_known_fault_is_said_at_the_start(served):
     assert [line["level"] for line in told] == ["warning"] * faulty
 
 
-def test_a_second_worker_waits_and_stops_when_told(served, tmp_path):
-    config, _, process = served
-    second = Process(tmp_path / "log", "work", "-c", config)
-    try:
-        second.line("isogloss: working")
-        wait_until(lambda: "another worker follows this store" in second.log.read_text())
-        assert second.stop() == 0
-    finally:
-        second.end()
-    assert process.running.poll() is None
-
-
 def test_a_second_service_says_that_it_waits_and_loses_nothing(served, tmp_path):
     config, url, _ = served
     second = Process(tmp_path / "log", "serve", "-c", config, "--port", 0)

@@ -17,6 +17,7 @@ from isogloss.service.app import create_app
 from isogloss.service.schemas import ServiceError
 from isogloss.service.schemas._errors import _wants_page
 from isogloss.service.web._filters import SORTS, Filters
+from isogloss.store import Store
 from tests.service import data
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -24,11 +25,14 @@ PROGRAM = {"accept": "application/json"}
 ANYTHING = {"accept": "*/*"}
 
 
-@pytest.fixture
-def visitor(filled):
-    app = create_app(data.settings(concurrent_reads=5), filled)
-    with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as client:
-        yield client
+@pytest.fixture(scope="module")
+def visitor(tmp_path_factory):
+    """A client of a service that no test here changes."""
+    with Store(tmp_path_factory.mktemp("errors") / "news.db") as store:
+        data.fill(store)
+        app = create_app(data.settings(concurrent_reads=5), store)
+        with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as client:
+            yield client
 
 
 def is_page(answer):
