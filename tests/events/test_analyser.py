@@ -1,4 +1,4 @@
-"""Articles that other processes prepare: the same events to the byte, and nothing left behind."""
+"""Articles analysed by other processes: the same events to the byte, and nothing left behind."""
 
 import json
 import multiprocessing
@@ -15,7 +15,7 @@ import pytest
 from isogloss.engine import ProcessExecutor
 from isogloss.events import EventStream
 from isogloss.events.analyse import ArticleAnalyser
-from isogloss.events.analyse import _analyser as preparing
+from isogloss.events.analyse import _analyser as analysing
 from isogloss.events.analyse._analysed_article import AnalysedArticle, pack_analyses, unpack_analyses
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
@@ -31,8 +31,8 @@ NEWS = sample_news().articles[:120]
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Batches so small that a few articles are many."""
-    monkeypatch.setattr(preparing, "_BATCH_ARTICLES", 8)
-    monkeypatch.setattr(preparing, "_MIN_POOL_ARTICLES", 16)
+    monkeypatch.setattr(analysing, "_BATCH_ARTICLES", 8)
+    monkeypatch.setattr(analysing, "_MIN_POOL_ARTICLES", 16)
 
 
 PLAIN = Annotator(gazetteer=None)
@@ -82,24 +82,24 @@ def test_dask_changes_nothing(with_model, scheduler):
 
 @pytest.mark.dask
 def test_what_was_begun_on_dask_comes_in_order(scheduler):
-    with ArticleAnalyser(PLAIN, scheduler=scheduler) as preparer:
-        preparer.start()
-        assert preparer.ahead == 2 * 3 * 8
-        preparer.begin(NEWS[:60])
-        given = [pair for start in range(0, 60, 10) for pair in preparer.run(NEWS[start : start + 10])]
-        assert [(one.id, prepared.draft.id) for one, prepared in given] == [
+    with ArticleAnalyser(PLAIN, scheduler=scheduler) as analyser:
+        analyser.start()
+        assert analyser.ahead == 2 * 3 * 8
+        analyser.begin(NEWS[:60])
+        given = [pair for start in range(0, 60, 10) for pair in analyser.run(NEWS[start : start + 10])]
+        assert [(one.id, analysed.profile.id) for one, analysed in given] == [
             (one.id,) * 2 for one in NEWS[:60]
         ]
-        assert preparer.count == 0
+        assert analyser.count == 0
 
 
 @pytest.mark.dask
 def test_a_dask_worker_that_dies_costs_nothing_but_time(dask_client, scheduler):
-    with ArticleAnalyser(PLAIN, scheduler=scheduler) as preparer:
-        preparer.start()
+    with ArticleAnalyser(PLAIN, scheduler=scheduler) as analyser:
+        analyser.start()
         given = []
-        for article, prepared in preparer.run(NEWS):
-            given.append((article.id, prepared.draft.id))
+        for article, analysed in analyser.run(NEWS):
+            given.append((article.id, analysed.profile.id))
             if len(given) == 40:
                 os.kill(next(iter(dask_client.run(os.getpid).values())), signal.SIGKILL)
     assert given == [(article.id, article.id) for article in NEWS]
@@ -124,31 +124,31 @@ def test_a_dask_worker_that_is_stuck_ends_and_its_task_is_given_up(dask_client, 
     monkeypatch.setattr(
         ArticleAnalyser, "_analyse_isolated", lambda self, article: next(self._analyse_here([article]))[1]
     )
-    with ArticleAnalyser(annotator, scheduler=scheduler) as preparer:
-        preparer.start()
-        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
+    with ArticleAnalyser(annotator, scheduler=scheduler) as analyser:
+        analyser.start()
+        assert [analysed.profile.id for _, analysed in analyser.run(NEWS)] == [one.id for one in NEWS]
     wait_until(lambda: not before <= set(dask_client.run(os.getpid, on_error="ignore").values()))
 
 
 @pytest.mark.dask
 def test_dask_workers_with_other_packages_are_not_used(scheduler, monkeypatch, caplog):
-    real = preparing._versions
+    real = analysing._versions
     monkeypatch.setattr(
-        preparing, "_versions", lambda with_model: {**real(with_model=with_model), "numpy": "0"}
+        analysing, "_versions", lambda with_model: {**real(with_model=with_model), "numpy": "0"}
     )
-    with ArticleAnalyser(PLAIN, scheduler=scheduler) as preparer:
-        preparer.start()
-        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
-        assert preparer.count == len(NEWS)
+    with ArticleAnalyser(PLAIN, scheduler=scheduler) as analyser:
+        analyser.start()
+        assert [analysed.profile.id for _, analysed in analyser.run(NEWS)] == [one.id for one in NEWS]
+        assert analyser.count == len(NEWS)
     assert "has other versions of numpy" in caplog.text
 
 
 @pytest.mark.dask
-def test_without_a_scheduler_articles_are_prepared_here(monkeypatch, caplog):
+def test_without_a_scheduler_articles_are_analysed_here(monkeypatch, caplog):
     monkeypatch.setattr("isogloss.engine._dask_executor.CONNECT_TIMEOUT_S", 0.2)
-    with ArticleAnalyser(PLAIN, scheduler="tcp://127.0.0.1:1") as preparer:
-        assert [prepared.draft.id for _, prepared in preparer.run(NEWS)] == [one.id for one in NEWS]
-        assert (preparer.started, preparer.count, preparer.ahead) == (True, len(NEWS), 3 * 8)
+    with ArticleAnalyser(PLAIN, scheduler="tcp://127.0.0.1:1") as analyser:
+        assert [analysed.profile.id for _, analysed in analyser.run(NEWS)] == [one.id for one in NEWS]
+        assert (analyser.started, analyser.count, analyser.ahead) == (True, len(NEWS), 3 * 8)
         wait_until(lambda: "127.0.0.1:1 cannot be used" in caplog.text)
 
 
@@ -158,63 +158,63 @@ def test_a_scheduler_needs_the_extra(monkeypatch):
         ArticleAnalyser(PLAIN, scheduler="tcp://127.0.0.1:1")
 
 
-def test_until_processes_are_up_articles_are_prepared_here(monkeypatch):
+def test_until_processes_are_up_articles_are_analysed_here(monkeypatch):
     monkeypatch.setattr(ProcessExecutor, "ready", property(lambda workers: False))
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
-        assert preparer.started
-        assert preparer.count == len(NEWS)
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        assert [article.id for article, _ in analyser.run(NEWS)] == [article.id for article in NEWS]
+        assert analyser.started
+        assert analyser.count == len(NEWS)
 
 
-def test_articles_that_processes_prepared_are_not_prepared_here():
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        preparer.start()
-        assert sum(1 for _ in preparer.run(NEWS)) == len(NEWS)
-        assert preparer.count == 0
+def test_articles_that_processes_analysed_are_not_analysed_here():
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        analyser.start()
+        assert sum(1 for _ in analyser.run(NEWS)) == len(NEWS)
+        assert analyser.count == 0
 
 
-def test_what_was_begun_is_prepared_meanwhile_and_comes_in_order():
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        preparer.start()
-        preparer.begin(NEWS[:60])
-        preparer.begin(NEWS[60:90])
-        given = [pair for start in range(0, 90, 10) for pair in preparer.run(NEWS[start : start + 10])]
+def test_what_was_begun_is_analysed_meanwhile_and_comes_in_order():
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        analyser.start()
+        analyser.begin(NEWS[:60])
+        analyser.begin(NEWS[60:90])
+        given = [pair for start in range(0, 90, 10) for pair in analyser.run(NEWS[start : start + 10])]
         assert [article.id for article, _ in given] == [article.id for article in NEWS[:90]]
-        assert all(article.title == prepared.profile.title for article, prepared in given)
-        assert preparer.count == 0
-        assert [article.id for article, _ in preparer.run(NEWS[:90])] == [one.id for one in NEWS[:90]]
+        assert all(article.title == analysed.profile.title for article, analysed in given)
+        assert analyser.count == 0
+        assert [article.id for article, _ in analyser.run(NEWS[:90])] == [one.id for one in NEWS[:90]]
 
 
 def test_what_was_begun_is_not_lost_with_its_process():
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        preparer.start()
-        preparer.begin(NEWS[:64])
-        for process in list(preparer._executor._pool._processes):
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        analyser.start()
+        analyser.begin(NEWS[:64])
+        for process in list(analyser._executor._pool._processes):
             os.kill(process, signal.SIGKILL)
-        given = [(article.id, prepared.profile.id) for article, prepared in preparer.run(NEWS)]
+        given = [(article.id, analysed.profile.id) for article, analysed in analyser.run(NEWS)]
     assert given == [(article.id, article.id) for article in NEWS]
 
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_what_was_begun_is_done_here_after_the_processes_ended():
-    preparer = ArticleAnalyser(PLAIN, n_jobs=2)
-    preparer.start()
-    preparer.begin(NEWS[:64])
-    preparer.close()
-    assert sum(prepared.profile.id == one.id for one, prepared in preparer.run(NEWS[:64])) == 64
-    preparer.close()
+    analyser = ArticleAnalyser(PLAIN, n_jobs=2)
+    analyser.start()
+    analyser.begin(NEWS[:64])
+    analyser.close()
+    assert sum(analysed.profile.id == one.id for one, analysed in analyser.run(NEWS[:64])) == 64
+    analyser.close()
 
 
 def test_alone_or_with_few_articles_nothing_is_begun():
     alone = ArticleAnalyser(PLAIN)
     alone.begin(NEWS)
     assert (alone.ahead, alone.started, alone._begun) == (0, False, {})
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        assert preparer.ahead == 0
-        preparer.start()
-        assert preparer.ahead == 2 * 3 * 8
-        preparer.begin(NEWS[:8])
-        assert preparer._begun == {}
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        assert analyser.ahead == 0
+        analyser.start()
+        assert analyser.ahead == 2 * 3 * 8
+        analyser.begin(NEWS[:8])
+        assert analyser._begun == {}
 
 
 def test_what_is_packed_comes_out_again():
@@ -271,13 +271,13 @@ def test_a_failure_is_that_of_its_article():
 
 
 def test_a_process_that_dies_costs_nothing_but_time():
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        preparer.start()
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        analyser.start()
         given = []
-        for article, prepared in preparer.run(NEWS):
-            given.append((article.id, prepared.profile.id))
+        for article, analysed in analyser.run(NEWS):
+            given.append((article.id, analysed.profile.id))
             if len(given) == 40:
-                os.kill(next(iter(preparer._executor._pool._processes)), signal.SIGKILL)
+                os.kill(next(iter(analyser._executor._pool._processes)), signal.SIGKILL)
     assert given == [(article.id, article.id) for article in NEWS]
 
 
@@ -291,22 +291,22 @@ class Deadly(Annotator):
 
 
 def test_processes_that_always_die_are_given_up(caplog):
-    with ArticleAnalyser(Deadly(gazetteer=None), n_jobs=2) as preparer:
-        preparer.start()
-        assert [article.id for article, _ in preparer.run(NEWS)] == [article.id for article in NEWS]
-        for _ in range(preparing._MAX_DEATHS):
-            if preparer.jobs > 1:
-                preparer.start()
-                list(preparer.run(NEWS[:24]))
-        assert preparer.jobs == 1
+    with ArticleAnalyser(Deadly(gazetteer=None), n_jobs=2) as analyser:
+        analyser.start()
+        assert [article.id for article, _ in analyser.run(NEWS)] == [article.id for article in NEWS]
+        for _ in range(analysing._MAX_DEATHS):
+            if analyser.jobs > 1:
+                analyser.start()
+                list(analyser.run(NEWS[:24]))
+        assert analyser.jobs == 1
     assert "analysing in this process from now on" in caplog.text
 
 
 @pytest.mark.usefixtures("leaves_no_processes")
 def test_who_stops_early_leaves_nothing_behind():
-    with ArticleAnalyser(PLAIN, n_jobs=2) as preparer:
-        preparer.start()
-        articles = preparer.run(NEWS)
+    with ArticleAnalyser(PLAIN, n_jobs=2) as analyser:
+        analyser.start()
+        articles = analyser.run(NEWS)
         for _ in range(30):
             next(articles)
         articles.close()
@@ -316,10 +316,10 @@ def test_what_cannot_be_sent_is_refused():
     annotator = Annotator()
     annotator.concepts = lambda words: ()
     with (
-        ArticleAnalyser(annotator, n_jobs=2) as preparer,
+        ArticleAnalyser(annotator, n_jobs=2) as analyser,
         pytest.raises(TypeError, match=r"cannot be handed to other processes .* use n_jobs=None"),
     ):
-        preparer.start()
+        analyser.start()
 
 
 def test_gazetteers_and_dictionaries_are_sent_by_name(tmp_path):
@@ -336,8 +336,8 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.analyse import ArticleAnalyser
 
 if __name__ == "__main__":
-    preparer = ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2)
-    preparer.start()
+    analyser = ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2)
+    analyser.start()
     print("up", flush=True)
     time.sleep(3600)
 """
@@ -362,15 +362,15 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
 
 
 UNGUARDED = """
-from isogloss.events.analyse import _analyser as preparing
+from isogloss.events.analyse import _analyser as analysing
 from isogloss.events.annotate import Annotator
 from isogloss.events.ingest import sample_news
 
-preparing._BATCH_ARTICLES, preparing._TASKS_PER_PROCESS = 8, 1
-with preparing.ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2) as preparer:
-    for _ in range(preparing._MAX_DEATHS):
-        preparer.start()
-        print(sum(1 for _ in preparer.run(sample_news().articles[:40])))
+analysing._BATCH_ARTICLES, analysing._TASKS_PER_PROCESS = 8, 1
+with analysing.ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2) as analyser:
+    for _ in range(analysing._MAX_DEATHS):
+        analyser.start()
+        print(sum(1 for _ in analyser.run(sample_news().articles[:40])))
 """
 
 
@@ -378,5 +378,5 @@ def test_a_script_without_a_guard_is_told_so_and_goes_on_alone(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert done.stdout == "40\n" * preparing._MAX_DEATHS
+    assert done.stdout == "40\n" * analysing._MAX_DEATHS
     assert "under if __name__ == '__main__':" in done.stderr
