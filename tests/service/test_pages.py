@@ -157,7 +157,14 @@ def test_browsers_may_say_where_a_form_comes_from(filled):
 
 def test_the_event_page_has_all_its_parts(filled):
     text = filled.get(f"/event/{NAME}").text
-    for heading in ("When", "Where", "Concepts", "Articles", "Why these belong together", "Nearest articles"):
+    for heading in (
+        "When",
+        "Where",
+        "Concepts",
+        "Articles",
+        "Why these belong together",
+        "Most similar articles",
+    ):
         assert f">{heading}<" in text
     assert "Nordvik" in text
     assert 'lang="ru" dir="ltr"' in text
