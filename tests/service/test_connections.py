@@ -252,7 +252,8 @@ settings = data.settings(connections_per_client=5000)
 with Store(sys.argv[1]) as store, listen(settings) as place:
     print(place.getsockname()[1], flush=True)
     app = create_app(settings, store)
-    serve(app, settings, place, on_start=lambda: print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True))
+    soft_limit = lambda: resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    serve(app, settings, place, on_start=lambda: print(soft_limit(), flush=True))
 """
 
 

@@ -120,7 +120,7 @@ class StoreSettings(_Section):
     )
     prune_max_percent: NonNegativeFloat = Field(
         1.0,
-        description="share of all articles that a scheduled pruning may delete; more needs isogloss prune --yes",
+        description="share of all articles that a scheduled pruning may delete without isogloss prune --yes",
     )
     prune_without_asking: bool = Field(
         False,
@@ -194,7 +194,7 @@ class WorkerSettings(_Section):
     )
     dask_scheduler: str = Field(
         "",
-        description="address of a Dask scheduler, such as tcp://host:8786, to analyse articles on its workers",
+        description="address of a Dask scheduler, such as tcp://host:8786, that analyses articles instead",
     )
     record_seconds: PositiveFloat = Field(
         30.0,

@@ -5,8 +5,8 @@ asks for it, and a request takes a concurrency slot only once its body is comple
 occupies a connection and nothing else.
 
 Starlette's ``TrustedHostMiddleware`` and ``RequestBodyLimitMiddleware`` respond in plain text, ignore a
-second Host header, and have one limit for clients with and without a token. uvicorn's ``limit_concurrency`` counts
-readers, writers and streams alike.
+second Host header, and have one limit for clients with and without a token. uvicorn's
+``limit_concurrency`` counts readers, writers and streams alike.
 """
 
 from __future__ import annotations
