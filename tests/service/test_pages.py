@@ -282,7 +282,7 @@ def test_texts_to_compare_that_cannot_be(filled):
 
 def test_the_alignment_is_drawn(filled):
     text = filled.post("/compare", data={"a": "the blue house", "b": "das blaue haus"} | _LANGS).text
-    drawn = re.search(r'<svg class="crossing".*?</svg>', text, re.DOTALL)
+    drawn = re.search(r'<svg class="alignment".*?</svg>', text, re.DOTALL)
     assert drawn
     assert drawn[0].count("<path") == 3
     turned = filled.post("/compare", data={"a": "das alte haus", "b": "the old house"} | _TURNED).text

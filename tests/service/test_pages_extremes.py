@@ -71,7 +71,7 @@ def test_a_reprint_is_counted_apart_and_listed_apart(tmp_path):
 
 def test_links_that_are_not_shown_are_counted(client):
     text = client.get(f"/event/{extremes.LARGE}").text
-    assert text.count('class="reason"') == 20
+    assert text.count('class="link-evidence"') == 20
     assert "and 39 weaker links" in text
     assert "more than 99 %" in text
 
@@ -116,10 +116,10 @@ def test_a_card_names_some_of_many_languages(client):
 
 def test_only_the_first_reason_is_open_and_the_one_that_was_judged(client):
     told = client.get(f"/event/{extremes.LARGE}").text
-    names = re.findall(r'<details class="reason" id="([^"]+)"', told)
-    assert re.findall(r'<details class="reason" id="([^"]+)" open>', told) == names[:1]
+    names = re.findall(r'<details class="link-evidence" id="([^"]+)"', told)
+    assert re.findall(r'<details class="link-evidence" id="([^"]+)" open>', told) == names[:1]
     judged = client.get(f"/event/{extremes.LARGE}?thanks={names[7]}").text
-    assert re.findall(r'<details class="reason" id="([^"]+)" open>', judged) == [names[0], names[7]]
+    assert re.findall(r'<details class="link-evidence" id="([^"]+)" open>', judged) == [names[0], names[7]]
 
 
 def test_a_judged_link_that_is_not_shown_is_thanked_for_too(client):
@@ -153,7 +153,9 @@ def test_every_filter_can_be_taken_away_alone():
 def test_filters_in_use_stand_above_the_events(client):
     text = client.get("/?lang=de&since=2025-03-05").text
     for address in ("/?since=2025-03-05", "/?lang=de"):
-        assert re.search(rf'<a class="chip" href="{re.escape(address)}"><span class="unseen">Remove ', text)
+        assert re.search(
+            rf'<a class="chip" href="{re.escape(address)}"><span class="visually-hidden">Remove ', text
+        )
     nothing = client.get("/?lang=de&place=nowhere").text
     assert "Remove a filter" in nothing
 

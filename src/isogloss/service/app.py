@@ -1,4 +1,4 @@
-"""The ASGI application: routes, middleware, and the start and stop of background parts."""
+"""The ASGI application: routes, middleware, and the start and stop of background tasks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def create_app(
     True
     """
     check_exposure(settings, store)
-    parts = _parts(settings, store, models or Models(), worker)
+    state = _make_state(settings, store, models or Models(), worker)
     app = _Service(
         title="isogloss",
         version=isogloss.__version__,
@@ -95,10 +95,10 @@ def create_app(
         openapi_url=f"{API_PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(parts),
+        lifespan=_lifespan(state),
         responses={"default": {"model": ErrorBody, "description": "Error."}},
     )
-    app.state.parts, app.state.access = parts, parts.access
+    app.state.parts, app.state.access = state, state.access
     add_error_handlers(app, SECURITY_HEADERS)
     set_error_renderer(app, render_error)
     for router in ROUTERS:
@@ -115,7 +115,7 @@ def create_app(
         concurrent_writes=limits.concurrent_writes,
         hosts=allowed_hosts(settings.server),
     )
-    app.add_middleware(Measured, metrics=parts.metrics)
+    app.add_middleware(Measured, metrics=state.metrics)
     if settings.server.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.server.trusted_proxies)
     return app
@@ -144,14 +144,14 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return only | {name: value for name, value in schema.items() if name != "anyOf"}
 
 
-def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
+def _make_state(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
     neighbours = neighbours_of(store, models, settings)
     changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
     retention = Retention(store, settings)
 
     def gauges() -> dict[str, tuple[str, float]]:
         counts = store.counts()
-        writer = parts.writer
+        writer = state.writer
         return {
             "waiting": ("Articles waiting to be processed by the worker", backlog.waiting()),
             "listeners": ("Clients connected to the change feed", changes.listeners),
@@ -165,7 +165,7 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 
-    parts = Parts(
+    state = Parts(
         settings=settings,
         store=store,
         access=AccessControl(store, settings),
@@ -179,32 +179,32 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
         retention=retention,
         worker=worker,
     )
-    return parts
+    return state
 
 
-def _lifespan(parts: Parts) -> Any:
+def _lifespan(state: Parts) -> Any:
     """Start everything that runs beside requests, and stop it in reverse order."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        parts.changes.start()
-        parts.writer, parts.checking = GroupWriter(parts.store), asyncio.Semaphore(1)
-        parts.neighbours.start()
-        if parts.worker is not None:
-            parts.worker.start()
+        state.changes.start()
+        state.writer, state.checking = GroupWriter(state.store), asyncio.Semaphore(1)
+        state.neighbours.start()
+        if state.worker is not None:
+            state.worker.start()
         try:
             yield
         finally:
-            await run_in_threadpool(_stop, parts)
+            await run_in_threadpool(_stop, state)
 
     return lifespan
 
 
-def _stop(parts: Parts) -> None:
-    parts.changes.stop()
-    if parts.worker is not None:
-        parts.worker.stop()
-    parts.neighbours.stop()
-    if parts.writer is not None:
-        parts.writer.close()
-        parts.writer = None
+def _stop(state: Parts) -> None:
+    state.changes.stop()
+    if state.worker is not None:
+        state.worker.stop()
+    state.neighbours.stop()
+    if state.writer is not None:
+        state.writer.close()
+        state.writer = None

@@ -52,9 +52,9 @@ _JOURNAL_LINE = re.compile(r"[0-9]{1,18}")
 
 
 @event_pages.get("/")
-def list_page(request: Request, parts: Here, _: PageReader) -> Response:
+def list_page(request: Request, state: Here, _: PageReader) -> Response:
     """Show events as cards, with filters in the query string."""
-    store, path = parts.store, request.url.path
+    store, path = state.store, request.url.path
     filters = Filters.parse(request.query_params)
     preferred = preferred_languages(request.headers.get("accept-language", ""))
     position = store.position()
@@ -76,13 +76,13 @@ def list_page(request: Request, parts: Here, _: PageReader) -> Response:
         )
 
     content = position, page.cursor, cards, latest
-    return html_response(parts.pages.text((path, filters, *preferred), content, render_page))
+    return html_response(state.pages.text((path, filters, *preferred), content, render_page))
 
 
 @event_pages.get("/event/{id}")
-def event_page(request: Request, parts: Here, id: str, _: PageReader) -> Response:
+def event_page(request: Request, state: Here, id: str, _: PageReader) -> Response:
     """Show an event: its articles by language, when, where, and the evidence of its links."""
-    store = parts.store
+    store = state.store
     event = _get_event(store, id)
     if event["id"] != id:
         return RedirectResponse(f"/event/{quote(event['id'], safe='')}", 308)
@@ -116,7 +116,7 @@ def event_page(request: Request, parts: Here, id: str, _: PageReader) -> Respons
 
 
 @event_pages.get("/changes")
-async def stream_changes(request: Request, parts: Here, _: PageReader) -> Response:
+async def stream_changes(request: Request, state: Here, _: PageReader) -> Response:
     """Stream new and changed events to open pages, for as long as their reader may read.
 
     An EventSource cannot send a token in a header, but sends the cookie. The token is verified again before
@@ -125,16 +125,16 @@ async def stream_changes(request: Request, parts: Here, _: PageReader) -> Respon
     check_same_origin(request)
     line = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(line) if _JOURNAL_LINE.fullmatch(line) else None
-    return EventStream(parts.changes, after, check=partial(_while_allowed, request))
+    return EventStream(state.changes, after, check=partial(_while_allowed, request))
 
 
 @event_pages.post("/event/{id}/links/{a}/{b}")
 def judge_link(
-    request: Request, parts: Here, _: PageWriter, id: str, a: int, b: int, fields: FormFields
+    request: Request, state: Here, _: PageWriter, id: str, a: int, b: int, fields: FormFields
 ) -> Response:
     """Store a verdict on a link, for the next training of the linker."""
     check_csrf(request, fields)
-    store = parts.store
+    store = state.store
     event = _get_event(store, id)
     known = {frozenset((link["a"], link["b"])) for link in event["links"]}
     if fields.get("same") not in ("0", "1") or frozenset((a, b)) not in known:

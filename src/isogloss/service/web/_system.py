@@ -60,9 +60,9 @@ MODEL_USES = {"similarity": "Similarity", "alignment": "Word alignment", "kept":
 
 
 @system_pages.get("/models")
-def models(request: Request, parts: Here, principal: PageReader) -> Response:
+def models(request: Request, state: Here, principal: PageReader) -> Response:
     """Show the models with their evaluations."""
-    listed = list_models(parts, principal)
+    listed = list_models(state, principal)
     dictionaries = [
         (*model.languages[:2], model.details["pairs"]) for model in listed if model.use == "dictionary"
     ]
@@ -71,12 +71,12 @@ def models(request: Request, parts: Here, principal: PageReader) -> Response:
 
 
 @system_pages.get("/status")
-def status(request: Request, parts: Here, principal: PageReader) -> Response:
+def status(request: Request, state: Here, principal: PageReader) -> Response:
     """Show table sizes, the backlog, the worker, retention, limits and the quarantine."""
-    store, waiting = parts.store, parts.backlog.waiting()
-    limits = parts.settings.limits.model_dump()
-    worker = parts.worker.status() if parts.worker else {}
-    retention = parts.retention.status()
+    store, waiting = state.store, state.backlog.waiting()
+    limits = state.settings.limits.model_dump()
+    worker = state.worker.status() if state.worker else {}
+    retention = state.retention.status()
     refusal = retention.pop("refusal")
     return render(
         request,
@@ -90,11 +90,11 @@ def status(request: Request, parts: Here, principal: PageReader) -> Response:
         store=[(name, value) for name, value in store.database.describe().items() if name != "place"],
         running=[
             ("articles waiting", f"{waiting:,}"),
-            ("articles in the neighbour index", f"{len(parts.neighbours):,}"),
-            ("clients of the change feed", f"{parts.changes.listeners:,}"),
+            ("articles in the neighbour index", f"{len(state.neighbours):,}"),
+            ("clients of the change feed", f"{state.changes.listeners:,}"),
             *_labelled(worker),
         ],
-        models=[(model.use, _short_name(model)) for model in list_models(parts, principal)] or [("none", "")],
+        models=[(model.use, _short_name(model)) for model in list_models(state, principal)] or [("none", "")],
         limits=[(name.replace("_", " "), f"{value:,}".removesuffix(".0")) for name, value in limits.items()],
         quarantine=store.quarantined(MAX_QUARANTINED),
     )

@@ -38,36 +38,36 @@ EXAMPLE_TEXTS = {
 
 
 @text_pages.get("/search")
-def search(request: Request, parts: Here, _: PageReader, q: str = "") -> Response:
+def search(request: Request, state: Here, _: PageReader, q: str = "") -> Response:
     """Find events by free text in any language."""
     text = q.strip()[:MAX_QUERY_CHARS]
-    ids = parts.search.events(text)[:MAX_RESULTS] if text else []
+    ids = state.search.events(text)[:MAX_RESULTS] if text else []
     preferred = preferred_languages(request.headers.get("accept-language", ""))
-    events = {each["id"]: each for each in parts.store.events(EventQuery(ids=ids, limit=MAX_RESULTS)).events}
+    events = {each["id"]: each for each in state.store.events(EventQuery(ids=ids, limit=MAX_RESULTS)).events}
     cards = [Card.from_event(events[id], preferred) for id in ids if id in events]
-    examples = [] if text else _example_queries(parts.store)
+    examples = [] if text else _example_queries(state.store)
     return render(request, "search.html", q=text, cards=cards, filters=Filters(), examples=examples)
 
 
 @text_pages.get("/compare")
-def compare(request: Request, parts: Here, principal: PageReader) -> Response:
+def compare(request: Request, state: Here, principal: PageReader) -> Response:
     """Show the form for two texts; the query string may contain them."""
-    return _compare_page(request, parts, principal, dict(request.query_params))
+    return _compare_page(request, state, principal, dict(request.query_params))
 
 
 @text_pages.post("/compare")
-def submit_compare(request: Request, parts: Here, principal: PageReader, fields: FormFields) -> Response:
+def submit_compare(request: Request, state: Here, principal: PageReader, fields: FormFields) -> Response:
     """Compare two texts, and explain the result."""
-    return _compare_page(request, parts, principal, fields)
+    return _compare_page(request, state, principal, fields)
 
 
 @text_pages.get("/topics")
-def topics(request: Request, parts: Here, _: PageReader, start: int = 0) -> Response:
+def topics(request: Request, state: Here, _: PageReader, start: int = 0) -> Response:
     """Show topics with their words in all languages, page by page."""
     found: list[TopicResponse] = []
     notice, width, first = "", 0, min(max(start, 0), 10**6)
     try:
-        width, found = parts.comparing.width, parts.comparing.topics(first, TOPICS_PER_PAGE)
+        width, found = state.comparing.width, state.comparing.topics(first, TOPICS_PER_PAGE)
     except ServiceError as error:
         notice = as_sentence(error.message)
     return render(
@@ -83,11 +83,11 @@ def topics(request: Request, parts: Here, _: PageReader, start: int = 0) -> Resp
 
 @text_pages.get("/dictionary")
 def dictionary(
-    request: Request, parts: Here, principal: PageReader, word: str = "", lang: str = "", to: str = ""
+    request: Request, state: Here, principal: PageReader, word: str = "", lang: str = "", to: str = ""
 ) -> Response:
     """Translate a word."""
-    query, languages = word.strip()[:100], _languages(parts)
-    found, notice = _translations(parts, principal, query, lang, to) if query else ([], "")
+    query, languages = word.strip()[:100], _languages(state)
+    found, notice = _translations(state, principal, query, lang, to) if query else ([], "")
     if not languages:
         notice = (
             "This service has no dictionary and no similarity model. Configure models.dictionaries or "
@@ -105,13 +105,13 @@ def dictionary(
     )
 
 
-def _compare_page(request: Request, parts: Parts, principal: Principal, fields: dict[str, str]) -> Response:
+def _compare_page(request: Request, state: Parts, principal: Principal, fields: dict[str, str]) -> Response:
     texts = {side: fields.get(side, "").replace("\r\n", "\n") for side in ("a", "b")}
     langs = {side: fields.get(f"lang_{side}", "") for side in ("a", "b")}
     result: dict[str, Any] = {"comparison": None, "notice": ""}
     if any(texts.values()):
         try:
-            result = _compare(parts, principal, texts, langs)
+            result = _compare(state, principal, texts, langs)
         except ServiceError as error:
             result["notice"] = as_sentence(error.message)
     return render(
@@ -119,22 +119,22 @@ def _compare_page(request: Request, parts: Parts, principal: Principal, fields: 
         "compare.html",
         texts=texts,
         langs=langs,
-        languages=_languages(parts),
-        example=_example_url(_languages(parts)),
-        max_chars=parts.settings.limits.text_characters,
+        languages=_languages(state),
+        example=_example_url(_languages(state)),
+        max_chars=state.settings.limits.text_characters,
         **result,
     )
 
 
 def _compare(
-    parts: Parts, principal: Principal, texts: dict[str, str], langs: dict[str, str]
+    state: Parts, principal: Principal, texts: dict[str, str], langs: dict[str, str]
 ) -> dict[str, Any]:
     if not all(text.strip() for text in texts.values()):
         raise ServiceError(422, "one of the texts is empty; enter two texts")
-    check_text(parts, *texts.values())
+    check_text(state, *texts.values())
     a, b = (TextInput(text=texts[side], lang=langs[side][:35] or None) for side in ("a", "b"))
-    comparison = parts.comparing.compare(a, b)
-    alignment = _align(parts, principal, list(texts.values()), comparison.languages)
+    comparison = state.comparing.compare(a, b)
+    alignment = _align(state, principal, list(texts.values()), comparison.languages)
     return {"comparison": comparison, "notice": ""} | alignment
 
 
@@ -159,7 +159,7 @@ def _example_queries(store: Store) -> list[tuple[str, str]]:
     return [(title, code) for code, title in examples.items()]
 
 
-def _align(parts: Parts, principal: Principal, texts: list[str], langs: list[str]) -> dict[str, Any]:
+def _align(state: Parts, principal: Principal, texts: list[str], langs: list[str]) -> dict[str, Any]:
     """Align the first words of two texts; or explain why that is not possible."""
     first = [
         " ".join(Tokeniser(lang, lower=False)(text[:5_000])[:MAX_ALIGNED_WORDS])
@@ -169,7 +169,7 @@ def _align(parts: Parts, principal: Principal, texts: list[str], langs: list[str
         source, target = (
             TextInput(text=text or " ", lang=lang) for text, lang in zip(first, langs, strict=True)
         )
-        found = align_sentences(parts, principal, AlignRequest(source=source, target=target))
+        found = align_sentences(state, principal, AlignRequest(source=source, target=target))
     except ServiceError as error:
         return {"diagram": "", "pairs": [], "unaligned": as_sentence(error.message)}
     links = [(pair.source, pair.target) for pair in found.pairs]
@@ -181,21 +181,21 @@ def _align(parts: Parts, principal: Principal, texts: list[str], langs: list[str
 
 
 def _translations(
-    parts: Parts, principal: Principal, word: str, lang: str, to: str
+    state: Parts, principal: Principal, word: str, lang: str, to: str
 ) -> tuple[list[Translation], str]:
     """Translate a word; or explain why there is no translation."""
     if not lang:
         return [], "Choose the language of the word."
     try:
-        found = translate_word(parts, principal, lang[:35], word, to[:35] or None, 10).translations
+        found = translate_word(state, principal, lang[:35], word, to[:35] or None, 10).translations
     except ServiceError as error:
         return [], as_sentence(error.message)
     return found, "" if found else f"No translation of {word!r} is known."
 
 
-def _languages(parts: Parts) -> list[str]:
+def _languages(state: Parts) -> list[str]:
     """Return the languages of all models."""
-    models = parts.models
+    models = state.models
     found = set(models.similarity.languages) if models.similarity is not None else set()
     found.update(*models.aligners, *(name.split("-") for name in models.lexicon.sizes))
     return sorted(found)

@@ -86,23 +86,23 @@ async def send_articles(request: Request) -> Response:
     listed with the reason and kept in the quarantine; the others are accepted all the same. If all are
     invalid, the status is 422.
     """
-    parts: Parts = request.app.state.parts
-    principal = await parts.access.authorize(request, "write")
+    state: Parts = request.app.state.parts
+    principal = await state.access.authorize(request, "write")
     key = _idempotency_key(request)
     body = await _read_json(request)
     records = body if isinstance(body, list) else [body]
-    if _is_quick(request, parts, records):
-        accepted, rejected, old = _validate(request, parts, principal, records)
+    if _is_quick(request, state, records):
+        accepted, rejected, old = _validate(request, state, principal, records)
     else:
-        async with parts.checking:
-            accepted, rejected, old = await run_in_threadpool(_validate, request, parts, principal, records)
-    commit = parts.need_writer().add(
+        async with state.checking:
+            accepted, rejected, old = await run_in_threadpool(_validate, request, state, principal, records)
+    commit = state.need_writer().add(
         [article for _, article, _ in accepted],
         key=f"{principal.id}:{key}" if key else "",
         rejected=[(rejection.reason, rejection.message, record) for rejection, record in rejected],
     )
     receipts = await _wait_for_commit(asyncio.wrap_future(commit))
-    _count(parts, receipts, len(rejected))
+    _count(state, receipts, len(rejected))
     rejections = [rejection.model_dump() for rejection, _ in rejected]
     if not accepted:
         message = f"no article was accepted; the first error: {rejections[0]['message']}"
@@ -169,7 +169,7 @@ async def _read_json(request: Request) -> Any:
 
 @articles_router.get("/articles", response_model=ArticlePage, summary="List articles")
 def list_articles(
-    parts: Here,
+    state: Here,
     _: Reader,
     event: Annotated[
         str | None, Query(min_length=1, max_length=200, description="Only articles of this event.")
@@ -181,27 +181,27 @@ def list_articles(
     ] = "",
 ) -> ArticlePage:
     """List articles without their bodies, page by page, most recently received first."""
-    numbers = parts.store.article_numbers(
+    numbers = state.store.article_numbers(
         event=None if event is None else sound(event),
         cluster=cluster,
         before=int(cursor) if cursor else MAX_INT64,
         limit=limit + 1,
     )
     shown = numbers[:limit]
-    articles = parts.store.articles(shown, bodies=False)
+    articles = state.store.articles(shown, bodies=False)
     lines = [ArticleLine(**article_fields(seq, articles[seq])) for seq in shown if seq in articles]
     return ArticlePage(articles=lines, cursor=str(shown[-1]) if len(numbers) > limit else "")
 
 
 @articles_router.get("/articles/{seq}", response_model=ArticleResponse, summary="Read an article")
-def read_article(parts: Here, _: Reader, seq: SeqPath) -> ArticleResponse:
+def read_article(state: Here, _: Reader, seq: SeqPath) -> ArticleResponse:
     """Return an article with its cluster, its event and its earlier versions."""
-    article = get_article(parts, seq)
+    article = get_article(state, seq)
     revisions = [
         RevisionResponse(**row | {"time": from_micros(row["time"]), "received": from_micros(row["received"])})
-        for row in parts.store.revisions(seq)
+        for row in state.store.revisions(seq)
     ]
-    cluster, event = parts.store.locate_article(seq) or (None, None)
+    cluster, event = state.store.locate_article(seq) or (None, None)
     fields = {"seq": seq, "cluster": cluster, "event": event or None, "revisions": revisions}
     return ArticleResponse.model_validate(article.as_record() | fields)
 
@@ -209,52 +209,52 @@ def read_article(parts: Here, _: Reader, seq: SeqPath) -> ArticleResponse:
 @articles_router.delete(
     "/articles/{seq}", status_code=204, response_class=Response, summary="Delete an article"
 )
-def delete_article(parts: Here, principal: Admin, seq: SeqPath) -> Response:
+def delete_article(state: Here, principal: Admin, seq: SeqPath) -> Response:
     """Delete an article with its earlier versions and everything derived from it.
 
     Events are rebuilt without it in the background and keep their ids. The article is not accepted again.
     Only its number, its times, a digest of its key and the id of the deleting token remain.
     """
-    get_article(parts, seq)
-    delete_articles(parts.store, [seq], who=f"token {principal.id}")
+    get_article(state, seq)
+    delete_articles(state.store, [seq], who=f"token {principal.id}")
     return Response(status_code=204)
 
 
-def get_article(parts: Parts, seq: int) -> Article:
+def get_article(state: Parts, seq: int) -> Article:
     """Return an article by its number, or raise a 404 error."""
-    article = parts.store.articles([seq]).get(seq)
+    article = state.store.articles([seq]).get(seq)
     if article is None:
         raise ServiceError(404, f"there is no article {seq}; see GET /articles")
     return article
 
 
-def _is_quick(request: Request, parts: Parts, records: list[Any]) -> bool:
+def _is_quick(request: Request, state: Parts, records: list[Any]) -> bool:
     """Whether validation takes less time than a switch to a thread."""
     size = request.headers.get("content-length", "")
     short = size.isdecimal() and len(size) < 8 and int(size) <= MAX_INLINE_CHECK_BYTES
-    return short and len(records) == 1 and parts.backlog.ready() and parts.retention.ready()
+    return short and len(records) == 1 and state.backlog.ready() and state.retention.ready()
 
 
 def _validate(
-    request: Request, parts: Parts, principal: Principal, records: list[Any]
+    request: Request, state: Parts, principal: Principal, records: list[Any]
 ) -> tuple[AcceptedRecords, RejectedRecords, int]:
     """Apply the limits on batch size, rate and backlog, then validate the records.
 
     Returns the accepted and rejected records, and how many are older than the retention.
     """
-    limits, count = parts.settings.limits, len(records)
+    limits, count = state.settings.limits, len(records)
     if count == 0:
         raise ServiceError(422, "the list is empty; expected at least one article")
     if count > limits.batch:
         raise ServiceError(413, f"{count:,} articles in one request; expected at most {limits.batch:,}")
-    waiting = parts.backlog.waiting()
+    waiting = state.backlog.waiting()
     if waiting >= limits.backlog:
         message = f"{waiting:,} articles are waiting for the worker; try again later"
         raise ServiceError(503, message, {"Retry-After": "5"})
     if count > 1:  # the first was charged with the request
-        parts.access.charge(request, principal, parts.access.writes, count - 1)
-    accepted, rejected = _parse(records, partial(newest_article_time, parts.store, in_event=False), limits)
-    return accepted, rejected, parts.retention.older(article.time.timestamp() for _, article, _ in accepted)
+        state.access.charge(request, principal, state.access.writes, count - 1)
+    accepted, rejected = _parse(records, partial(newest_article_time, state.store, in_event=False), limits)
+    return accepted, rejected, state.retention.older(article.time.timestamp() for _, article, _ in accepted)
 
 
 def _parse(
@@ -306,8 +306,8 @@ def _ingest_response(
     }
 
 
-def _count(parts: Parts, receipts: list[Receipt], rejected: int) -> None:
+def _count(state: Parts, receipts: list[Receipt], rejected: int) -> None:
     for status, number in Counter(each.status for each in receipts).items():
-        parts.metrics.articles.labels(status).inc(number)
+        state.metrics.articles.labels(status).inc(number)
     if rejected:
-        parts.metrics.articles.labels("refused").inc(rejected)
+        state.metrics.articles.labels("refused").inc(rejected)

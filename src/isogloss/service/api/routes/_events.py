@@ -54,7 +54,7 @@ _MESSAGE = {
 
 @events_router.get("/events", response_model=EventPage, summary="Find events")
 def find_events(
-    parts: Here,
+    state: Here,
     _: Reader,
     q: Annotated[
         str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
@@ -79,15 +79,15 @@ def find_events(
     With several values of `lang`, `place` or `concept`, events must match all of them. A search by relevance
     returns the best events on one page, without a cursor.
     """
-    wanted = "last" if q is None and sort in (None, "relevance") else sort or "relevance"
+    order = "last" if q is None and sort in (None, "relevance") else sort or "relevance"
     found = None
     if q is not None:
-        check_text(parts, q)
-        found = parts.search.events(q)
-    if wanted == "relevance" and cursor:
+        check_text(state, q)
+        found = state.search.events(q)
+    if order == "relevance" and cursor:
         raise ServiceError(400, "a search by relevance has only one page; omit the cursor")
     try:
-        terms = named_terms(parts.store, lang=lang or (), place=place or (), concept=concept or ())
+        terms = named_terms(state.store, lang=lang or (), place=place or (), concept=concept or ())
     except ValueError as error:
         raise ServiceError(422, f"lang: {error}") from error
     query = EventQuery(
@@ -97,16 +97,16 @@ def find_events(
         min_languages=min_languages,
         min_size=min_size,
         ids=found,
-        sort="last" if wanted == "relevance" else wanted,
-        limit=200 if wanted == "relevance" else limit,
+        sort="last" if order == "relevance" else order,
+        limit=200 if order == "relevance" else limit,
         cursor=cursor,
     )
-    return _ranked(parts, query, found, limit) if wanted == "relevance" and found else _page(parts, query)
+    return _ranked(state, query, found, limit) if order == "relevance" and found else _page(state, query)
 
 
 @events_router.get("/events/{id}", response_model=EventResponse, summary="Read an event")
 def read_event(
-    parts: Here,
+    state: Here,
     _: Reader,
     id: Annotated[str, Path(max_length=200, description="Current or former id of an event.")],
     response: Response,
@@ -116,7 +116,7 @@ def read_event(
     If the event was merged into another, that one is returned: its `id` and the header `Content-Location`
     then differ from the requested id.
     """
-    event = parts.store.event(sound(id))
+    event = state.store.event(sound(id))
     if event is None:
         raise ServiceError(404, "there is no event with this id; see GET /events")
     response.headers["Content-Location"] = f"{API_PREFIX}/events/{event['id']}"
@@ -132,25 +132,25 @@ def read_event(
         | {
             "clusters": [_cluster_response(each | {"event": event["id"]}) for each in event["clusters"]],
             "links": [LinkResponse.model_validate(each) for each in event["links"]],
-            "articles": _event_articles(parts, numbers, reprint_of)[:MAX_EVENT_ARTICLES],
+            "articles": _event_articles(state, numbers, reprint_of)[:MAX_EVENT_ARTICLES],
             "reprints": sum(len(cluster.get("reprints") or ()) for cluster in event["clusters"]),
         }
     )
 
 
 @events_router.get("/clusters/{id}", response_model=ClusterResponse, summary="Read a cluster")
-def read_cluster_response(parts: Here, _: Reader, id: Number) -> ClusterResponse:
+def read_cluster_response(state: Here, _: Reader, id: Number) -> ClusterResponse:
     """Return a cluster: articles of one language about one story."""
-    cluster = parts.store.cluster(id)
+    cluster = state.store.cluster(id)
     if cluster is None:
         raise ServiceError(404, f"there is no cluster {id}")
     return _cluster_response(cluster)
 
 
 @events_router.get("/links/{a}/{b}", response_model=LinkResponse, summary="Read a link")
-def read_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkResponse:
+def read_link(state: Here, _: Reader, a: Number, b: Number) -> LinkResponse:
     """Return the probability that two clusters are one event, and the evidence; their order is irrelevant."""
-    link = parts.store.link(a, b)
+    link = state.store.link(a, b)
     if link is None:
         raise ServiceError(404, f"clusters {a} and {b} are not linked")
     return LinkResponse.model_validate(link)
@@ -159,14 +159,14 @@ def read_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkResponse:
 @events_router.post(
     "/links/{a}/{b}/verdict", response_model=VerdictResponse, status_code=201, summary="Judge a link"
 )
-def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictResponse:
+def judge_link(state: Here, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictResponse:
     """Store a verdict on whether two clusters are about one event, for the next training of the linker.
 
     The verdict refers to one article of each cluster, so it stays valid when clusters change.
     """
-    if a == b or not parts.store.clusters_exist(a, b):
+    if a == b or not state.store.clusters_exist(a, b):
         raise ServiceError(404, f"there are no two distinct clusters {a} and {b}")
-    number, *articles = parts.store.add_verdict(a, b, same=verdict.same, note=verdict.note)
+    number, *articles = state.store.add_verdict(a, b, same=verdict.same, note=verdict.note)
     return VerdictResponse(seq=number, a=min(a, b), b=max(a, b), articles=articles, same=verdict.same)
 
 
@@ -182,7 +182,7 @@ def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictReq
     },
 )
 async def follow_changes(
-    parts: Here,
+    state: Here,
     _: Reader,
     after: Annotated[Number | None, Query(description="Journal line to start after.")] = None,
     seconds: Annotated[
@@ -197,7 +197,7 @@ async def follow_changes(
     The id of a message is a journal line. Send it as `Last-Event-ID` when reconnecting, and no event is
     missed. When an event is merged into another, only the other one is announced.
     """
-    return EventStream(parts.changes, last_event_id if last_event_id is not None else after, seconds)
+    return EventStream(state.changes, last_event_id if last_event_id is not None else after, seconds)
 
 
 def article_fields(seq: int, a: Article) -> dict[str, Any]:
@@ -205,9 +205,9 @@ def article_fields(seq: int, a: Article) -> dict[str, Any]:
     return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
 
 
-def _event_articles(parts: Parts, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
+def _event_articles(state: Parts, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
     """Return articles without their bodies, newest first."""
-    articles = parts.store.articles(numbers, bodies=False)
+    articles = state.store.articles(numbers, bodies=False)
     lines = [
         EventArticle(**article_fields(seq, article), reprint_of=reprint_of.get(seq))
         for seq, article in articles.items()
@@ -215,9 +215,9 @@ def _event_articles(parts: Parts, numbers: list[int], reprint_of: Mapping[int, i
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 
-def _page(parts: Parts, query: EventQuery) -> EventPage:
+def _page(state: Parts, query: EventQuery) -> EventPage:
     try:
-        page = parts.store.events(query)
+        page = state.store.events(query)
     except (OverflowError, UnicodeEncodeError) as error:
         raise ServiceError(400, "invalid cursor; omit it to start at the first page") from error
     except StoreError as error:
@@ -227,10 +227,10 @@ def _page(parts: Parts, query: EventQuery) -> EventPage:
     return EventPage(events=[event_summary(event) for event in page.events], cursor=page.cursor)
 
 
-def _ranked(parts: Parts, query: EventQuery, found: list[str], limit: int) -> EventPage:
+def _ranked(state: Parts, query: EventQuery, found: list[str], limit: int) -> EventPage:
     """Return events in the order of the search results."""
     rank = {name: at for at, name in enumerate(found)}
-    events = sorted(_page(parts, query).events, key=lambda event: rank[event.id])
+    events = sorted(_page(state, query).events, key=lambda event: rank[event.id])
     return EventPage(events=events[:limit], cursor="")
 
 

@@ -17,9 +17,9 @@ models_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tag
 
 
 @models_router.get("/models", response_model=list[ModelResponse], summary="List models")
-def list_models(parts: Here, _: Reader) -> list[ModelResponse]:
+def list_models(state: Here, _: Reader) -> list[ModelResponse]:
     """List the models in use with their settings and evaluations, and those saved in the store."""
-    models = parts.models
+    models = state.models
     in_use = [*_similarity(models), *_aligners(models), *_dictionaries(models)]
     stored = [
         ModelResponse(
@@ -30,7 +30,7 @@ def list_models(parts: Here, _: Reader) -> list[ModelResponse]:
             details={"created": from_micros(each["created"]).isoformat()},
             report=each["report"],
         )
-        for each in parts.store.models()
+        for each in state.store.models()
     ]
     return [*in_use, *stored]
 

@@ -31,36 +31,36 @@ async def health() -> Health:
     summary="Readiness probe",
     responses={503: {"model": Health, "description": "Not ready; see `details`."}},
 )
-def ready(parts: Here) -> JSONResponse:
+def ready(state: Here) -> JSONResponse:
     """Report whether the store responds, articles become events, and there is disk space.
 
     Waiting articles are not a problem as long as the worker makes progress.
     """
-    problems = find_problems(parts)
+    problems = find_problems(state)
     health = Health(status="not ready" if problems else "ok", details={"troubles": problems})
     return JSONResponse(health.model_dump(), status_code=503 if problems else 200)
 
 
 @status_router.get("/status", response_model=Health, summary="Status")
-def status(parts: Here, _: Reader) -> Health:
+def status(state: Here, _: Reader) -> Health:
     """Report table sizes, the backlog, the progress of the worker, and retention."""
     details = {
-        "counts": parts.store.counts(),
-        "store": {k: v for k, v in parts.store.database.describe().items() if k != "place"},
-        "waiting": parts.backlog.waiting(),
-        "progress": asdict(read_progress(parts.store)),
-        "indexed": len(parts.neighbours),
-        "listeners": parts.changes.listeners,
-        "worker": dict(parts.worker.status()) if parts.worker else None,
-        "retention": parts.retention.status(),
+        "counts": state.store.counts(),
+        "store": {k: v for k, v in state.store.database.describe().items() if k != "place"},
+        "waiting": state.backlog.waiting(),
+        "progress": asdict(read_progress(state.store)),
+        "indexed": len(state.neighbours),
+        "listeners": state.changes.listeners,
+        "worker": dict(state.worker.status()) if state.worker else None,
+        "retention": state.retention.status(),
     }
-    return Health(status="not ready" if find_problems(parts) else "ok", details=details)
+    return Health(status="not ready" if find_problems(state) else "ok", details=details)
 
 
 @status_router.get("/limits", response_model=LimitsResponse, summary="List limits")
-async def limits(parts: Here, _: Reader) -> LimitsResponse:
+async def limits(state: Here, _: Reader) -> LimitsResponse:
     """List all limits by the name of their setting."""
-    return LimitsResponse(limits=parts.settings.limits.model_dump())
+    return LimitsResponse(limits=state.settings.limits.model_dump())
 
 
 @status_router.get(
@@ -69,9 +69,9 @@ async def limits(parts: Here, _: Reader) -> LimitsResponse:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(parts: Here, _: Reader) -> Response:
+def metrics(state: Here, _: Reader) -> Response:
     """Export metrics in the text format of Prometheus."""
-    return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4")
+    return Response(state.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +123,14 @@ def read_progress(store: Store) -> Progress:
     )
 
 
-def find_problems(parts: Parts) -> list[str]:
+def find_problems(state: Parts) -> list[str]:
     """Return the reasons why the service is not ready, one sentence each."""
-    limits = parts.settings.limits
+    limits = state.settings.limits
     try:
-        waiting, progress = parts.backlog.waiting(), read_progress(parts.store)
+        waiting, progress = state.backlog.waiting(), read_progress(state.store)
     except StoreError:
         return ["the store does not respond"]
-    worker = parts.worker.status() if parts.worker is not None else {}
+    worker = state.worker.status() if state.worker is not None else {}
     problems = []
     if waiting >= limits.backlog:
         problems.append(f"{waiting:,} articles are waiting for the worker")

@@ -238,7 +238,7 @@ def alignment_diagram(
         element("g", *(_alignment_line(i, j) for i, j in valid), class_="links"),
         _words(source, {i for i, _ in valid}, 175.0, "end", langs[0]),
         _words(target, {j for _, j in valid}, 305.0, "start", langs[1]),
-        class_="crossing",
+        class_="alignment",
     )
 
 
@@ -255,7 +255,7 @@ def _words(words: Sequence[str], linked: set[int], x: float, anchor: str, lang: 
             x=x,
             y=_word_y(at),
             text_anchor=anchor,
-            class_="word" if at in linked else "word alone",
+            class_="word" if at in linked else "word unaligned",
         )
         for at, word in enumerate(words)
     )

@@ -16,7 +16,7 @@ async function swap(url, id) {
   const fresh = page.getElementById(id), old = document.getElementById(id);
   if (!fresh || !old) { location.assign(url); return; }
   old.replaceWith(document.adoptNode(fresh));
-  document.getElementById("said").textContent = fresh.dataset.said;
+  document.getElementById("announcement").textContent = fresh.dataset.announcement;
   history.pushState(null, "", url);
   shown = currentUrl();
 }
@@ -24,8 +24,8 @@ async function swap(url, id) {
 // The URL of a form, without fields that are empty or have their default value.
 function formUrl(form) {
   const chosen = new URLSearchParams();
-  const usual = (name) => (form.elements[name].dataset || {}).usual || "";
-  for (const [name, value] of new FormData(form)) if (value !== "" && value !== usual(name)) chosen.append(name, value);
+  const defaultOf = (name) => (form.elements[name].dataset || {}).default || "";
+  for (const [name, value] of new FormData(form)) if (value !== "" && value !== defaultOf(name)) chosen.append(name, value);
   return form.getAttribute("action") + (chosen.size ? "?" + chosen : "");
 }
 
