@@ -211,7 +211,7 @@ def test_a_request_that_follows_another_at_once_is_not_taken_for_a_refused_body(
         assert connection.recv(12) == b"HTTP/1.1 200"
         (served,) = list(server.server_state.connections)
         wait_until(lambda: served.idleness == 1)
-        assert served._late is None
+        assert served._timer is None
         connection.sendall(b"[1, 2, 3]")
         read_to(connection, b"HTTP/1.1 422")
 
@@ -305,4 +305,4 @@ def test_more_idle_connections_than_descriptors_keep_nobody_out(limited):
 def test_the_limit_of_open_files_is_raised_as_far_as_it_may_be(limited):
     _, limit, log = limited(256, 700)
     assert limit == 700
-    assert "the limit of open files is 700 now; it was 256" in log.read_text()
+    assert "raised the limit of open files from 256 to 700" in log.read_text()
