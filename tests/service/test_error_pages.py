@@ -13,10 +13,10 @@ from starlette.datastructures import QueryParams
 from starlette.testclient import TestClient
 
 from isogloss.exceptions import StoreBusyError, StoreFullError
+from isogloss.service.api.errors import ServiceError
 from isogloss.service.app import create_app
-from isogloss.service.schemas import ServiceError
-from isogloss.service.schemas._errors import _wants_page
-from isogloss.service.web._filters import SORTS, Filters
+from isogloss.service.web._event_list import SORTS, Filters
+from isogloss.service.web._rendering import _prefers_html
 from isogloss.store import Store
 from tests.service import data
 
@@ -172,8 +172,8 @@ def test_who_asks_for_what(visitor, accept, page):
 
 @given(st.text(max_size=80), st.booleans())
 def test_any_wish_can_be_read(accept, otherwise):
-    assert _wants_page(accept, otherwise) in (True, False)
-    assert _wants_page(f"text/html,{accept}", False)
+    assert _prefers_html(accept, otherwise) in (True, False)
+    assert _prefers_html(f"text/html,{accept}", False)
 
 
 NAMES = st.sampled_from(
@@ -184,9 +184,9 @@ NAMES = st.sampled_from(
 @given(st.lists(st.tuples(NAMES, st.text(max_size=20)), max_size=12))
 def test_any_address_has_filters_or_is_refused(pairs):
     try:
-        chosen = Filters.of(QueryParams(pairs))
+        chosen = Filters.parse(QueryParams(pairs))
     except ServiceError:
         return
     assert chosen.sort in SORTS
-    assert Filters.of(QueryParams(urlsplit(chosen.url(cursor=chosen.cursor)).query)) == chosen
+    assert Filters.parse(QueryParams(urlsplit(chosen.url(cursor=chosen.cursor)).query)) == chosen
     assert chosen.query().limit > 0

@@ -97,7 +97,7 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     as_json : bool
         Whether to print the URL as a JSON object.
     """
-    from isogloss.service import Logged
+    from isogloss.service import AccessLogMiddleware
     from isogloss.service.app import create_app
     from isogloss.service.models import Models, Similarity
     from isogloss.service.server import listen
@@ -109,13 +109,13 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     app = create_app(
         settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
-    app.add_middleware(Logged)
+    app.add_middleware(AccessLogMiddleware)
     _preload_language_data()
     with listen(settings) as listener:
         host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         greeting = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
-        serve_app(app, settings, listener, tell=lambda: echo(greeting))
+        serve_app(app, settings, listener, on_start=lambda: echo(greeting))
 
 
 def _log_warnings(store: Store) -> None:

@@ -17,8 +17,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from isogloss.service.schemas import EventSummary, ServiceError, moment
-from isogloss.store import Store
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.api.schemas import EventSummary
+from isogloss.store import Store, from_micros
 
 __all__ = ["Changes", "EventStream", "changed_groups", "event_summary"]
 
@@ -154,7 +155,7 @@ def changed_groups(store: Store, line: int) -> list[list[dict[str, Any]]]:
 def event_summary(event: dict[str, Any]) -> EventSummary:
     """An event of the store as it is shown."""
     return EventSummary.model_validate(
-        event | {"first": moment(event["first"]), "last": moment(event["last"])}
+        event | {"first": from_micros(event["first"]), "last": from_micros(event["last"])}
     )
 
 

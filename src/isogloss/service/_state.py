@@ -11,12 +11,12 @@ from fastapi import Depends, Request
 
 from isogloss.service._backlog import Backlog
 from isogloss.service._change_feed import Changes
+from isogloss.service._group_commit import GroupWriter
 from isogloss.service._metrics import Metrics
 from isogloss.service._page_cache import KeptPages
-from isogloss.service.api import GroupWriter
-from isogloss.service.auth import Access
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.auth import AccessControl
 from isogloss.service.models import Comparing, Models
-from isogloss.service.schemas import ServiceError
 from isogloss.service.search import Neighbours, Search
 from isogloss.service.settings import Settings
 from isogloss.service.worker import Retention
@@ -44,7 +44,7 @@ class Parts:
 
     settings: Settings
     store: Store
-    access: Access
+    access: AccessControl
     models: Models
     comparing: Comparing
     neighbours: Neighbours

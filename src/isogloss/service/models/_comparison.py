@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.service.models._registry import Models, settle
-from isogloss.service.schemas import (
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.api.schemas import (
     Channels,
-    CompareAnswer,
-    NamedText,
-    ServiceError,
+    CompareResponse,
     SharedTopic,
-    TopicAnswer,
+    TextInput,
+    TopicResponse,
     Translation,
 )
+from isogloss.service.models._registry import Models, settle
 from isogloss.similarity import Topic, find_topics
 
 __all__ = ["Comparing"]
@@ -44,7 +44,7 @@ class Comparing:
         self._topics: dict[int, Topic] = {}
         self._lock = threading.Lock()
 
-    def compare(self, a: NamedText, b: NamedText) -> CompareAnswer:
+    def compare(self, a: TextInput, b: TextInput) -> CompareResponse:
         """How similar two texts are by meaning, or by names alone where there is no model, and why."""
         model = self.models.similarity
         known = model.languages if model is not None else None
@@ -55,7 +55,7 @@ class Comparing:
             left, right = (self.project(t.text, lang) for t, lang in zip((a, b), langs, strict=True))
             latent = float(left @ right)
             topics = self.shared(left, right, langs)
-        return CompareAnswer(
+        return CompareResponse(
             similarity=_bounded(named.similarity if latent is None else latent),
             languages=langs,
             channels=Channels(latent=latent, names=_bounded(named.similarity)),
@@ -110,7 +110,7 @@ class Comparing:
         """How many topics there are."""
         return self.models.width
 
-    def topics(self, start: int, limit: int) -> list[TopicAnswer]:
+    def topics(self, start: int, limit: int) -> list[TopicResponse]:
         """Some topics, the strongest come first in most models."""
         return [topic_answer(self.topic(c)) for c in range(start, min(start + limit, self.width))]
 
@@ -127,9 +127,9 @@ class Comparing:
         return [Translation(lang=to, word=w, score=score, source="model") for w, score in found]
 
 
-def topic_answer(topic: Topic) -> TopicAnswer:
+def topic_answer(topic: Topic) -> TopicResponse:
     """A topic as it is shown."""
-    return TopicAnswer(
+    return TopicResponse(
         component=topic.component, strength=topic.strength, positive=topic.positive, negative=topic.negative
     )
 

@@ -19,9 +19,9 @@ from isogloss.lexicon import (
     read_dictionary,
     read_induced,
 )
+from isogloss.service.api.errors import ServiceError
 from isogloss.service.models._dictionaries import Lexicon
 from isogloss.service.models._similarity import Similarity
-from isogloss.service.schemas import ServiceError
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import DocumentModel, NameChannel
 from isogloss.store import Store

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from isogloss.service.api.errors import ServiceError
 from isogloss.service.models import Models, settle
-from isogloss.service.schemas import ServiceError
 from isogloss.service.search._neighbours import Neighbours
 from isogloss.service.search._titles import Titles
 from isogloss.store import Store
