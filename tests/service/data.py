@@ -6,8 +6,7 @@ from functools import cache
 from isogloss.alignment import Aligner
 from isogloss.events import Article
 from isogloss.lexicon import BilingualDictionary
-from isogloss.service.models import Models
-from isogloss.service.models._dictionaries import Lexicon
+from isogloss.service.models import Models, WordTranslations
 from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
@@ -77,7 +76,7 @@ def models():
         name="small",
         report={"mrr": 0.9},
         aligners={("en", "de"): Aligner(spelling=0).fit(pairs)},
-        lexicon=Lexicon([BilingualDictionary("en", "de", [("cat", "Katze"), ("cat", "Kater")])]),
+        lexicon=WordTranslations([BilingualDictionary("en", "de", [("cat", "Katze"), ("cat", "Kater")])]),
     )
 
 

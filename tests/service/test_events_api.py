@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from isogloss.events.annotate import known_places
 from isogloss.service.app import create_app
-from isogloss.service.search import Neighbours
+from isogloss.service.search import NeighbourIndex
 from isogloss.similarity import shared_topics
 from isogloss.store import EventRow, Update, to_micros
 from tests.service import data
@@ -369,7 +369,7 @@ def test_a_worker_is_started_watched_and_stopped(filled):
 
 
 def test_only_the_newest_articles_are_held(filled, monkeypatch):
-    neighbours = Neighbours(filled, data.models().similarity, most=3)
+    neighbours = NeighbourIndex(filled, data.models().similarity, max_articles=3)
     monkeypatch.setattr(neighbours._stop, "wait", lambda _: neighbours._stop.set())
     neighbours.run()
     assert len(neighbours) == 3

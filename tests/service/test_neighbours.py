@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from isogloss.service.search import _neighbours as neighbours
-from isogloss.service.search import neighbours_of
+from isogloss.service.search import create_neighbour_index
 from isogloss.service.settings import StoreSettings
 from isogloss.store import Update, prune_before
 from tests.service import data
@@ -18,9 +18,9 @@ QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 
 @pytest.fixture
 def index(filled, monkeypatch):
-    monkeypatch.setattr(neighbours, "AGAIN", 0.0)
+    monkeypatch.setattr(neighbours, "TRIM_INTERVAL_S", 0.0)
     kept = data.settings().model_copy(update={"store": StoreSettings(keep_days=30)})
-    index = neighbours_of(filled, MODELS, kept)
+    index = create_neighbour_index(filled, MODELS, kept)
     while index.catch_up():
         pass
     return index
@@ -45,6 +45,6 @@ def test_pruned_articles_are_not_found(index, filled):
 
 
 def test_when_there_are_too_many_the_oldest_go(index):
-    index.most = 2
+    index.max_articles = 2
     index.trim()
     assert numbers(index) == {3, 4}

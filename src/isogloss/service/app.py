@@ -14,11 +14,12 @@ from starlette.concurrency import run_in_threadpool
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import isogloss
+from isogloss.service._background import Worker
 from isogloss.service._backlog import Backlog
-from isogloss.service._change_feed import Changes
-from isogloss.service._metrics import Measured, Metrics
+from isogloss.service._change_feed import ChangeFeed
+from isogloss.service._metrics import Metrics, MetricsMiddleware
 from isogloss.service._middleware import SECURITY_HEADERS, HeadMiddleware, RequestLimitsMiddleware
-from isogloss.service._state import Parts, Worker
+from isogloss.service._state import AppState
 from isogloss.service.api import (
     PREFIX,
     GroupWriter,
@@ -31,10 +32,10 @@ from isogloss.service.api import (
     words_router,
 )
 from isogloss.service.auth import Access, check_exposure, is_loopback
-from isogloss.service.models import Comparing, Models
+from isogloss.service.models import Models, TextComparer
 from isogloss.service.schemas import Problem
 from isogloss.service.schemas import _errors as errors
-from isogloss.service.search import Search, Titles, neighbours_of
+from isogloss.service.search import EventSearch, TitleIndex, create_neighbour_index
 from isogloss.service.settings import ServerSettings, Settings
 from isogloss.service.worker import Retention
 from isogloss.store import PRUNED_TALLY, Store
@@ -119,7 +120,7 @@ def create_app(
         concurrent_writes=limits.concurrent_writes,
         hosts=names_of(settings.server),
     )
-    app.add_middleware(Measured, metrics=parts.metrics)
+    app.add_middleware(MetricsMiddleware, metrics=parts.metrics)
     if settings.server.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.server.trusted_proxies)
     return app
@@ -154,9 +155,9 @@ def names_of(server: ServerSettings) -> set[str]:
     return {server.host.lower(), *own, *(name.lower() for name in server.names)}
 
 
-def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
-    neighbours = neighbours_of(store, models, settings)
-    changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
+def _parts(settings: Settings, store: Store, models: Models, worker: Worker | None) -> AppState:
+    neighbours = create_neighbour_index(store, models, settings)
+    changes, backlog = ChangeFeed(store, settings.limits.listeners), Backlog(store)
     retention = Retention(store, settings)
 
     def gauges() -> dict[str, tuple[str, float]]:
@@ -175,14 +176,14 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 
-    parts = Parts(
+    parts = AppState(
         settings=settings,
         store=store,
         access=Access(store, settings),
         models=models,
-        comparing=Comparing(models),
+        comparing=TextComparer(models),
         neighbours=neighbours,
-        search=Search(store, models, neighbours, Titles(store)),
+        search=EventSearch(store, models, neighbours, TitleIndex(store)),
         changes=changes,
         backlog=backlog,
         metrics=Metrics(gauges),
@@ -192,7 +193,7 @@ def _parts(settings: Settings, store: Store, models: Models, worker: Worker | No
     return parts
 
 
-def _lifespan(parts: Parts) -> Any:
+def _lifespan(parts: AppState) -> Any:
     """Start everything that runs beside requests, and stop it in the opposite order."""
 
     @asynccontextmanager
@@ -210,7 +211,7 @@ def _lifespan(parts: Parts) -> Any:
     return lifespan
 
 
-def _stop(parts: Parts) -> None:
+def _stop(parts: AppState) -> None:
     parts.changes.stop()
     if parts.worker is not None:
         parts.worker.stop()

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from isogloss.events import Article, parse_article
 from isogloss.events.article import TRUNCATION_NOTES
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
-from isogloss.service._state import Here, Parts
+from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api._events import article_line
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import BEARER, Admin, AuthenticatedRoute, Holder, Reader
@@ -39,7 +39,7 @@ from isogloss.service.schemas import (
     answer,
     moment,
 )
-from isogloss.service.search import sound
+from isogloss.service.search import clean_query
 from isogloss.service.settings import LimitSettings
 from isogloss.store import Receipt, delete_articles, newest_article_time
 
@@ -91,7 +91,7 @@ async def send_articles(request: Request) -> Response:
     with the reason and kept in the quarantine; the others are taken all the same. When none can be, the
     answer is 422.
     """
-    parts: Parts = request.app.state.parts
+    parts: AppState = request.app.state.parts
     holder = await parts.access.admit(request, "write")
     key = _idempotency_key(request)
     records = await _records(request)
@@ -174,7 +174,7 @@ async def _records(request: Request) -> Any:
 
 @articles_router.get("/articles", response_model=ArticlePage, summary="Articles")
 def list_articles(
-    parts: Here,
+    parts: AppStateDep,
     _: Reader,
     event: Annotated[
         str | None, Query(min_length=1, max_length=200, description="Only those of this event.")
@@ -188,7 +188,7 @@ def list_articles(
     With `event` or `cluster`, only those that are in it.
     """
     numbers = parts.store.article_numbers(
-        event=None if event is None else sound(event),
+        event=None if event is None else clean_query(event),
         cluster=cluster,
         before=int(cursor) if cursor else MAX_NUMBER,
         limit=limit + 1,
@@ -201,7 +201,7 @@ def list_articles(
 
 @articles_router.get("/articles/{seq}", response_model=ArticleAnswer, summary="An article")
 def read_article(
-    parts: Here, _: Reader, seq: Annotated[Number, Path(description="The number of its receipt.")]
+    parts: AppStateDep, _: Reader, seq: Annotated[Number, Path(description="The number of its receipt.")]
 ) -> ArticleAnswer:
     """An article, the cluster and event it is in, and the texts it had before."""
     article = need_article(parts, seq)
@@ -219,7 +219,7 @@ def read_article(
     "/articles/{seq}", status_code=204, response_class=Response, summary="Delete an article"
 )
 def delete_article(
-    parts: Here, holder: Admin, seq: Annotated[Number, Path(description="The number of its receipt.")]
+    parts: AppStateDep, holder: Admin, seq: Annotated[Number, Path(description="The number of its receipt.")]
 ) -> Response:
     """Delete an article with its earlier texts and all other traces, on request.
 
@@ -231,7 +231,7 @@ def delete_article(
     return Response(status_code=204)
 
 
-def need_article(parts: Parts, seq: int) -> Article:
+def need_article(parts: AppState, seq: int) -> Article:
     """An article by its number; an error where there is none."""
     article = parts.store.articles([seq]).get(seq)
     if article is None:
@@ -239,14 +239,16 @@ def need_article(parts: Parts, seq: int) -> Article:
     return article
 
 
-def _is_quick(request: Request, parts: Parts, records: list[Any]) -> bool:
+def _is_quick(request: Request, parts: AppState, records: list[Any]) -> bool:
     """Whether to check articles takes less time than to hand them to a thread."""
     size = request.headers.get("content-length", "")
     short = size.isdecimal() and len(size) < 8 and int(size) <= QUICK
     return short and len(records) == 1 and parts.backlog.ready() and parts.retention.ready()
 
 
-def _admit(request: Request, parts: Parts, holder: Holder, records: list[Any]) -> tuple[Taken, Refused, int]:
+def _admit(
+    request: Request, parts: AppState, holder: Holder, records: list[Any]
+) -> tuple[Taken, Refused, int]:
     """Check articles, unless they are too many: for one request, for one client, for all that waits.
 
     Returns those that can be taken, those that cannot, and how many are older than the retention.
@@ -312,7 +314,7 @@ def _accepted(taken: Taken, receipts: list[Receipt], refused: list[Refusal], old
     }
 
 
-def _count(parts: Parts, receipts: list[Receipt], refused: int) -> None:
+def _count(parts: AppState, receipts: list[Receipt], refused: int) -> None:
     for status, number in Counter(each.status for each in receipts).items():
         parts.metrics.articles.labels(status).inc(number)
     if refused:

@@ -11,8 +11,8 @@ from starlette.responses import StreamingResponse
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
-from isogloss.service._change_feed import EventStream, event_summary
-from isogloss.service._state import Here, Parts, check_text
+from isogloss.service._change_feed import ChangeFeedResponse, event_summary
+from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
 from isogloss.service.schemas import (
@@ -28,7 +28,7 @@ from isogloss.service.schemas import (
     VerdictRequest,
     moment,
 )
-from isogloss.service.search import named_terms, sound
+from isogloss.service.search import clean_query, resolve_terms
 from isogloss.store import EventQuery, to_micros
 
 __all__ = ["events_router"]
@@ -60,7 +60,7 @@ _MESSAGE = {
 
 @events_router.get("/events", response_model=EventPage, summary="Find events")
 def find_events(
-    parts: Here,
+    parts: AppStateDep,
     _: Reader,
     q: Annotated[
         str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
@@ -93,7 +93,7 @@ def find_events(
     if wanted == "relevance" and cursor:
         raise ServiceError(400, "a search by relevance has one page; begin without a cursor")
     try:
-        terms = named_terms(parts.store, lang=lang or (), place=place or (), concept=concept or ())
+        terms = resolve_terms(parts.store, lang=lang or (), place=place or (), concept=concept or ())
     except ValueError as error:
         raise ServiceError(422, f"lang: {error}") from error
     query = EventQuery(
@@ -111,13 +111,13 @@ def find_events(
 
 
 @events_router.get("/events/{id}", response_model=EventAnswer, summary="An event")
-def read_event(parts: Here, _: Reader, id: Id, response: Response) -> EventAnswer:
+def read_event(parts: AppStateDep, _: Reader, id: Id, response: Response) -> EventAnswer:
     """An event with its clusters, articles and links.
 
     An event that has become part of another is answered with that one: its `id`, and the header
     `Content-Location`, then differ from what was asked for.
     """
-    event = parts.store.event(sound(id))
+    event = parts.store.event(clean_query(id))
     if event is None:
         raise ServiceError(404, "there is no event of this id; see GET /events")
     response.headers["Content-Location"] = f"{PREFIX}/events/{event['id']}"
@@ -140,7 +140,7 @@ def read_event(parts: Here, _: Reader, id: Id, response: Response) -> EventAnswe
 
 
 @events_router.get("/clusters/{id}", response_model=ClusterAnswer, summary="A cluster")
-def show_cluster(parts: Here, _: Reader, id: Number) -> ClusterAnswer:
+def show_cluster(parts: AppStateDep, _: Reader, id: Number) -> ClusterAnswer:
     """Articles of one language that tell one story."""
     cluster = parts.store.cluster(id)
     if cluster is None:
@@ -149,7 +149,7 @@ def show_cluster(parts: Here, _: Reader, id: Number) -> ClusterAnswer:
 
 
 @events_router.get("/links/{a}/{b}", response_model=LinkAnswer, summary="A link")
-def show_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkAnswer:
+def show_link(parts: AppStateDep, _: Reader, a: Number, b: Number) -> LinkAnswer:
     """Why two clusters are taken for one event; their order does not matter."""
     link = parts.store.link(a, b)
     if link is None:
@@ -160,7 +160,7 @@ def show_link(parts: Here, _: Reader, a: Number, b: Number) -> LinkAnswer:
 @events_router.post(
     "/links/{a}/{b}/verdict", response_model=VerdictAnswer, status_code=201, summary="Judge a link"
 )
-def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictAnswer:
+def judge_link(parts: AppStateDep, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictAnswer:
     """Say whether two clusters are about one event. It is kept for the next training of the linker.
 
     The verdict is about an article of each cluster, so that it keeps its meaning when clusters change.
@@ -183,20 +183,20 @@ def judge_link(parts: Here, _: Writer, a: Number, b: Number, verdict: VerdictReq
     },
 )
 async def follow_changes(
-    parts: Here,
+    parts: AppStateDep,
     _: Reader,
     after: Annotated[Number | None, Query(description="A line of the journal to begin after.")] = None,
     seconds: Annotated[float | None, Query(ge=0, le=86400, description="End after this time.")] = None,
     last_event_id: Annotated[
         Number | None, Header(description="Where a broken connection ended; browsers send it.")
     ] = None,
-) -> EventStream:
+) -> ChangeFeedResponse:
     """New and changed events as server-sent events, from now on or from where one left off.
 
     The id of a message is a line of the journal; come back with it as `Last-Event-ID` and nothing is
     missed. An event that has become part of another is not announced: the other one is.
     """
-    return EventStream(parts.changes, last_event_id if last_event_id is not None else after, seconds)
+    return ChangeFeedResponse(parts.changes, last_event_id if last_event_id is not None else after, seconds)
 
 
 def article_line(seq: int, a: Article) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def article_line(seq: int, a: Article) -> dict[str, Any]:
     return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
 
 
-def article_lines(parts: Parts, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
+def article_lines(parts: AppState, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
     """Articles without their bodies, the newest first."""
     articles = parts.store.articles(numbers, bodies=False)
     lines = [
@@ -214,7 +214,7 @@ def article_lines(parts: Parts, numbers: list[int], reprint_of: Mapping[int, int
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 
-def _page(parts: Parts, query: EventQuery) -> EventPage:
+def _page(parts: AppState, query: EventQuery) -> EventPage:
     try:
         page = parts.store.events(query)
     except (OverflowError, UnicodeEncodeError) as error:
@@ -226,7 +226,7 @@ def _page(parts: Parts, query: EventQuery) -> EventPage:
     return EventPage(events=[event_summary(event) for event in page.events], cursor=page.cursor)
 
 
-def _ranked(parts: Parts, query: EventQuery, found: list[str], limit: int) -> EventPage:
+def _ranked(parts: AppState, query: EventQuery, found: list[str], limit: int) -> EventPage:
     """Events in the order in which a search found them."""
     rank = {name: at for at, name in enumerate(found)}
     events = sorted(_page(parts, query).events, key=lambda event: rank[event.id])

@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import AuthenticatedRoute, Reader
-from isogloss.service.models import IN_STORE, Models
+from isogloss.service.models import STORE_PREFIX, Models
 from isogloss.service.schemas import ModelAnswer, moment
 
 __all__ = ["models_router"]
@@ -18,13 +18,13 @@ models_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["
 
 
 @models_router.get("/models", response_model=list[ModelAnswer], summary="Models")
-def list_models(parts: Here, _: Reader) -> list[ModelAnswer]:
+def list_models(parts: AppStateDep, _: Reader) -> list[ModelAnswer]:
     """Models in use, with their settings and evaluation, and those that are kept in the store."""
     models = parts.models
     in_use = [*_similarity(models), *_aligners(models), *_dictionaries(models)]
     kept = [
         ModelAnswer(
-            name=f"{IN_STORE}{each['name']}",
+            name=f"{STORE_PREFIX}{each['name']}",
             kind="file",
             use="kept",
             languages=[],

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from isogloss.exceptions import StoreError
-from isogloss.service._state import Parts
+from isogloss.service._state import AppState
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import LAST_COMMIT, read_position
 
@@ -69,7 +69,7 @@ def read_progress(store: Store) -> Progress:
     )
 
 
-def find_troubles(parts: Parts) -> list[str]:
+def find_troubles(parts: AppState) -> list[str]:
     """Reasons why the service cannot do its work, each a sentence."""
     limits = parts.settings.limits
     try:

@@ -10,12 +10,12 @@ import numpy as np
 from fastapi import APIRouter, Path, Query
 from numpy.typing import NDArray
 
-from isogloss.service._state import Here, Parts, check_text
+from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api._articles import need_article
 from isogloss.service.api._events import article_line
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import AuthenticatedRoute, Reader
-from isogloss.service.models import settle, topic_answer
+from isogloss.service.models import resolve_language, topic_answer
 from isogloss.service.schemas import (
     CompareAnswer,
     CompareRequest,
@@ -38,7 +38,7 @@ EXPLAINED = 3
 
 
 @similarity_router.post("/similarity", response_model=CompareAnswer, summary="Compare two texts")
-def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswer:
+def compare_texts(parts: AppStateDep, _: Reader, texts: CompareRequest) -> CompareAnswer:
     """How similar two texts are, in one language or two, and why.
 
     `similarity` is that of meanings where the service has a model, else that of names; both are in
@@ -49,10 +49,10 @@ def compare_texts(parts: Here, _: Reader, texts: CompareRequest) -> CompareAnswe
 
 
 @similarity_router.post("/similar", response_model=SimilarAnswer, summary="Articles like a text")
-def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer:
+def find_similar(parts: AppStateDep, _: Reader, asked: SimilarRequest) -> SimilarAnswer:
     """The articles nearest to a text, in each language that the model and the store have."""
     check_text(parts, asked.text)
-    lang = settle(asked.text, asked.lang, parts.models.need_similarity().languages)
+    lang = resolve_language(asked.text, asked.lang, parts.models.need_similarity().languages)
     return _similar(parts, asked.text, lang, asked)
 
 
@@ -60,7 +60,7 @@ def find_similar(parts: Here, _: Reader, asked: SimilarRequest) -> SimilarAnswer
     "/articles/{seq}/similar", response_model=SimilarAnswer, summary="Articles like an article"
 )
 def find_like(
-    parts: Here,
+    parts: AppStateDep,
     _: Reader,
     seq: Annotated[Number, Path(description="The number of its receipt.")],
     where: Annotated[Where, Query()],
@@ -68,11 +68,11 @@ def find_like(
     """The articles nearest to one of the store, in each language that the model and the store have."""
     model, article = parts.models.need_similarity(), need_article(parts, seq)
     text = article.text[: parts.settings.limits.text_characters]
-    lang = settle(text, article.lang, model.languages)
+    lang = resolve_language(text, article.lang, model.languages)
     return _similar(parts, text, lang, where, but=seq)
 
 
-def _similar(parts: Parts, text: str, lang: str, where: Where, but: int | None = None) -> SimilarAnswer:
+def _similar(parts: AppState, text: str, lang: str, where: Where, but: int | None = None) -> SimilarAnswer:
     """The nearest articles, but for one, with the topics that the first of each language share."""
     point = parts.comparing.project(text, lang)
     near = parts.neighbours.nearest(
@@ -99,7 +99,7 @@ def _similar(parts: Parts, text: str, lang: str, where: Where, but: int | None =
 
 @similarity_router.get("/topics", response_model=list[TopicAnswer], summary="Topics of the model")
 def list_topics(
-    parts: Here,
+    parts: AppStateDep,
     _: Reader,
     start: Annotated[int, Query(ge=0, le=10**6)] = 0,
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
@@ -109,7 +109,7 @@ def list_topics(
 
 
 @similarity_router.get("/topics/{n}", response_model=TopicAnswer, summary="A topic")
-def read_topic(parts: Here, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicAnswer:
+def read_topic(parts: AppStateDep, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicAnswer:
     """The words at both ends of one component."""
     return topic_answer(parts.comparing.topic(n))
 

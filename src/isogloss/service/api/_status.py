@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.api._readiness import find_troubles, read_progress
 from isogloss.service.auth import AuthenticatedRoute, Reader
@@ -28,7 +28,7 @@ async def health() -> Health:
     summary="Can it do its work?",
     responses={503: {"model": Health, "description": "Not now; the details say why."}},
 )
-def ready(parts: Here) -> JSONResponse:
+def ready(parts: AppStateDep) -> JSONResponse:
     """Whether the store answers, articles become events, and there is room on the disk.
 
     An article that waits is no trouble as long as the worker goes on, however many are before it.
@@ -39,7 +39,7 @@ def ready(parts: Here) -> JSONResponse:
 
 
 @status_router.get("/status", response_model=Health, summary="Figures")
-def status(parts: Here, _: Reader) -> Health:
+def status(parts: AppStateDep, _: Reader) -> Health:
     """How much there is of everything, and how far events are behind the articles."""
     details = {
         "counts": parts.store.counts(),
@@ -55,7 +55,7 @@ def status(parts: Here, _: Reader) -> Health:
 
 
 @status_router.get("/limits", response_model=LimitsAnswer, summary="Limits")
-async def limits(parts: Here, _: Reader) -> LimitsAnswer:
+async def limits(parts: AppStateDep, _: Reader) -> LimitsAnswer:
     """What one request, one client and all of them together may cost."""
     return LimitsAnswer(limits=parts.settings.limits.model_dump())
 
@@ -66,6 +66,6 @@ async def limits(parts: Here, _: Reader) -> LimitsAnswer:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(parts: Here, _: Reader) -> Response:
+def metrics(parts: AppStateDep, _: Reader) -> Response:
     """Counts of requests and articles, times, memory, and what waits."""
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4")

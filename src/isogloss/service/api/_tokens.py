@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import Admin, AuthenticatedRoute, list_tokens, make_token, revoke_token
 from isogloss.service.schemas import MadeToken, NewToken, ServiceError, TokenAnswer, moment
@@ -18,7 +18,7 @@ tokens_router = APIRouter(prefix=PREFIX, route_class=AuthenticatedRoute, tags=["
 
 
 @tokens_router.post("/tokens", response_model=MadeToken, status_code=201, summary="Make a token")
-def new_token(parts: Here, _: Admin, asked: NewToken) -> MadeToken:
+def new_token(parts: AppStateDep, _: Admin, asked: NewToken) -> MadeToken:
     """Make a token. It is shown in this answer and never again.
 
     On an address of this machine everything is allowed as long as there is no token; from the first one
@@ -30,7 +30,7 @@ def new_token(parts: Here, _: Admin, asked: NewToken) -> MadeToken:
 
 
 @tokens_router.get("/tokens", response_model=list[TokenAnswer], summary="Tokens")
-def all_tokens(parts: Here, _: Admin) -> list[TokenAnswer]:
+def all_tokens(parts: AppStateDep, _: Admin) -> list[TokenAnswer]:
     """Tokens without their secrets, the newest first."""
     return [
         TokenAnswer(
@@ -47,7 +47,9 @@ def all_tokens(parts: Here, _: Admin) -> list[TokenAnswer]:
 
 @tokens_router.delete("/tokens/{id}", status_code=204, response_class=Response, summary="Take a token back")
 def end_token(
-    parts: Here, _: Admin, id: Annotated[str, Path(max_length=100, description="Its id, not the token.")]
+    parts: AppStateDep,
+    _: Admin,
+    id: Annotated[str, Path(max_length=100, description="Its id, not the token.")],
 ) -> Response:
     """From now on it opens nothing."""
     if not revoke_token(parts.store, id.replace("\0", " ")):

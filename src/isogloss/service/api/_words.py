@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from isogloss.service._state import Here, Parts
+from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api._prefix import PREFIX
 from isogloss.service.auth import AuthenticatedRoute, Reader
-from isogloss.service.models import settle
+from isogloss.service.models import resolve_language
 from isogloss.service.schemas import (
     AlignAnswer,
     AlignedPair,
@@ -30,7 +30,7 @@ Tag = Annotated[str, Path(min_length=2, max_length=35, description="The language
 
 @words_router.get("/words/{lang}/{word:path}", response_model=WordAnswer, summary="Translate a word")
 def translate_word(
-    parts: Here,
+    parts: AppStateDep,
     _: Reader,
     lang: Tag,
     word: Annotated[str, Path(min_length=1, max_length=200)],
@@ -38,8 +38,8 @@ def translate_word(
     k: Annotated[int, Query(ge=1, le=50, description="Translations in each language.")] = 10,
 ) -> WordAnswer:
     """Translations from the dictionaries of the service, else words that its model uses alike."""
-    code = settle(word, lang)
-    targets = [settle(word, to)] if to else _targets(parts, code)
+    code = resolve_language(word, lang)
+    targets = [resolve_language(word, to)] if to else _targets(parts, code)
     if not targets:
         raise ServiceError(
             404,
@@ -51,9 +51,9 @@ def translate_word(
 
 
 @words_router.post("/align", response_model=AlignAnswer, summary="Align two sentences")
-def align_sentences(parts: Here, _: Reader, asked: AlignRequest) -> AlignAnswer:
+def align_sentences(parts: AppStateDep, _: Reader, asked: AlignRequest) -> AlignAnswer:
     """Which words of two sentences translate each other."""
-    langs = [settle(each.text, each.lang) for each in (asked.source, asked.target)]
+    langs = [resolve_language(each.text, each.lang) for each in (asked.source, asked.target)]
     aligner, turned = parts.models.need_aligner(*langs)
     source, target = (
         _words(parts, each, lang) for each, lang in zip((asked.source, asked.target), langs, strict=True)
@@ -69,20 +69,20 @@ def align_sentences(parts: Here, _: Reader, asked: AlignRequest) -> AlignAnswer:
     return AlignAnswer(source=source, target=target, pairs=pairs)
 
 
-def _targets(parts: Parts, lang: str) -> list[str]:
+def _targets(parts: AppState, lang: str) -> list[str]:
     model = parts.models.similarity
     known = set(model.languages) if model is not None and lang in model.languages else set()
     return sorted({*parts.models.lexicon.targets(lang), *known} - {lang})
 
 
-def _translations(parts: Parts, lang: str, word: str, to: str, k: int) -> list[Translation]:
+def _translations(parts: AppState, lang: str, word: str, to: str, k: int) -> list[Translation]:
     found = parts.models.lexicon.translate(lang, word, to)[:k]
     if found:
         return [Translation(lang=to, word=w, score=score, source="dictionary") for w, score in found]
     return parts.comparing.translations(lang, word, to, k)
 
 
-def _words(parts: Parts, sentence: NamedText, lang: str) -> list[str]:
+def _words(parts: AppState, sentence: NamedText, lang: str) -> list[str]:
     most = parts.settings.limits.sentence_words
     if len(sentence.text) > 50 * most:
         raise ServiceError(413, f"a sentence has {len(sentence.text):,} characters; expected a sentence")

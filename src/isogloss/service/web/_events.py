@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
-from isogloss.service._change_feed import EventStream
-from isogloss.service._state import Here
+from isogloss.service._change_feed import ChangeFeedResponse
+from isogloss.service._state import AppStateDep
 from isogloss.service.schemas import ServiceError
 from isogloss.service.web._cards import Card, Facets, reading_order
 from isogloss.service.web._filters import LABELS, SORTS, Filters
@@ -53,7 +53,7 @@ _LINE = re.compile(r"[0-9]{1,18}")
 
 
 @events_router.get("/")
-def now(request: Request, parts: Here, _: Visitor) -> Response:
+def now(request: Request, parts: AppStateDep, _: Visitor) -> Response:
     """Events as cards, with filters that stand in the address."""
     store, path = parts.store, request.url.path
     filters = Filters.of(request.query_params)
@@ -77,11 +77,11 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
         )
 
     shown = position, page.cursor, cards, latest
-    return page_of(parts.pages.text((path, filters, *wanted), shown, write))
+    return page_of(parts.pages.get((path, filters, *wanted), shown, write))
 
 
 @events_router.get("/event/{name}")
-def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
+def event(request: Request, parts: AppStateDep, name: str, _: Visitor) -> Response:
     """One event: its articles by language, when and where, and why they belong together."""
     store = parts.store
     told = _told(store, name)
@@ -115,7 +115,7 @@ def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
 
 
 @events_router.get("/changes")
-async def changes(request: Request, parts: Here, _: Visitor) -> Response:
+async def changes(request: Request, parts: AppStateDep, _: Visitor) -> Response:
     """Events that are new or changed, told to open pages, for as long as their visitor may read.
 
     A browser cannot give an event source a token, but sends the cookie along. Every message, and every
@@ -124,12 +124,12 @@ async def changes(request: Request, parts: Here, _: Visitor) -> Response:
     check_own_page(request)
     line = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(line) if _LINE.fullmatch(line) else None
-    return EventStream(parts.changes, after, check=partial(_while_allowed, request))
+    return ChangeFeedResponse(parts.changes, after, check=partial(_while_allowed, request))
 
 
 @events_router.post("/event/{name}/links/{a}/{b}")
 def judge(
-    request: Request, parts: Here, _: Editor, name: str, a: int, b: int, fields: FormFields
+    request: Request, parts: AppStateDep, _: Editor, name: str, a: int, b: int, fields: FormFields
 ) -> Response:
     """Keep what somebody says about a link, for the next training of the linker."""
     check_form(request, fields)

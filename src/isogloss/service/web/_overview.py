@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api import list_models
 from isogloss.service.auth import NOBODY, Access, who_has
 from isogloss.service.schemas import ModelAnswer
@@ -63,7 +63,7 @@ ENDING = ".isogloss"
 
 
 @overview_router.get("/models")
-def models(request: Request, parts: Here, holder: Visitor) -> Response:
+def models(request: Request, parts: AppStateDep, holder: Visitor) -> Response:
     """The models with their evaluations."""
     told = list_models(parts, holder)
     dictionaries = [
@@ -74,7 +74,7 @@ def models(request: Request, parts: Here, holder: Visitor) -> Response:
 
 
 @overview_router.get("/status")
-def status(request: Request, parts: Here, holder: Visitor) -> Response:
+def status(request: Request, parts: AppStateDep, holder: Visitor) -> Response:
     """How much there is, how far events are behind, what was refused."""
     store, waiting = parts.store, parts.backlog.waiting()
     limits = parts.settings.limits.model_dump()

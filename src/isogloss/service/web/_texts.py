@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from isogloss.service._state import Here, Parts, check_text
+from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api import align_sentences, translate_word
 from isogloss.service.auth import Holder
 from isogloss.service.schemas import AlignRequest, NamedText, ServiceError, TopicAnswer, Translation
@@ -39,7 +39,7 @@ COMPARED = {
 
 
 @texts_router.get("/search")
-def search(request: Request, parts: Here, _: Visitor, q: str = "") -> Response:
+def search(request: Request, parts: AppStateDep, _: Visitor, q: str = "") -> Response:
     """Events by free text in any language."""
     text = q.strip()[:2000]
     names = parts.search.events(text)[:_FOUND] if text else []
@@ -51,19 +51,19 @@ def search(request: Request, parts: Here, _: Visitor, q: str = "") -> Response:
 
 
 @texts_router.get("/compare")
-def compare(request: Request, parts: Here, holder: Visitor) -> Response:
+def compare(request: Request, parts: AppStateDep, holder: Visitor) -> Response:
     """The form that takes two texts; an address may hold short ones."""
     return _comparison(request, parts, holder, dict(request.query_params))
 
 
 @texts_router.post("/compare")
-def compared(request: Request, parts: Here, holder: Visitor, fields: FormFields) -> Response:
+def compared(request: Request, parts: AppStateDep, holder: Visitor, fields: FormFields) -> Response:
     """Two texts, how similar they are, and why."""
     return _comparison(request, parts, holder, fields)
 
 
 @texts_router.get("/topics")
-def topics(request: Request, parts: Here, _: Visitor, start: int = 0) -> Response:
+def topics(request: Request, parts: AppStateDep, _: Visitor, start: int = 0) -> Response:
     """Words of all languages for each component, some components at a time."""
     found: list[TopicAnswer] = []
     notice, width, first = "", 0, min(max(start, 0), 10**6)
@@ -84,7 +84,7 @@ def topics(request: Request, parts: Here, _: Visitor, start: int = 0) -> Respons
 
 @texts_router.get("/dictionary")
 def dictionary(
-    request: Request, parts: Here, holder: Visitor, word: str = "", lang: str = "", to: str = ""
+    request: Request, parts: AppStateDep, holder: Visitor, word: str = "", lang: str = "", to: str = ""
 ) -> Response:
     """Translations of a word."""
     asked, languages = word.strip()[:100], _languages(parts)
@@ -106,7 +106,7 @@ def dictionary(
     )
 
 
-def _comparison(request: Request, parts: Parts, holder: Holder, fields: dict[str, str]) -> Response:
+def _comparison(request: Request, parts: AppState, holder: Holder, fields: dict[str, str]) -> Response:
     texts = {side: fields.get(side, "").replace("\r\n", "\n") for side in ("a", "b")}
     langs = {side: fields.get(f"lang_{side}", "") for side in ("a", "b")}
     shown: dict[str, Any] = {"answer": None, "notice": ""}
@@ -127,7 +127,9 @@ def _comparison(request: Request, parts: Parts, holder: Holder, fields: dict[str
     )
 
 
-def _compared(parts: Parts, holder: Holder, texts: dict[str, str], langs: dict[str, str]) -> dict[str, Any]:
+def _compared(
+    parts: AppState, holder: Holder, texts: dict[str, str], langs: dict[str, str]
+) -> dict[str, Any]:
     if not all(text.strip() for text in texts.values()):
         raise ServiceError(422, "one of the texts is empty; write two")
     check_text(parts, *texts.values())
@@ -159,7 +161,7 @@ def _examples(store: Store) -> list[tuple[str, str]]:
     return [(title, code) for code, title in taken.items()]
 
 
-def _aligned(parts: Parts, holder: Holder, texts: list[str], langs: list[str]) -> dict[str, Any]:
+def _aligned(parts: AppState, holder: Holder, texts: list[str], langs: list[str]) -> dict[str, Any]:
     """Lines between the first words of two texts, or a sentence that says why there are none."""
     first = [
         " ".join(Tokeniser(lang, lower=False)(text[:5_000])[:_ALIGNED])
@@ -181,7 +183,7 @@ def _aligned(parts: Parts, holder: Holder, texts: list[str], langs: list[str]) -
 
 
 def _translations(
-    parts: Parts, holder: Holder, word: str, lang: str, to: str
+    parts: AppState, holder: Holder, word: str, lang: str, to: str
 ) -> tuple[list[Translation], str]:
     """Translations of a word, or a sentence that says why there are none."""
     if not lang:
@@ -193,7 +195,7 @@ def _translations(
     return found, "" if found else f"No translation of {word!r} is known."
 
 
-def _languages(parts: Parts) -> list[str]:
+def _languages(parts: AppState) -> list[str]:
     """Languages that any of the models knows."""
     models = parts.models
     found = set(models.similarity.languages) if models.similarity is not None else set()

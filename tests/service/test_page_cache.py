@@ -7,7 +7,7 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
-from isogloss.service._page_cache import KeptPages
+from isogloss.service._page_cache import PageCache
 from isogloss.service.app import create_app
 from isogloss.store import EventRow, Update
 from tests.service import data
@@ -32,7 +32,7 @@ def _apply(store, event, seq):
 def _written(client, address, **options):
     """The page, and how it is when nothing is kept."""
     kept = client.get(address, **options).text
-    client.app.state.parts.pages = KeptPages()
+    client.app.state.parts.pages = PageCache()
     return kept, client.get(address, **options).text
 
 
@@ -77,10 +77,10 @@ def test_filters_and_readers_have_pages_of_their_own(client):
 
 
 def test_pages_that_nobody_asks_for_are_forgotten():
-    pages, made = KeptPages(most=2), []
+    pages, made = PageCache(max_pages=2), []
 
     def page(name):
-        return pages.text(name, "the same", lambda: made.append(name) or name)
+        return pages.get(name, "the same", lambda: made.append(name) or name)
 
     for name in "abacab":
         assert page(name) == name

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.service.search import Neighbours, neighbours_of
-from isogloss.service.search._stored_neighbours import StoredNeighbours
+from isogloss.service.search import NeighbourIndex, create_neighbour_index
+from isogloss.service.search._neighbours import PgvectorIndex
 from isogloss.service.settings import ModelSettings
 from isogloss.store import Store
 from isogloss.store.queries import Point, PointTable, has_pgvector
@@ -29,12 +29,12 @@ def store(postgres):
 
 def made(store, **changes):
     settings = data.settings()
-    return neighbours_of(store, MODELS, settings.model_copy(update=changes))
+    return create_neighbour_index(store, MODELS, settings.model_copy(update=changes))
 
 
 def both(store):
     """The same articles in the database and in memory."""
-    stored, memory = made(store), Neighbours(store, MODELS.similarity)
+    stored, memory = made(store), NeighbourIndex(store, MODELS.similarity)
     for one in (stored, memory):
         while one.catch_up():
             pass
@@ -47,7 +47,7 @@ def told(near):
 
 def test_the_database_finds_what_memory_finds(store):
     stored, memory = both(store)
-    assert isinstance(stored, StoredNeighbours)
+    assert isinstance(stored, PgvectorIndex)
     times = sorted(article.time for article in data.ARTICLES)
     for asked in (
         {},
@@ -89,7 +89,7 @@ def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
 
 def test_when_there_are_too_many_the_oldest_go(store):
     stored, _ = both(store)
-    stored.most = 3
+    stored.max_articles = 3
     stored.trim()
     assert len(stored) == 3
     assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
@@ -104,7 +104,7 @@ def test_what_is_deleted_from_the_store_is_not_found(store):
 
 def test_the_settings_may_want_memory(store):
     models = ModelSettings(nearest_in_database=False)
-    assert type(made(store, models=models)) is Neighbours
+    assert type(made(store, models=models)) is NeighbourIndex
 
 
 def test_a_model_without_a_plain_name_is_refused(store):
