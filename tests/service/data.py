@@ -6,7 +6,7 @@ from functools import cache
 from isogloss.alignment import Aligner
 from isogloss.events import Article
 from isogloss.lexicon import BilingualDictionary
-from isogloss.service.models import Models, WordTranslations
+from isogloss.service.models import Models, SimilarityModel, WordTranslations
 from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
@@ -65,6 +65,14 @@ def fill(store):
     aliases = [("e0", "e1")]
     store.apply(Update(0, 3, clusters[:2], [link], [storm], aliases=aliases))
     store.apply(Update(3, 4, clusters[2:], [], [vote]))
+
+
+def store_points(store):
+    """Store the points of all articles, as the worker does."""
+    similarity = SimilarityModel(models().similarity)
+    points = similarity.project(store.articles(store.article_numbers_from(0)))
+    at = store.position()
+    store.apply(Update(at, at, points=points, point_model=similarity.fingerprint))
 
 
 @cache

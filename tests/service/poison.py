@@ -35,6 +35,15 @@ class PoisonedFactory(StreamFactory):
         return stream
 
 
+class StartedFactory(PoisonedFactory):
+    """Makes streams whose analyser has been started."""
+
+    def __call__(self, saved):
+        stream = super().__call__(saved)
+        stream.analyser.start()
+        return stream
+
+
 def _hang():
     while True:
         pass

@@ -20,6 +20,7 @@ QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 def index(filled, monkeypatch):
     monkeypatch.setattr(neighbours, "TRIM_INTERVAL_S", 0.0)
     kept = data.settings().model_copy(update={"store": StoreSettings(keep_days=30)})
+    data.store_points(filled)
     index = create_neighbour_index(filled, MODELS, kept)
     while index.catch_up():
         pass

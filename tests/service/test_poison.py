@@ -17,7 +17,7 @@ from isogloss.store import Store
 from isogloss.store.queries import WORKER_STOPPED
 from isogloss.store.queries._attempts import MAX_FAILURES_WITH_STOP
 from tests.growing import grow
-from tests.service.poison import WORD, PoisonedFactory
+from tests.service.poison import WORD, PoisonedFactory, StartedFactory
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until
 
@@ -139,18 +139,11 @@ def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, 
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
     if where == "dask":
-        maker = PoisonedFactory(
-            harm="die", scheduler=request.getfixturevalue("dask_client").scheduler.address
-        )
+        address = request.getfixturevalue("dask_client").scheduler.address
+        factory = StartedFactory(harm="die", scheduler=address)
     else:
-        maker = PoisonedFactory(harm="die", n_jobs=2)
-
-    def started(saved):
-        stream = maker(saved)
-        stream.analyser.start()
-        return stream
-
-    processor = JournalProcessor(store, started)
+        factory = StartedFactory(harm="die", n_jobs=2)
+    processor = JournalProcessor(store, factory)
     processor.catch_up()
     processor.close()
     check_aftermath(store, "process died")

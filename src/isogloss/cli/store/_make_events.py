@@ -30,7 +30,13 @@ def stream_factory(store: Store, settings: Settings, similarity: SimilarityModel
     if worker.dask_scheduler:
         require_extra("dask", "worker.dask_scheduler")
     model = model_for_events(store, similarity)
-    return StreamFactory(settings.stream, model, n_jobs=worker.n_jobs, scheduler=worker.dask_scheduler)
+    return StreamFactory(
+        settings.stream,
+        model,
+        n_jobs=worker.n_jobs,
+        scheduler=worker.dask_scheduler,
+        points=similarity,
+    )
 
 
 def make_events(
@@ -83,6 +89,8 @@ def make_events(
             while done := processor.process(ARTICLES_PER_STEP):
                 progress.advance(task, done)
             processor.update_events()
+            while processor.add_missing_points():
+                pass
             processor.save_checkpoint()
             processor.close()
         finally:

@@ -9,17 +9,21 @@ from __future__ import annotations
 import hashlib
 import logging
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isogloss import io
+from isogloss.events import Article
 from isogloss.exceptions import SettingsError
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
-from isogloss.store import Store
-from isogloss.store.queries import rebuild_requested
+from isogloss.store import Store, to_micros
+from isogloss.store.queries import Point, rebuild_requested
 
 __all__ = ["STORE_PREFIX", "SimilarityModel", "model_for_events"]
 
@@ -31,6 +35,9 @@ STORE_PREFIX = "store:"
 _PROGRESS_NAME = "similarity"
 _FINGERPRINT_DIGITS = 15
 """Hexadecimal digits of the digest that fit into a 64-bit integer."""
+
+_POINT_DIGITS = 16
+_NO_VECTOR = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,28 @@ class SimilarityModel:
     names: NameChannel | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """The beginning of the digest, which identifies the model of stored points."""
+        return self.digest[:_POINT_DIGITS] or "unnamed"
+
+    def project(self, articles: Mapping[int, Article]) -> list[Point]:
+        """Project articles to the meaning space; the vector is empty where the model knows no word."""
+        by_language: dict[str, list[int]] = defaultdict(list)
+        for number, article in articles.items():
+            by_language[article.lang].append(number)
+        points = []
+        for lang, numbers in by_language.items():
+            if self.model is not None and lang in self.model.languages:
+                vectors = self.model.project([articles[number].text for number in numbers], lang)
+            else:
+                vectors = np.empty((len(numbers), 0), np.float32)
+            points += [
+                Point(number, lang, to_micros(articles[number].time), vector if vector.any() else _NO_VECTOR)
+                for number, vector in zip(numbers, vectors, strict=True)
+            ]
+        return points
 
     @classmethod
     def load(cls, settings: ModelSettings, store: Store) -> SimilarityModel:

@@ -1,6 +1,6 @@
 """Search for the articles nearest to a text in the meaning space, in memory or in PostgreSQL with pgvector.
 
-Both indexes follow the journal in a background thread. The index in memory starts empty and keeps nothing;
+Both indexes read the points that the worker stored, in a background thread. The index in memory starts empty;
 the table of pgvector is filled once for all services of a database.
 """
 
@@ -10,30 +10,29 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events import Article
 from isogloss.service._background import BackgroundThread
-from isogloss.service.models import Models
+from isogloss.service.models import Models, SimilarityModel
 from isogloss.service.settings import Settings
-from isogloss.similarity import DocumentModel, Index, search_each
+from isogloss.similarity import Index, search_each
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
-from isogloss.store.queries import Point, PointTable, has_pgvector, read_journal
+from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
 
-__all__ = ["Neighbour", "NeighbourIndex", "PgvectorIndex", "create_neighbour_index", "project_articles"]
+__all__ = ["Neighbour", "NeighbourIndex", "PgvectorIndex", "create_neighbour_index"]
 
 logger = logging.getLogger(__name__)
 
-BATCH_LINES = 200
-"""Journal lines that are read at once."""
+BATCH_POINTS = 1_000
+"""Points that are read at once."""
 
 POLL_INTERVAL_S = 0.5
-"""Seconds between two polls of an idle journal."""
+"""Seconds between two polls for new points."""
 
 SEGMENT_ARTICLES = 1 << 15
 """Articles that a search examines in one go; between two segments other threads may run."""
@@ -43,9 +42,6 @@ TRIM_INTERVAL_S = 10.0
 
 MAX_OVERFLOW = 1.05
 """How far the index grows beyond its bound before the oldest articles are removed, many at a time."""
-
-_FINGERPRINT_DIGITS = 16
-"""Hexadecimal digits of the digest of a model that name its table."""
 
 
 class Neighbour(NamedTuple):
@@ -66,35 +62,36 @@ class NeighbourIndex(BackgroundThread):
     ----------
     store : Store
         The store.
-    model : DocumentModel or None
-        Projects the articles; without a model the index stays empty.
+    model : str
+        The fingerprint of the similarity model; without one the index stays empty.
     max_articles : int
         Articles that are kept, the newest ones.
     """
 
-    def __init__(self, store: Store, model: DocumentModel | None, *, max_articles: int = 200_000) -> None:
+    def __init__(self, store: Store, model: str, *, max_articles: int = 200_000) -> None:
         super().__init__("isogloss-neighbours")
         self.store, self.model, self.max_articles = store, model, max_articles
-        self.line = 0
+        self.position = 0
         self._trimmed_at, self._deleted = -TRIM_INTERVAL_S, 0
         self._indexes: dict[str, Index] = {}
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Follow the journal in a thread."""
-        if self.model is not None:
-            self.line = max(self.line, self.store.last_line() - self.max_articles)
+        """Follow the stored points in a thread."""
+        if self.model:
+            with self.store.database.read() as session:
+                self.position = max(self.position, first_point(session, self.model, self.max_articles))
             super().start()
 
     def catch_up(self) -> int:
-        """Add the articles of the next journal lines; return the number of lines."""
-        lines = self.store.journal(self.line, BATCH_LINES)
-        newest = {line.number: line.article for line in lines if line.article is not None}
-        if newest and self.model is not None:
-            self._replace(list(newest), project_articles(self.model, newest))
-        if lines:
-            self.line = lines[-1].seq
-        return len(lines)
+        """Add the next stored points; return their number."""
+        if not self.model:
+            return 0
+        with self.store.database.read() as session:
+            position, points = read_points(session, self.model, self.position, BATCH_POINTS)
+        self._replace(points)
+        self.position = position
+        return len(points)
 
     def nearest(
         self,
@@ -128,10 +125,10 @@ class NeighbourIndex(BackgroundThread):
         return sum(map(len, self._indexes.values()))
 
     def run(self) -> None:
-        """Follow the journal until the thread is stopped."""
+        """Follow the stored points until the thread is stopped."""
         while not self._stop.is_set():
             try:
-                if self.catch_up() == BATCH_LINES:
+                if self.catch_up() == BATCH_POINTS:
                     continue
                 self.trim()
             except Exception:
@@ -147,11 +144,13 @@ class NeighbourIndex(BackgroundThread):
             numbers = np.sort(self._numbers())
             self._remove(numbers[: len(numbers) - self.max_articles])
 
-    def _replace(self, numbers: list[int], points: list[Point]) -> None:
-        """Replace the points of articles, which may have another language than before."""
+    def _replace(self, points: list[Point]) -> None:
+        """Replace the points of articles, which may have another language than before, or none."""
+        numbers = [point.article for point in points]
         by_language: dict[str, list[Point]] = defaultdict(list)
         for point in points:
-            by_language[point.lang].append(point)
+            if point.vector.size:
+                by_language[point.lang].append(point)
         with self._lock:
             for index in self._indexes.values():
                 index.remove(numbers)
@@ -196,24 +195,20 @@ class PgvectorIndex(NeighbourIndex):
         The table.
     """
 
-    def __init__(
-        self, store: Store, model: DocumentModel, points: PointTable, *, max_articles: int = 200_000
-    ) -> None:
+    def __init__(self, store: Store, model: str, points: PointTable, *, max_articles: int = 200_000) -> None:
         super().__init__(store, model, max_articles=max_articles)
         self.points, self._count = points, 0
 
     def catch_up(self) -> int:
-        """Add the articles of the next journal lines, unless another service does; return their number."""
-        assert self.model is not None
+        """Add the next stored points, unless another service does; return their number."""
         with self.store.database.write_concurrently() as session:
             if not self.points.try_lock(session):
                 return 0
-            lines = read_journal(session, max(self.points.position(session), self.line), BATCH_LINES)
-            if lines:
-                newest = {line.number: line.article for line in lines if line.article is not None}
-                points = project_articles(self.model, newest)
-                self.points.replace(session, points, list(newest), lines[-1].seq)
-        return len(lines)
+            after = max(self.points.position(session), self.position)
+            position, points = read_points(session, self.model, after, BATCH_POINTS)
+            if points:
+                self.points.replace(session, points, position)
+        return len(points)
 
     def nearest(
         self,
@@ -259,25 +254,8 @@ class PgvectorIndex(NeighbourIndex):
 def create_neighbour_index(store: Store, models: Models, settings: Settings) -> NeighbourIndex:
     """Create the index in the database if the settings and the database allow it, else in memory."""
     model, max_articles = models.similarity, settings.stream.max_articles
+    fingerprint = SimilarityModel(model, digest=models.digest).fingerprint
     if model is None or not settings.models.nearest_in_database or not has_pgvector(store.database):
-        return NeighbourIndex(store, model, max_articles=max_articles)
-    name = models.digest[:_FINGERPRINT_DIGITS] or "unnamed"
-    points = PointTable(store.database, name, models.width, model.languages)
-    return PgvectorIndex(store, model, points, max_articles=max_articles)
-
-
-def project_articles(model: DocumentModel, articles: Mapping[int, Article]) -> list[Point]:
-    """Project articles to the meaning space, without those in languages that the model does not know."""
-    by_language: dict[str, list[int]] = defaultdict(list)
-    for number, article in articles.items():
-        by_language[article.lang].append(number)
-    return [
-        Point(number, lang, to_micros(articles[number].time), vector)
-        for lang in model.languages
-        if lang in by_language
-        for number, vector in zip(
-            by_language[lang],
-            model.project([articles[number].text for number in by_language[lang]], lang),
-            strict=True,
-        )
-    ]
+        return NeighbourIndex(store, fingerprint if model else "", max_articles=max_articles)
+    points = PointTable(store.database, fingerprint, models.width, model.languages)
+    return PgvectorIndex(store, fingerprint, points, max_articles=max_articles)

@@ -13,23 +13,28 @@ the line that crashes a worker is known.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
+
+import numpy as np
 
 from isogloss.events import Article, EventStream, EventStreamSettings, trim_heap
 from isogloss.events.analyse import AnalyserDiedError, ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.checkpoint import restore_stream
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
+from isogloss.service.models import SimilarityModel
 from isogloss.service.settings import StreamSettings
 from isogloss.service.worker._checkpoints import CheckpointWriter
 from isogloss.service.worker._read_model_changes import ChangeTracker
 from isogloss.service.worker._watchdog import Heartbeat
 from isogloss.similarity import DocumentModel
-from isogloss.store import JournalLine, RebuildResult, Store, Update
+from isogloss.store import JournalLine, RebuildResult, Store, Update, to_micros
 from isogloss.store.queries import (
     CHECKPOINT_HEADER,
     GENERATION,
@@ -37,6 +42,8 @@ from isogloss.store.queries import (
     LAST_EVENT_ID,
     LINES_READ,
     WORKER_STOPPED,
+    Point,
+    articles_without_point,
     compile_update,
     worker_started,
     worker_stopped,
@@ -84,6 +91,9 @@ class StreamFactory:
         Processes that analyse articles, see :class:`~isogloss.events.EventStream`, which the caller closes.
     scheduler : str
         The address of a Dask scheduler whose workers do that instead.
+    points : SimilarityModel
+        The model whose points are stored with the articles, for neighbour search. It is the model of the
+        stream, unless the events of the store were started without one.
 
     Examples
     --------
@@ -95,6 +105,7 @@ class StreamFactory:
     model: DocumentModel | None = None
     n_jobs: int | None = None
     scheduler: str = ""
+    points: SimilarityModel = field(default_factory=SimilarityModel)
 
     def __call__(self, checkpoint: bytes | None) -> EventStream:
         """Create an empty stream, or restore one from a checkpoint."""
@@ -198,7 +209,7 @@ class JournalProcessor:
     ----------
     store : Store
         The store.
-    stream_factory : callable
+    stream_factory : StreamFactory
         Creates an empty stream, or restores one from a checkpoint.
     checkpoint_every : int
         Lines between checkpoints; more if the last one took long.
@@ -235,7 +246,7 @@ class JournalProcessor:
     def __init__(
         self,
         store: Store,
-        stream_factory: Callable[[bytes | None], EventStream],
+        stream_factory: StreamFactory,
         *,
         checkpoint_every: int = 20_000,
         heartbeat: Heartbeat | None = None,
@@ -250,7 +261,7 @@ class JournalProcessor:
     def _init(
         self,
         store: Store,
-        stream_factory: Callable[[bytes | None], EventStream],
+        stream_factory: StreamFactory,
         heartbeat: Heartbeat | None = None,
     ) -> None:
         self.store, self._stream_factory = store, stream_factory
@@ -258,6 +269,8 @@ class JournalProcessor:
         self._line_of: dict[str, int] = {}
         self._update_line = self._careful_until = 0
         self._failed = set(store.failed_lines())
+        self._points: dict[int, Point] = {}
+        self._backfill_before = sys.maxsize
 
     def _start(self, restarted: bool) -> None:
         """Restore the stream to the position of the read model."""
@@ -282,6 +295,7 @@ class JournalProcessor:
         self._track_changes()
 
     def _track_changes(self) -> None:
+        self._points.clear()  # of lines that failed
         self._changes = ChangeTracker(self.stream, self.ids)
         self.stream.observer = self._changes.record
 
@@ -347,8 +361,8 @@ class JournalProcessor:
             return False
         return True
 
-    def _fold(self, lines: list[JournalLine]) -> None:
-        """Fold lines into the stream; a revision does not move its article."""
+    def _fold(self, lines: list[JournalLine], *, replay: bool = False) -> None:
+        """Fold lines into the stream; a revision does not move its article, and a replay needs no points."""
         self._line_of = {str(line.number): line.seq for line in lines if line.kind == "article"}
         self.heartbeat.busy = True
         try:
@@ -360,10 +374,65 @@ class JournalProcessor:
                         self.stream.update()
                     self._update_line = 0
                 elif kind == "article":
-                    articles = (article for article in map(_article, group) if article is not None)
-                    self.stream.add(articles, on_error=self._retry_article)
+                    self._add_articles(list(group), replay=replay)
+                elif kind == "revision" and not replay:
+                    self._project({line.number: line.article for line in group if line.article is not None})
         finally:
             self.heartbeat.busy = False
+
+    def _add_articles(self, lines: list[JournalLine], *, replay: bool) -> None:
+        """Add articles to the stream, and keep their points for the next update."""
+        articles = {line.number: line.article for line in lines if line.article is not None}
+        added = (article for article in map(_article, lines) if article is not None)
+        outcomes = self.stream.add(added, on_error=self._retry_article)
+        if replay:
+            return
+        if self.stream.model is None:
+            self._project({int(one.article): articles[int(one.article)] for one in outcomes})
+            return
+        for number, latent in ((int(one.article), one.latent) for one in outcomes if not one.repeated):
+            vector = np.empty(0, np.float32) if latent is None else latent
+            lang, micros = articles[number].lang, to_micros(articles[number].time)
+            self._points[number] = Point(number, lang, micros, vector)
+
+    def _project(self, articles: Mapping[int, Article]) -> None:
+        """Project articles outside of the stream; one that fails has no point."""
+        model = self._stream_factory.points
+        if model.model is None or not articles:
+            return
+        try:
+            self._points.update((point.article, point) for point in model.project(articles))
+        except Exception as error:
+            if len(articles) > 1:
+                for number, article in articles.items():
+                    self._project({number: article})
+                return
+            ((number, article),) = articles.items()
+            logger.warning("article %d cannot be projected: %s", number, _describe(error)[1])
+            self._points[number] = Point(number, article.lang, 0, np.empty(0, np.float32))
+
+    def _take_points(self) -> dict[str, Any]:
+        """Return the points since the last call as arguments of ``Update``."""
+        points, self._points = list(self._points.values()), {}
+        model = self._stream_factory.points
+        return {"points": points, "point_model": model.fingerprint} if model.model is not None else {}
+
+    def add_missing_points(self) -> int:
+        """Store points of some articles that have none of this model, the newest first; return how many.
+
+        Articles of older versions, and of stores with another model before, have none.
+        """
+        if self._stream_factory.points.model is None or not self._backfill_before:
+            return 0
+        with self.store.database.read() as session:
+            model = self._stream_factory.points.fingerprint
+            numbers = articles_without_point(session, model, self._backfill_before, BATCH_LINES)
+        self._backfill_before = numbers[-1] if numbers else 0
+        self._project(self.store.articles(numbers))
+        if self._points:
+            update = Update(self.position, self.position, generation=self.generation, **self._take_points())
+            self.store.apply(update)
+        return len(numbers)
 
     def _retry_article(self, article: Article, error: Exception) -> bool:
         """Record a failed analysis; return whether to try again."""
@@ -432,7 +501,7 @@ class JournalProcessor:
         self.store.apply(worker_started(self.position))
         try:
             while lines := reader.read(BATCH_LINES, until=self.position):
-                self._fold(lines)
+                self._fold(lines, replay=True)
         except IsoglossError:
             raise
         except Exception as error:
@@ -473,6 +542,7 @@ class JournalProcessor:
             progress=self._last_ids(),
             generation=self.generation,
             recovered=recovered,
+            **self._take_points(),
             **step,
         )
         self.store.apply(update)
@@ -496,7 +566,7 @@ class JournalProcessor:
 class _Rebuild(JournalProcessor):
     """Processes the whole journal into the tables of a rebuild."""
 
-    def __init__(self, store: Store, stream_factory: Callable[[bytes | None], EventStream]) -> None:
+    def __init__(self, store: Store, stream_factory: StreamFactory) -> None:
         self._init(store, stream_factory)
         self.position, self.lines_read = 0, 0
         self.generation = store.position(GENERATION)
@@ -529,7 +599,8 @@ class _Rebuild(JournalProcessor):
         raise StoreError("a line of the journal failed during the rebuild; start the rebuild again")
 
     def _write(self, after: int) -> None:
-        self._apply(self._changes.take_update(self.position, after))
+        update = self._changes.take_update(self.position, after)
+        self._apply(replace(update, **self._take_points()))
         self.position = after
 
     def _apply(self, update: Update) -> None:
@@ -538,7 +609,7 @@ class _Rebuild(JournalProcessor):
 
 def rebuild(
     store: Store,
-    stream_factory: Callable[[bytes | None], EventStream],
+    stream_factory: StreamFactory,
     *,
     should_continue: Callable[[], bool] = lambda: True,
     progress: Callable[[int], None] = lambda _: None,

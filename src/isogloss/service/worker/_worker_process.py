@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn
 
-from isogloss.events import EventStream, freeze_gc
+from isogloss.events import freeze_gc
 from isogloss.exceptions import IsoglossError, ReplayError, StoreBusyError, StoreError, StoreFullError
 from isogloss.service._background import SIGNALS, BackgroundThread
 from isogloss.service._logs import log_to_stderr, logs_json
@@ -58,8 +58,8 @@ class WorkerProcess(BackgroundThread):
     ----------
     store : Store
         The store.
-    stream_factory : callable, optional
-        Creates the stream, see :class:`~isogloss.service.worker.JournalProcessor`; it is pickled.
+    stream_factory : StreamFactory, optional
+        Creates the stream; it is pickled.
     checkpoint_every : int
         Journal lines between checkpoints.
     poll_seconds : float
@@ -75,7 +75,7 @@ class WorkerProcess(BackgroundThread):
     def __init__(
         self,
         store: Store,
-        stream_factory: Callable[[bytes | None], EventStream] | None = None,
+        stream_factory: StreamFactory | None = None,
         *,
         checkpoint_every: int = 20_000,
         poll_seconds: float = 0.2,
@@ -204,7 +204,7 @@ def _address(database: Database) -> _Address:
 def _main(
     pipe: Connection,
     address: _Address,
-    stream_factory: Callable[[bytes | None], EventStream],
+    stream_factory: StreamFactory,
     checkpoint_every: int,
     poll_seconds: float,
     as_json: bool | None,
@@ -315,7 +315,7 @@ class _StoreProxy(Store):
 
 def run_worker(
     store: Store,
-    stream_factory: Callable[[bytes | None], EventStream],
+    stream_factory: StreamFactory,
     *,
     checkpoint_every: int,
     poll_seconds: float,
@@ -357,7 +357,7 @@ def run_worker(
                     restarted=again,
                 )
             processed = processor.process(BATCH_LINES)
-            active = processed or processor.update_events()
+            active = processed or processor.update_events() or processor.add_missing_points()
             report(processor.position, "")
             if processed < MIN_FULL_BATCH_LINES:
                 wait(poll_seconds / 2 if active else poll_seconds)
@@ -377,7 +377,7 @@ def run_worker(
 
 def _rebuild(
     store: Store,
-    stream_factory: Callable[[bytes | None], EventStream],
+    stream_factory: StreamFactory,
     report: Callable[[int, str], None],
     wait: Callable[[float], bool],
 ) -> bool:
