@@ -63,8 +63,9 @@ class WordTranslations:
 
     def _add(self, dictionary: BilingualDictionary | InducedDictionary) -> None:
         source, target = dictionary.source, dictionary.target
-        with_scores = isinstance(dictionary, InducedDictionary)
-        scores = dictionary.scores.tolist() if with_scores else [None] * len(dictionary)
+        scores: list[float | None] = [None] * len(dictionary)
+        if isinstance(dictionary, InducedDictionary):
+            scores = dictionary.scores.tolist()
         self.sizes[f"{source}-{target}"] = len(dictionary)
         forward = self._entries.setdefault((source, target), {})
         backward = self._entries.setdefault((target, source), {})
