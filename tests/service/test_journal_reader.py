@@ -14,7 +14,7 @@ from tests.store.conftest import store  # noqa: F401
 ARTICLES = sample_news().articles[:72]
 
 
-def test_lines_end_where_they_are_told_to(store):  # noqa: F811
+def test_lines_are_read_up_to_a_limit(store):  # noqa: F811
     store.add(ARTICLES[:20])
     with store.database.write() as session:
         session.run("DELETE FROM journal WHERE seq = 5")
@@ -25,7 +25,7 @@ def test_lines_end_where_they_are_told_to(store):  # noqa: F811
     assert reader.read(100) == []
 
 
-def test_processes_of_the_worker_are_kept_busy_and_change_nothing(tmp_path, monkeypatch):
+def test_a_process_pool_is_prefetched_and_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_TASK_ARTICLES", 2)
     model = LSISimilarity(20).fit(sample_corpus())

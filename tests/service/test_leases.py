@@ -48,7 +48,7 @@ class Wanted(Lease):
         return super().acquire()
 
 
-def test_one_has_it_and_the_next_gets_it(store):  # noqa: F811
+def test_a_lease_is_exclusive_and_passes_on(store):  # noqa: F811
     one, other = Lease(store), Lease(store)
     assert (one.acquire(), one.acquire(), other.acquire()) == (True, True, False)
     assert (one.held(), other.held()) == (True, False)
@@ -61,7 +61,7 @@ def test_one_has_it_and_the_next_gets_it(store):  # noqa: F811
     one.release()
 
 
-def test_a_worker_waits_for_its_turn(store):  # noqa: F811
+def test_a_worker_waits_for_the_lease(store):  # noqa: F811
     first, second = Worker(), Worker()
     one = LeasedWorker(first, Lease(store), poll_seconds=0.02)
     other = LeasedWorker(second, lease := Wanted(store), poll_seconds=0.02)
@@ -88,7 +88,7 @@ def test_a_worker_that_died_is_not_alive(store):  # noqa: F811
     leased.stop()
 
 
-def test_a_lease_that_is_lost_ends_the_work_until_it_is_had_again(store):  # noqa: F811
+def test_a_lost_lease_stops_the_worker_until_it_is_acquired_again(store):  # noqa: F811
     if not isinstance(store.database, PostgresDatabase):
         pytest.skip("a lock on a file is not lost")
     worker, lease = Worker(), Lease(store)
@@ -104,7 +104,7 @@ def test_a_lease_that_is_lost_ends_the_work_until_it_is_had_again(store):  # noq
     leased.stop()
 
 
-def test_a_killed_process_leaves_its_lease(tmp_path):
+def test_the_lease_of_a_killed_process_is_released(tmp_path):
     path = tmp_path / "news.db"
     command = [sys.executable, "-c", HOLD, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
@@ -118,7 +118,7 @@ def test_a_killed_process_leaves_its_lease(tmp_path):
             lease.release()
 
 
-def test_a_lock_that_cannot_be_made(tmp_path, caplog):
+def test_a_lock_file_that_cannot_be_opened(tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     (tmp_path / "news.db.worker").mkdir()
     with Store(tmp_path / "news.db") as store:  # noqa: F811

@@ -1,4 +1,4 @@
-"""The index in memory holds what the store holds, however old, and lets go of what was pruned."""
+"""The index in memory has all articles of the store, and drops those that were pruned."""
 
 from datetime import timedelta
 
@@ -45,7 +45,7 @@ def test_pruned_articles_are_not_found(index, filled):
     assert len(index) == 1
 
 
-def test_when_there_are_too_many_the_oldest_go(index):
+def test_the_oldest_articles_are_removed_first(index):
     index.max_articles = 2
     index.trim()
     assert numbers(index) == {3, 4}

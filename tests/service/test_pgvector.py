@@ -1,4 +1,4 @@
-"""Articles near a text, looked for by PostgreSQL with pgvector as an index in memory does."""
+"""The index in PostgreSQL with pgvector finds the same articles as the index in memory."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def told(near):
     return [(each.lang, each.seq, round(each.similarity, 6)) for each in near]
 
 
-def test_the_database_finds_what_memory_finds(store):
+def test_the_table_finds_the_same_as_memory(store):
     stored, memory = both(store)
     assert isinstance(stored, PgvectorIndex)
     times = sorted(article.time for article in data.ARTICLES)
@@ -66,7 +66,7 @@ def test_the_database_finds_what_memory_finds(store):
     assert stored.nearest(np.zeros_like(QUERY), 3) == []
 
 
-def test_a_revision_takes_the_place_of_what_was_there(store):
+def test_a_revision_replaces_the_point(store):
     stored, memory = both(store)
     last = data.ARTICLES[-1]
     for changes in ({"body": "fr2w1 fr2w3"}, {"lang": "de", "body": "de2w1 de2w3"}, {"lang": "xx"}):
@@ -77,7 +77,7 @@ def test_a_revision_takes_the_place_of_what_was_there(store):
     assert len(stored.nearest(QUERY, 9)) == len(data.ARTICLES) - 1
 
 
-def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
+def test_points_are_added_once_and_survive_a_restart(store):
     both(store)
     again = made(store)
     assert again.catch_up() == 0
@@ -90,7 +90,7 @@ def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
     assert again.catch_up() == len(data.ARTICLES) + 1
 
 
-def test_when_there_are_too_many_the_oldest_go(store):
+def test_the_oldest_articles_are_removed_first(store):
     stored, _ = both(store)
     stored.max_articles = 3
     stored.trim()
@@ -98,25 +98,25 @@ def test_when_there_are_too_many_the_oldest_go(store):
     assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
 
 
-def test_what_is_deleted_from_the_store_is_not_found(store):
+def test_a_deleted_article_is_not_found(store):
     stored, _ = both(store)
     with store.database.write() as session:
         session.run("DELETE FROM article WHERE seq = ?", [1])
     assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
 
 
-def test_the_settings_may_want_memory(store):
+def test_the_settings_select_the_index_in_memory(store):
     models = ModelSettings(nearest_in_database=False)
     assert type(made(store, models=models)) is NeighbourIndex
 
 
-def test_a_model_without_a_plain_name_is_refused(store):
+def test_a_model_name_with_punctuation_is_refused(store):
     with pytest.raises(Exception, match="expected a name of letters and digits"):
         PointTable(store.database, "a; b", 3, ["en"])
 
 
 @pytest.mark.parametrize("drawn", [0.0, 30.0, 100.0])
-def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, monkeypatch, drawn):
+def test_the_nearest_of_many_points_are_found_for_any_sample(store, rng, monkeypatch, drawn):
     """Points of which few are sorted give what sorting all of them gives, ties and times included."""
     monkeypatch.setattr("isogloss.store.queries._points._SAMPLE_PERCENT", drawn)
     monkeypatch.setattr("isogloss.store.queries._points._MAX_SAMPLE_PERCENT", drawn)
@@ -154,7 +154,7 @@ def _within(point, since, until):
     return (since is None or point.time >= since) and (until is None or point.time < until)
 
 
-def test_points_that_lie_in_another_way_are_made_anew(store):
+def test_a_table_of_another_layout_is_created_again(store):
     stored, memory = both(store)
     table = stored.points.table
     with store.database.write() as session:

@@ -70,7 +70,7 @@ def check_aftermath(store, reason):
         ("allocate", "out of memory"),
     ],
 )
-def test_a_record_that_ends_its_process_is_quarantined_and_the_rest_goes_on(store, harm, reason):
+def test_a_record_that_crashes_the_worker_is_quarantined(store, harm, reason):
     store.add(NEWS)
     worker = WorkerProcess(
         store,
@@ -89,7 +89,7 @@ def test_a_record_that_ends_its_process_is_quarantined_and_the_rest_goes_on(stor
     check_aftermath(store, reason)
 
 
-def test_a_record_that_raises_is_quarantined_and_the_rest_goes_on(store, caplog):
+def test_a_record_that_raises_is_quarantined(store, caplog):
     store.add(NEWS)
     processor = JournalProcessor(store, PoisonedFactory(harm="raise"))
     processor.catch_up()
@@ -100,7 +100,7 @@ def test_a_record_that_raises_is_quarantined_and_the_rest_goes_on(store, caplog)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the fold"), MemoryError()])
-def test_a_failure_after_something_changed_starts_the_stream_anew(store, monkeypatch, error):
+def test_a_failure_after_a_change_restores_the_stream(store, monkeypatch, error):
     transition = clustering.transition
 
     def failing(state, article, terms):
@@ -118,7 +118,7 @@ def test_a_failure_after_something_changed_starts_the_stream_anew(store, monkeyp
     check_aftermath(store, "out of memory" if isinstance(error, MemoryError) else "raised an error")
 
 
-def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, monkeypatch):
+def test_a_record_that_fails_once_is_processed_and_its_failure_deleted(store, monkeypatch):
     failures = [MemoryError()]
 
     def annotate(self, article):
@@ -134,7 +134,7 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
 
 
 @pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=pytest.mark.dask)])
-def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, request, where):
+def test_a_dead_analysis_process_costs_only_its_article(store, monkeypatch, request, where):
     monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_POOL_ARTICLES", 1)
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
@@ -149,7 +149,7 @@ def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, 
     check_aftermath(store, "process died")
 
 
-def test_lines_that_a_worker_may_have_died_at_are_taken_one_at_a_time(store, monkeypatch):
+def test_after_a_crash_lines_are_processed_one_at_a_time(store, monkeypatch):
     store.add(NEWS)
     begun = []
     monkeypatch.setattr(Store, "record_line_start", lambda self, line: begun.append(line))
@@ -178,7 +178,7 @@ def test_a_stop_of_the_whole_service_counts_against_a_line_only_from_the_third_t
     assert members(store) == len(GOOD)
 
 
-def test_an_error_of_the_store_is_not_the_fault_of_a_line(store):
+def test_a_store_error_is_not_counted_against_a_line(store):
     store.add(NEWS)
     JournalProcessor(store, PoisonedFactory()).process(20)
     store.record_line_start(LINE)
@@ -186,7 +186,7 @@ def test_an_error_of_the_store_is_not_the_fault_of_a_line(store):
     assert store.failed_lines() == {}
 
 
-def test_a_line_that_events_are_made_of_is_never_skipped_behind_their_back(store):
+def test_a_processed_line_is_never_quarantined(store):
     store.add(NEWS)
     JournalProcessor(store, PoisonedFactory()).process()
     with pytest.raises(StoreError, match=r"line 21 .* doctor --rebuild"):
@@ -194,7 +194,7 @@ def test_a_line_that_events_are_made_of_is_never_skipped_behind_their_back(store
     assert store.quarantined_lines(0, 99) == set()
 
 
-def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
+def test_doctor_lists_and_retries_quarantined_lines(tmp_path):
     place = str(tmp_path / "news.db")
     with Store(place) as store:
         store.add(NEWS)
@@ -218,7 +218,7 @@ def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     assert "in quarantine" not in run(app, ["doctor", "--store", place]).output
 
 
-def test_a_process_that_grows_beyond_its_memory_is_found_out():
+def test_the_watchdog_detects_excess_memory():
     process = multiprocessing.get_context("spawn").Process(target=grow)
     process.start()
     try:
@@ -229,7 +229,7 @@ def test_a_process_that_grows_beyond_its_memory_is_found_out():
         kill_group(process)
 
 
-def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
+def test_a_waiting_worker_is_never_too_slow(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("isogloss.service.worker._watchdog.time.monotonic", lambda: now[0])
     process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
@@ -249,6 +249,6 @@ def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
     assert watchdog.check()[0] == "too slow"
 
 
-def test_careful_lines_cover_what_a_worker_may_have_been_at():
+def test_careful_lines_cover_two_batches():
     assert _journal_processor.CAREFUL_LINES >= 2 * _journal_processor.BATCH_LINES
     assert StreamFactory()(None).current == ""

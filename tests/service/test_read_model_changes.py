@@ -1,4 +1,4 @@
-"""Rows of the tables: what changed and nothing else, and links explained many at a time as one by one."""
+"""The change tracker writes what changed and nothing else, and explains links in bulk."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ def stream():
     return stream, updates
 
 
-def test_links_are_explained_as_one_by_one(stream):
+def test_links_are_explained_in_bulk_as_one_by_one(stream):
     links = stream[0].links
     known = stream[0].tracker.probabilities
     pairs = [(a, b) for a in known for b in known[a] if a < b]
@@ -73,7 +73,7 @@ def test_updates_add_up_to_the_stream(stream):
         assert {member[article] for article in row.members} == {row.id}
 
 
-def test_an_event_that_is_as_it_was_is_not_written_again(stream):
+def test_an_unchanged_event_is_not_written_again(stream):
     stream, updates = stream
     later = [update for update in updates[1:] if update.events]
     assert max(len(update.events) for update in later) < len(stream.tracker.ids.members)
@@ -82,7 +82,7 @@ def test_an_event_that_is_as_it_was_is_not_written_again(stream):
     assert any(row.terms_unchanged for update in later for row in update.events)
 
 
-def test_changes_of_two_updates_are_taken_together():
+def test_changes_of_two_updates_are_merged():
     apart, together = EventStream(), EventStream()
     tracker, kept = ChangeTracker(apart), ChangeTracker(together)
     terms, found = {}, []

@@ -94,7 +94,7 @@ def lose(store, first, last):
         session.run("DELETE FROM journal WHERE seq >= ? AND seq <= ?", [first, last])
 
 
-def test_a_state_says_its_format_line_and_digest(store):
+def test_a_checkpoint_header_has_format_line_and_digest(store):
     store.add(ARTICLES[:60])
     processor = follow(store, save_at=[50])
     state = store.checkpoint(50)
@@ -105,7 +105,7 @@ def test_a_state_says_its_format_line_and_digest(store):
 
 
 @pytest.mark.parametrize("byte", [0, 60, 20_000, -1])
-def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byte, caplog):
+def test_an_older_checkpoint_is_used_when_the_newest_is_damaged(followed, whole, byte, caplog):
     damage(followed, SAVED[1], byte)
     again = JournalProcessor(followed, StreamFactory())
     assert again.checkpoint_line == SAVED[0]
@@ -116,7 +116,7 @@ def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byt
     assert without_lines(tables(followed)) == without_lines(whole)
 
 
-def test_without_a_state_the_whole_journal_is_read_again(followed, whole):
+def test_without_a_checkpoint_the_whole_journal_is_replayed(followed, whole):
     for line in SAVED:
         damage(followed, line)
     again = follow(followed)
@@ -125,7 +125,7 @@ def test_without_a_state_the_whole_journal_is_read_again(followed, whole):
 
 
 @pytest.mark.parametrize("damaged", [(), SAVED[1:], SAVED])
-def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(followed, damaged):
+def test_a_worker_stops_where_lines_are_missing_and_suggests_a_rebuild(followed, damaged):
     before = tables(followed)
     lose(followed, *((1, 40) if len(damaged) == 2 else (80, 90) if damaged else (140, 141)))
     for line in damaged:
@@ -140,7 +140,7 @@ def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(followed, 
     assert trouble.endswith("articles without a journal line")
 
 
-def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
+def test_a_pruned_journal_and_a_damaged_checkpoint_stop_the_worker(followed):
     follow(followed, save_at=[len(ARTICLES)])
     assert prune_before(followed, ARTICLES[40].time) > 10
     before = tables(followed)
@@ -161,7 +161,7 @@ def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
     assert tables(followed) == before
 
 
-def test_other_settings_do_not_continue_the_tables_of_these(store):
+def test_changed_settings_cannot_continue_the_tables(store):
     store.add(ARTICLES[:20])
     follow(store)
     other = StreamFactory(StreamSettings(threshold=0.99, window_days=1))
@@ -179,7 +179,7 @@ def test_a_rebuild_of_the_whole_journal_changes_nothing(followed, whole):
     assert followed.checkpoint(line).lines == followed.position("lines")
 
 
-def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(begun):
+def test_ids_survive_a_rebuild_after_pruning_and_are_never_reused(begun):
     assert prune_before(begun, ARTICLES[40].time) > 10
     stories = assignment(begun)
     last = begun.position(LAST_CLUSTER_ID), begun.position(LAST_EVENT_ID)
@@ -221,7 +221,7 @@ def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
     assert left > 3
 
 
-def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(begun):
+def test_a_worker_continues_after_a_rebuild(begun):
     prune_before(begun, ARTICLES[40].time)
     begun.request_rebuild()
     follow(begun)
@@ -232,7 +232,7 @@ def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(begun):
     second.stream.close()
 
 
-def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(followed):
+def test_aliases_of_merged_events_survive_a_rebuild(followed):
     with followed.database.write() as session:  # two events of before are one now
         (one,), (other,) = session.run("SELECT id FROM event ORDER BY size DESC, id LIMIT 2")
         ((most,),) = session.run(
@@ -251,7 +251,7 @@ def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(follow
     assert followed.event(one)["id"] == one
 
 
-def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(followed, whole):
+def test_an_abandoned_rebuild_changes_nothing(followed, whole):
     from isogloss.service.worker import rebuild
 
     before = tables(followed)

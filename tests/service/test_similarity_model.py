@@ -58,7 +58,7 @@ def test_without_a_model_in_the_settings_there_is_none(store):
     assert model_for_events(store, SimilarityModel()) is None
 
 
-def test_events_that_were_begun_without_go_on_without(store, settings, caplog):
+def test_events_started_without_a_model_continue_without(store, settings, caplog):
     made(store, Settings())
     store.add([data.article(9, "en", "Storm Ottilie is over", "en2w1 en2w3", 4)])
     with caplog.at_level(logging.WARNING):
@@ -67,7 +67,7 @@ def test_events_that_were_begun_without_go_on_without(store, settings, caplog):
     assert all(point is None for point in points(store, None))
 
 
-def test_another_model_is_refused_until_events_are_made_anew(store, settings):
+def test_another_model_is_refused_until_a_rebuild(store, settings):
     made(store, settings)
     before = store.position()
     with pytest.raises(SettingsError, match="doctor --rebuild"):
@@ -95,7 +95,7 @@ def test_answers_are_made_with_the_same_model(store, settings):
 
 
 @pytest.mark.parametrize("kind", ["nothing", "another kind", "no name"])
-def test_what_is_no_model_is_said(store, tmp_path, kind):
+def test_a_file_of_another_kind_is_refused(store, tmp_path, kind):
     place = tmp_path / "x.isogloss"
     if kind == "another kind":
         io.save(data.models().aligners["en", "de"], place)

@@ -1,4 +1,4 @@
-"""The worker: tables follow the journal, and start again where they stood."""
+"""The worker: the read model follows the journal, and continues after a restart."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_tables_do_not_depend_on_when_they_are_written(store, whole):
 
 
 @pytest.mark.parametrize("every", [1, 1000])
-def test_a_worker_that_starts_again_goes_on(store, whole, every):
+def test_a_restarted_worker_continues(store, whole, every):
     store.add(ARTICLES[:50])
     JournalProcessor(store, StreamFactory(), checkpoint_every=every).process(37)
     store.add(ARTICLES[50:])
@@ -84,7 +84,7 @@ def test_a_worker_that_starts_again_goes_on(store, whole, every):
     assert without_lines(tables(store)) == without_lines(whole)
 
 
-def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
+def test_a_damaged_checkpoint_is_ignored(store, whole, caplog):
     store.add(ARTICLES)
     first = JournalProcessor(store, StreamFactory())
     first.process(60)
@@ -96,7 +96,7 @@ def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
     assert without_lines(tables(store)) == without_lines(whole)
 
 
-def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
+def test_the_heap_is_trimmed_at_intervals(store, monkeypatch):
     given = []
     monkeypatch.setattr(_journal_processor, "trim_heap", lambda: given.append(1))
     monkeypatch.setattr(_journal_processor, "TRIM_HEAP_LINES", 32)
@@ -107,7 +107,7 @@ def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
     assert len(given) == 2
 
 
-def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch):
+def test_an_article_that_cannot_be_annotated_is_skipped(store, monkeypatch):
     annotate = Annotator.annotate
     monkeypatch.setattr(
         Annotator,
@@ -124,7 +124,7 @@ def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch)
     assert [found["line"] for found in store.quarantined_articles()] == [8]
 
 
-def test_the_tables_again_from_the_journal(store, whole):
+def test_a_rebuild_gives_the_same_tables(store, whole):
     store.add(ARTICLES)
     JournalProcessor(store, StreamFactory()).catch_up()
     store.request_rebuild()
@@ -160,7 +160,7 @@ def test_a_revision_moves_nothing(store):
     assert without_lines(tables(store)) == without_lines(before)
 
 
-def test_two_workers_do_not_both_write(store):
+def test_the_update_of_a_second_worker_is_refused(store):
     store.add(ARTICLES[:20])
     first, second = (JournalProcessor(store, StreamFactory()) for _ in range(2))
     first.catch_up()
