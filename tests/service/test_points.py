@@ -104,6 +104,31 @@ def test_missing_points_are_stored_the_newest_first(store, projected, monkeypatc
     assert projected == []
 
 
+def test_an_index_starts_with_the_newest_articles(store, monkeypatch):  # noqa: F811
+    store.add(data.ARTICLES)
+    processor(store).catch_up()
+    index = NeighbourIndex(store, "abc", max_articles=2)
+    monkeypatch.setattr(index._stop, "wait", lambda _: index._stop.set())
+    index.start()
+    index._thread.join()
+    assert index.position == 4
+    assert sorted(index._numbers()) == [3, 4]
+
+
+def test_an_index_has_the_newest_articles_though_they_were_stored_first(store, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("isogloss.service.worker._journal_processor.BATCH_LINES", 1)
+    store.add(data.ARTICLES)
+    JournalProcessor(store, StreamFactory()).catch_up()
+    later = processor(store, None)
+    while later.add_missing_points():
+        pass
+    index = NeighbourIndex(store, "abc", max_articles=2)
+    monkeypatch.setattr(index._stop, "wait", lambda _: index._stop.set())
+    index.start()
+    index._thread.join()
+    assert sorted(index._numbers()) == [3, 4]
+
+
 def test_points_of_another_model_are_replaced(store):  # noqa: F811
     store.add(data.ARTICLES)
     processor(store).catch_up()

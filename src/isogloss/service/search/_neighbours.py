@@ -80,7 +80,8 @@ class NeighbourIndex(BackgroundThread):
         """Follow the stored points in a thread."""
         if self.model:
             with self.store.database.read() as session:
-                self.position = max(self.position, first_point(session, self.model, self.max_articles))
+                first = first_point(session, self.model, self.max_articles)
+            self.position = max(self.position, first - 1)
             super().start()
 
     def catch_up(self) -> int:
@@ -128,9 +129,10 @@ class NeighbourIndex(BackgroundThread):
         """Follow the stored points until the thread is stopped."""
         while not self._stop.is_set():
             try:
-                if self.catch_up() == BATCH_POINTS:
-                    continue
+                more = self.catch_up() == BATCH_POINTS
                 self.trim()
+                if more:
+                    continue
             except Exception:
                 logger.exception("cannot update the index of articles; trying again")
             self._stop.wait(POLL_INTERVAL_S)
@@ -256,6 +258,6 @@ def create_neighbour_index(store: Store, models: Models, settings: Settings) -> 
     model, max_articles = models.similarity, settings.stream.max_articles
     fingerprint = SimilarityModel(model, digest=models.digest).fingerprint
     if model is None or not settings.models.nearest_in_database or not has_pgvector(store.database):
-        return NeighbourIndex(store, fingerprint if model else "", max_articles=max_articles)
+        return NeighbourIndex(store, fingerprint if model is not None else "", max_articles=max_articles)
     points = PointTable(store.database, fingerprint, models.width, model.languages)
     return PgvectorIndex(store, fingerprint, points, max_articles=max_articles)

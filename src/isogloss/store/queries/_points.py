@@ -61,12 +61,16 @@ def read_points(session: Session, model: str, after: int, limit: int) -> tuple[i
 
 
 def first_point(session: Session, model: str, max_points: int) -> int:
-    """Return the serial number after which a model has at most so many points."""
+    """Return the lowest serial number of the points of the newest articles; 0 if there are none.
+
+    Points of older articles may have higher numbers, since missing points are stored from new to old.
+    """
     row = session.one(
-        "SELECT seq FROM article_point WHERE model = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+        "SELECT min(seq) FROM "
+        "(SELECT seq FROM article_point WHERE model = ? ORDER BY article DESC LIMIT ?) AS newest",
         [model, max_points],
     )
-    return int(row[0]) if row else 0
+    return int(row[0]) if row and row[0] is not None else 0
 
 
 def articles_without_point(session: Session, model: str, before: int, limit: int) -> list[int]:
