@@ -24,7 +24,7 @@ from isogloss.similarity import Index, search_each
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
 from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
 
-__all__ = ["Neighbour", "NeighbourIndex", "PgvectorIndex", "create_neighbour_index"]
+__all__ = ["ArticleNeighbour", "NeighbourIndex", "PgvectorIndex", "create_neighbour_index"]
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ MAX_OVERFLOW = 1.05
 """How far the index grows beyond its bound before the oldest articles are removed, many at a time."""
 
 
-class Neighbour(NamedTuple):
+class ArticleNeighbour(NamedTuple):
     """A near article: its language, number, cosine and point."""
 
     lang: str
@@ -102,7 +102,7 @@ class NeighbourIndex(BackgroundThread):
         languages: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[Neighbour]:
+    ) -> list[ArticleNeighbour]:
         """Return the k nearest articles of each language, the nearest first."""
         if not np.any(point):
             return []
@@ -116,7 +116,7 @@ class NeighbourIndex(BackgroundThread):
                 until=None if until is None else float(to_micros(until)),
             )
         found = [
-            Neighbour(lang, seq, score, vector)
+            ArticleNeighbour(lang, seq, score, vector)
             for lang, (scores, ids, vectors) in zip(searched, best, strict=True)
             for seq, score, vector in zip(ids.tolist(), scores.tolist(), vectors, strict=True)
         ]
@@ -220,7 +220,7 @@ class PgvectorIndex(NeighbourIndex):
         languages: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[Neighbour]:
+    ) -> list[ArticleNeighbour]:
         """Return the k nearest articles of each language, the nearest first."""
         if not np.any(point):
             return []
@@ -233,7 +233,7 @@ class PgvectorIndex(NeighbourIndex):
         )
         exact = point.astype(np.float64)
         near = [
-            Neighbour(one.lang, one.article, float(one.vector.astype(np.float64) @ exact), one.vector)
+            ArticleNeighbour(one.lang, one.article, float(one.vector.astype(np.float64) @ exact), one.vector)
             for one in found
         ]
         return sorted(near, key=lambda each: (-each.similarity, each.seq))
