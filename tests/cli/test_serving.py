@@ -142,7 +142,7 @@ def test_a_second_service_says_that_it_waits_and_loses_nothing(served, tmp_path)
     second = Process(tmp_path / "log", "serve", "-c", config, "--port", 0)
     try:
         other = second.url()
-        wait_until(lambda: "another worker follows this store" in second.log.read_text())
+        wait_until(lambda: "another worker makes the events of this store" in second.log.read_text())
         for number, place in enumerate((url, other, other, url)):
             with Client(place) as client:
                 client.send(ARTICLE | {"id": f"both-{number}", "title": f"Rain of two services {number}"})

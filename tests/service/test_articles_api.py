@@ -171,7 +171,7 @@ def test_a_backlog_sends_articles_away_and_not_readers(filled):
     app = create_app(data.settings(backlog=3), filled)
     with TestClient(app, base_url=data.BASE) as client:
         send = lambda n: client.post("/api/v1/articles", json=[GOOD | {"id": f"b{n}{i}"} for i in range(4)])  # noqa: E731
-        app.state.parts.backlog.seconds = 0
+        app.state.parts.backlog.ttl_s = 0
         assert send(0).status_code == 202
         refused = send(1)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")

@@ -12,11 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import isogloss
+from isogloss.service._background import Worker
 from isogloss.service._backlog import Backlog
-from isogloss.service._change_feed import Changes
+from isogloss.service._change_feed import ChangeFeed
 from isogloss.service._group_commit import GroupWriter
-from isogloss.service._metrics import Measured, Metrics
-from isogloss.service._state import Parts, Worker
+from isogloss.service._metrics import Metrics, MetricsMiddleware
+from isogloss.service._state import AppState
 from isogloss.service.api.errors import API_PREFIX, add_error_handlers, set_error_renderer
 from isogloss.service.api.routes import (
     articles_router,
@@ -30,8 +31,8 @@ from isogloss.service.api.routes import (
 from isogloss.service.api.schemas import ErrorBody
 from isogloss.service.auth import AccessControl, allowed_hosts, check_exposure
 from isogloss.service.http import SECURITY_HEADERS, HeadMiddleware, RequestLimitsMiddleware
-from isogloss.service.models import Comparing, Models
-from isogloss.service.search import Search, Titles, neighbours_of
+from isogloss.service.models import Models, TextComparer
+from isogloss.service.search import EventSearch, TitleIndex, create_neighbour_index
 from isogloss.service.settings import Settings
 from isogloss.service.web import event_pages, render_error, system_pages, text_pages
 from isogloss.service.worker import Retention
@@ -115,7 +116,7 @@ def create_app(
         concurrent_writes=limits.concurrent_writes,
         hosts=allowed_hosts(settings.server),
     )
-    app.add_middleware(Measured, metrics=state.metrics)
+    app.add_middleware(MetricsMiddleware, metrics=state.metrics)
     if settings.server.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.server.trusted_proxies)
     return app
@@ -144,9 +145,9 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return only | {name: value for name, value in schema.items() if name != "anyOf"}
 
 
-def _make_state(settings: Settings, store: Store, models: Models, worker: Worker | None) -> Parts:
-    neighbours = neighbours_of(store, models, settings)
-    changes, backlog = Changes(store, settings.limits.listeners), Backlog(store)
+def _make_state(settings: Settings, store: Store, models: Models, worker: Worker | None) -> AppState:
+    neighbours = create_neighbour_index(store, models, settings)
+    changes, backlog = ChangeFeed(store, settings.limits.listeners), Backlog(store)
     retention = Retention(store, settings)
 
     def gauges() -> dict[str, tuple[str, float]]:
@@ -165,14 +166,14 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 
-    state = Parts(
+    state = AppState(
         settings=settings,
         store=store,
         access=AccessControl(store, settings),
         models=models,
-        comparing=Comparing(models),
+        comparing=TextComparer(models),
         neighbours=neighbours,
-        search=Search(store, models, neighbours, Titles(store)),
+        search=EventSearch(store, models, neighbours, TitleIndex(store)),
         changes=changes,
         backlog=backlog,
         metrics=Metrics(gauges),
@@ -182,7 +183,7 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
     return state
 
 
-def _lifespan(state: Parts) -> Any:
+def _lifespan(state: AppState) -> Any:
     """Start everything that runs beside requests, and stop it in reverse order."""
 
     @asynccontextmanager
@@ -200,7 +201,7 @@ def _lifespan(state: Parts) -> Any:
     return lifespan
 
 
-def _stop(state: Parts) -> None:
+def _stop(state: AppState) -> None:
     state.changes.stop()
     if state.worker is not None:
         state.worker.stop()

@@ -10,27 +10,33 @@ from isogloss.cli._output import counted
 from isogloss.extras import require_extra
 
 if TYPE_CHECKING:
-    from isogloss.service.models import Similarity
+    from isogloss.service.models import SimilarityModel
     from isogloss.service.settings import Settings
-    from isogloss.service.worker import StreamMaker
+    from isogloss.service.worker import StreamFactory
     from isogloss.store import Store
 
-__all__ = ["make_events", "store_contents", "stream_maker"]
+__all__ = ["make_events", "store_contents", "stream_factory"]
 
 ARTICLES_PER_STEP = 64
 """The progress bar moves after this many articles."""
 
 
-def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:
+def stream_factory(store: Store, settings: Settings, similarity: SimilarityModel) -> StreamFactory:
     """Return the factory of a store's stream, with the model that its events are made with."""
-    from isogloss.service.models import agreed_model
-    from isogloss.service.worker import StreamMaker
+    from isogloss.service.models import model_for_events
+    from isogloss.service.worker import StreamFactory
 
     worker = settings.worker
     if worker.dask_scheduler:
         require_extra("dask", "worker.dask_scheduler")
-    model = agreed_model(store, similarity)
-    return StreamMaker(settings.stream, model, n_jobs=worker.n_jobs, scheduler=worker.dask_scheduler)
+    model = model_for_events(store, similarity)
+    return StreamFactory(
+        settings.stream,
+        model,
+        n_jobs=worker.n_jobs,
+        scheduler=worker.dask_scheduler,
+        points=similarity,
+    )
 
 
 def make_events(
@@ -38,7 +44,7 @@ def make_events(
     settings: Settings,
     progress: Progress,
     *,
-    similarity: Similarity | None = None,
+    similarity: SimilarityModel | None = None,
     rebuild: bool = False,
 ) -> bool:
     """Make events of all waiting articles, and save a checkpoint.
@@ -51,7 +57,7 @@ def make_events(
         The settings.
     progress : Progress
         The progress bar.
-    similarity : Similarity, optional
+    similarity : SimilarityModel, optional
         The model, if it is loaded already.
     rebuild : bool
         Rebuild all events, see :mod:`isogloss.store.queries._rebuild`.
@@ -61,8 +67,8 @@ def make_events(
     bool
         Whether it was done; it is not if another worker holds the lease.
     """
-    from isogloss.service.models import Similarity
-    from isogloss.service.worker import Follower, Lease
+    from isogloss.service.models import SimilarityModel
+    from isogloss.service.worker import JournalProcessor, Lease
     from isogloss.service.worker import rebuild as rebuild_events
 
     with Lease(store) as acquired:
@@ -70,23 +76,25 @@ def make_events(
             return False
         if rebuild:
             store.request_rebuild()
-        maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
+        factory = stream_factory(store, settings, similarity or SimilarityModel.load(settings.models, store))
         task = progress.add_task("making events", total=None)
         rebuilt = 0
         if store.rebuild_requested():
             rebuilt = store.last_line()
             progress.update(task, total=rebuilt)
-            rebuild_events(store, maker, progress=lambda done: progress.advance(task, done))
-        follower = Follower(store, maker)
-        progress.update(task, total=rebuilt + max(0, store.last_line() - follower.position))
+            rebuild_events(store, factory, progress=lambda done: progress.advance(task, done))
+        processor = JournalProcessor(store, factory)
+        progress.update(task, total=rebuilt + max(0, store.last_line() - processor.position))
         try:
-            while done := follower.follow(ARTICLES_PER_STEP):
+            while done := processor.process(ARTICLES_PER_STEP):
                 progress.advance(task, done)
-            follower.settle()
-            follower.save()
-            follower.close()
+            processor.update_events()
+            while processor.add_missing_points():
+                pass
+            processor.save_checkpoint()
+            processor.close()
         finally:
-            follower.stream.close()
+            processor.stream.close()
     return True
 
 

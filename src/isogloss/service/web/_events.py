@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
-from isogloss.service._change_feed import EventStream
-from isogloss.service._state import Here
+from isogloss.service._change_feed import ChangeFeedResponse
+from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.web._event_list import LABELS, SORTS, Card, Facets, Filters, preferred_languages
 from isogloss.service.web._links import linked_articles, view_links
@@ -52,7 +52,7 @@ _JOURNAL_LINE = re.compile(r"[0-9]{1,18}")
 
 
 @event_pages.get("/")
-def list_page(request: Request, state: Here, _: PageReader) -> Response:
+def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
     """Show events as cards, with filters in the query string."""
     store, path = state.store, request.url.path
     filters = Filters.parse(request.query_params)
@@ -76,11 +76,11 @@ def list_page(request: Request, state: Here, _: PageReader) -> Response:
         )
 
     content = position, page.cursor, cards, latest
-    return html_response(state.pages.text((path, filters, *preferred), content, render_page))
+    return html_response(state.pages.get((path, filters, *preferred), content, render_page))
 
 
 @event_pages.get("/event/{id}")
-def event_page(request: Request, state: Here, id: str, _: PageReader) -> Response:
+def event_page(request: Request, state: AppStateDep, id: str, _: PageReader) -> Response:
     """Show an event: its articles by language, when, where, and the evidence of its links."""
     store = state.store
     event = _get_event(store, id)
@@ -116,7 +116,7 @@ def event_page(request: Request, state: Here, id: str, _: PageReader) -> Respons
 
 
 @event_pages.get("/changes")
-async def stream_changes(request: Request, state: Here, _: PageReader) -> Response:
+async def stream_changes(request: Request, state: AppStateDep, _: PageReader) -> Response:
     """Stream new and changed events to open pages, for as long as their reader may read.
 
     An EventSource cannot send a token in a header, but sends the cookie. The token is verified again before
@@ -125,12 +125,12 @@ async def stream_changes(request: Request, state: Here, _: PageReader) -> Respon
     check_same_origin(request)
     line = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(line) if _JOURNAL_LINE.fullmatch(line) else None
-    return EventStream(state.changes, after, check=partial(_while_allowed, request))
+    return ChangeFeedResponse(state.changes, after, check=partial(_while_allowed, request))
 
 
 @event_pages.post("/event/{id}/links/{a}/{b}")
 def judge_link(
-    request: Request, state: Here, _: PageWriter, id: str, a: int, b: int, fields: FormFields
+    request: Request, state: AppStateDep, _: PageWriter, id: str, a: int, b: int, fields: FormFields
 ) -> Response:
     """Store a verdict on a link, for the next training of the linker."""
     check_csrf(request, fields)

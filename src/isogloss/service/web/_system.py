@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api.routes import list_models
 from isogloss.service.api.schemas import ModelResponse
 from isogloss.service.auth import ANONYMOUS, AccessControl, verify_token
@@ -60,7 +60,7 @@ MODEL_USES = {"similarity": "Similarity", "alignment": "Word alignment", "kept":
 
 
 @system_pages.get("/models")
-def models(request: Request, state: Here, principal: PageReader) -> Response:
+def models(request: Request, state: AppStateDep, principal: PageReader) -> Response:
     """Show the models with their evaluations."""
     listed = list_models(state, principal)
     dictionaries = [
@@ -71,7 +71,7 @@ def models(request: Request, state: Here, principal: PageReader) -> Response:
 
 
 @system_pages.get("/status")
-def status(request: Request, state: Here, principal: PageReader) -> Response:
+def status(request: Request, state: AppStateDep, principal: PageReader) -> Response:
     """Show table sizes, the backlog, the worker, retention, limits and the quarantine."""
     store, waiting = state.store, state.backlog.waiting()
     limits = state.settings.limits.model_dump()

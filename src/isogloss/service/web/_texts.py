@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from isogloss.service._state import Here, Parts, check_text
+from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.api.routes import align_sentences, translate_word
 from isogloss.service.api.schemas import AlignRequest, TextInput, TopicResponse, Translation
@@ -38,7 +38,7 @@ EXAMPLE_TEXTS = {
 
 
 @text_pages.get("/search")
-def search(request: Request, state: Here, _: PageReader, q: str = "") -> Response:
+def search(request: Request, state: AppStateDep, _: PageReader, q: str = "") -> Response:
     """Find events by free text in any language."""
     text = q.strip()[:MAX_QUERY_CHARS]
     ids = state.search.events(text)[:MAX_RESULTS] if text else []
@@ -50,19 +50,21 @@ def search(request: Request, state: Here, _: PageReader, q: str = "") -> Respons
 
 
 @text_pages.get("/compare")
-def compare(request: Request, state: Here, principal: PageReader) -> Response:
+def compare(request: Request, state: AppStateDep, principal: PageReader) -> Response:
     """Show the form for two texts; the query string may contain them."""
     return _compare_page(request, state, principal, dict(request.query_params))
 
 
 @text_pages.post("/compare")
-def submit_compare(request: Request, state: Here, principal: PageReader, fields: FormFields) -> Response:
+def submit_compare(
+    request: Request, state: AppStateDep, principal: PageReader, fields: FormFields
+) -> Response:
     """Compare two texts, and explain the result."""
     return _compare_page(request, state, principal, fields)
 
 
 @text_pages.get("/topics")
-def topics(request: Request, state: Here, _: PageReader, start: int = 0) -> Response:
+def topics(request: Request, state: AppStateDep, _: PageReader, start: int = 0) -> Response:
     """Show topics with their words in all languages, page by page."""
     found: list[TopicResponse] = []
     notice, width, first = "", 0, min(max(start, 0), 10**6)
@@ -83,7 +85,7 @@ def topics(request: Request, state: Here, _: PageReader, start: int = 0) -> Resp
 
 @text_pages.get("/dictionary")
 def dictionary(
-    request: Request, state: Here, principal: PageReader, word: str = "", lang: str = "", to: str = ""
+    request: Request, state: AppStateDep, principal: PageReader, word: str = "", lang: str = "", to: str = ""
 ) -> Response:
     """Translate a word."""
     query, languages = word.strip()[:100], _languages(state)
@@ -105,7 +107,9 @@ def dictionary(
     )
 
 
-def _compare_page(request: Request, state: Parts, principal: Principal, fields: dict[str, str]) -> Response:
+def _compare_page(
+    request: Request, state: AppState, principal: Principal, fields: dict[str, str]
+) -> Response:
     texts = {side: fields.get(side, "").replace("\r\n", "\n") for side in ("a", "b")}
     langs = {side: fields.get(f"lang_{side}", "") for side in ("a", "b")}
     result: dict[str, Any] = {"comparison": None, "notice": ""}
@@ -127,7 +131,7 @@ def _compare_page(request: Request, state: Parts, principal: Principal, fields: 
 
 
 def _compare(
-    state: Parts, principal: Principal, texts: dict[str, str], langs: dict[str, str]
+    state: AppState, principal: Principal, texts: dict[str, str], langs: dict[str, str]
 ) -> dict[str, Any]:
     if not all(text.strip() for text in texts.values()):
         raise ServiceError(422, "one of the texts is empty; enter two texts")
@@ -159,7 +163,7 @@ def _example_queries(store: Store) -> list[tuple[str, str]]:
     return [(title, code) for code, title in examples.items()]
 
 
-def _align(state: Parts, principal: Principal, texts: list[str], langs: list[str]) -> dict[str, Any]:
+def _align(state: AppState, principal: Principal, texts: list[str], langs: list[str]) -> dict[str, Any]:
     """Align the first words of two texts; or explain why that is not possible."""
     first = [
         " ".join(Tokeniser(lang, lower=False)(text[:5_000])[:MAX_ALIGNED_WORDS])
@@ -181,7 +185,7 @@ def _align(state: Parts, principal: Principal, texts: list[str], langs: list[str
 
 
 def _translations(
-    state: Parts, principal: Principal, word: str, lang: str, to: str
+    state: AppState, principal: Principal, word: str, lang: str, to: str
 ) -> tuple[list[Translation], str]:
     """Translate a word; or explain why there is no translation."""
     if not lang:
@@ -193,7 +197,7 @@ def _translations(
     return found, "" if found else f"No translation of {word!r} is known."
 
 
-def _languages(state: Parts) -> list[str]:
+def _languages(state: AppState) -> list[str]:
     """Return the languages of all models."""
     models = state.models
     found = set(models.similarity.languages) if models.similarity is not None else set()

@@ -1,10 +1,10 @@
-from ._follower import Follower as Follower
-from ._follower import rebuild as rebuild
+from ._journal_processor import JournalProcessor as JournalProcessor
+from ._journal_processor import StreamFactory as StreamFactory
+from ._journal_processor import rebuild as rebuild
 from ._lease import Lease as Lease
-from ._lease import TakingTurns as TakingTurns
-from ._retention import Preview as Preview
+from ._lease import LeasedWorker as LeasedWorker
+from ._retention import PrunePreview as PrunePreview
 from ._retention import Retention as Retention
-from ._retention import WithRetention as WithRetention
+from ._retention import RetentionWorker as RetentionWorker
 from ._retention import clock_warning as clock_warning
-from ._stream_factory import StreamMaker as StreamMaker
-from ._subprocess import ApartWorker as ApartWorker
+from ._worker_process import WorkerProcess as WorkerProcess

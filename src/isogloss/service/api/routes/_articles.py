@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from isogloss.events import Article, parse_article
 from isogloss.events.article import TRUNCATION_NOTES
 from isogloss.exceptions import ArticleError, StoreBusyError, StoreError, StoreFullError
-from isogloss.service._state import Here, Parts
+from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api.errors import API_PREFIX, UNREADABLE_BODY, ErrorResponse, ServiceError
 from isogloss.service.api.routes._events import article_fields
 from isogloss.service.api.schemas import (
@@ -35,7 +35,7 @@ from isogloss.service.api.schemas import (
     RevisionResponse,
 )
 from isogloss.service.auth import BEARER, Admin, AuthenticatedRoute, Principal, Reader
-from isogloss.service.search import sound
+from isogloss.service.search import clean_query
 from isogloss.service.settings import LimitSettings
 from isogloss.store import Receipt, delete_articles, from_micros, newest_article_time
 
@@ -86,7 +86,7 @@ async def send_articles(request: Request) -> Response:
     listed with the reason and kept in the quarantine; the others are accepted all the same. If all are
     invalid, the status is 422.
     """
-    state: Parts = request.app.state.parts
+    state: AppState = request.app.state.parts
     principal = await state.access.authorize(request, "write")
     key = _idempotency_key(request)
     body = await _read_json(request)
@@ -169,7 +169,7 @@ async def _read_json(request: Request) -> Any:
 
 @articles_router.get("/articles", response_model=ArticlePage, summary="List articles")
 def list_articles(
-    state: Here,
+    state: AppStateDep,
     _: Reader,
     event: Annotated[
         str | None, Query(min_length=1, max_length=200, description="Only articles of this event.")
@@ -182,7 +182,7 @@ def list_articles(
 ) -> ArticlePage:
     """List articles without their bodies, page by page, most recently received first."""
     numbers = state.store.article_numbers(
-        event=None if event is None else sound(event),
+        event=None if event is None else clean_query(event),
         cluster=cluster,
         before=int(cursor) if cursor else MAX_INT64,
         limit=limit + 1,
@@ -194,7 +194,7 @@ def list_articles(
 
 
 @articles_router.get("/articles/{seq}", response_model=ArticleResponse, summary="Read an article")
-def read_article(state: Here, _: Reader, seq: SeqPath) -> ArticleResponse:
+def read_article(state: AppStateDep, _: Reader, seq: SeqPath) -> ArticleResponse:
     """Return an article with its cluster, its event and its earlier versions."""
     article = get_article(state, seq)
     revisions = [
@@ -209,7 +209,7 @@ def read_article(state: Here, _: Reader, seq: SeqPath) -> ArticleResponse:
 @articles_router.delete(
     "/articles/{seq}", status_code=204, response_class=Response, summary="Delete an article"
 )
-def delete_article(state: Here, principal: Admin, seq: SeqPath) -> Response:
+def delete_article(state: AppStateDep, principal: Admin, seq: SeqPath) -> Response:
     """Delete an article with its earlier versions and everything derived from it.
 
     Events are rebuilt without it in the background and keep their ids. The article is not accepted again.
@@ -220,7 +220,7 @@ def delete_article(state: Here, principal: Admin, seq: SeqPath) -> Response:
     return Response(status_code=204)
 
 
-def get_article(state: Parts, seq: int) -> Article:
+def get_article(state: AppState, seq: int) -> Article:
     """Return an article by its number, or raise a 404 error."""
     article = state.store.articles([seq]).get(seq)
     if article is None:
@@ -228,7 +228,7 @@ def get_article(state: Parts, seq: int) -> Article:
     return article
 
 
-def _is_quick(request: Request, state: Parts, records: list[Any]) -> bool:
+def _is_quick(request: Request, state: AppState, records: list[Any]) -> bool:
     """Whether validation takes less time than a switch to a thread."""
     size = request.headers.get("content-length", "")
     short = size.isdecimal() and len(size) < 8 and int(size) <= MAX_INLINE_CHECK_BYTES
@@ -236,7 +236,7 @@ def _is_quick(request: Request, state: Parts, records: list[Any]) -> bool:
 
 
 def _validate(
-    request: Request, state: Parts, principal: Principal, records: list[Any]
+    request: Request, state: AppState, principal: Principal, records: list[Any]
 ) -> tuple[AcceptedRecords, RejectedRecords, int]:
     """Apply the limits on batch size, rate and backlog, then validate the records.
 
@@ -306,7 +306,7 @@ def _ingest_response(
     }
 
 
-def _count(state: Parts, receipts: list[Receipt], rejected: int) -> None:
+def _count(state: AppState, receipts: list[Receipt], rejected: int) -> None:
     for status, number in Counter(each.status for each in receipts).items():
         state.metrics.articles.labels(status).inc(number)
     if rejected:

@@ -11,8 +11,8 @@ from starlette.responses import StreamingResponse
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
-from isogloss.service._change_feed import EventStream, event_summary
-from isogloss.service._state import Here, Parts, check_text
+from isogloss.service._change_feed import ChangeFeedResponse, event_summary
+from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api.errors import API_PREFIX, ServiceError
 from isogloss.service.api.schemas import (
     ClusterResponse,
@@ -26,7 +26,7 @@ from isogloss.service.api.schemas import (
     VerdictResponse,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
-from isogloss.service.search import named_terms, sound
+from isogloss.service.search import clean_query, resolve_terms
 from isogloss.store import EventQuery, from_micros, to_micros
 
 events_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["events"])
@@ -54,7 +54,7 @@ _MESSAGE = {
 
 @events_router.get("/events", response_model=EventPage, summary="Find events")
 def find_events(
-    state: Here,
+    state: AppStateDep,
     _: Reader,
     q: Annotated[
         str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
@@ -87,7 +87,7 @@ def find_events(
     if order == "relevance" and cursor:
         raise ServiceError(400, "a search by relevance has only one page; omit the cursor")
     try:
-        terms = named_terms(state.store, lang=lang or (), place=place or (), concept=concept or ())
+        terms = resolve_terms(state.store, lang=lang or (), place=place or (), concept=concept or ())
     except ValueError as error:
         raise ServiceError(422, f"lang: {error}") from error
     query = EventQuery(
@@ -106,7 +106,7 @@ def find_events(
 
 @events_router.get("/events/{id}", response_model=EventResponse, summary="Read an event")
 def read_event(
-    state: Here,
+    state: AppStateDep,
     _: Reader,
     id: Annotated[str, Path(max_length=200, description="Current or former id of an event.")],
     response: Response,
@@ -116,7 +116,7 @@ def read_event(
     If the event was merged into another, that one is returned: its `id` and the header `Content-Location`
     then differ from the requested id.
     """
-    event = state.store.event(sound(id))
+    event = state.store.event(clean_query(id))
     if event is None:
         raise ServiceError(404, "there is no event with this id; see GET /events")
     response.headers["Content-Location"] = f"{API_PREFIX}/events/{event['id']}"
@@ -139,7 +139,7 @@ def read_event(
 
 
 @events_router.get("/clusters/{id}", response_model=ClusterResponse, summary="Read a cluster")
-def read_cluster_response(state: Here, _: Reader, id: Number) -> ClusterResponse:
+def read_cluster_response(state: AppStateDep, _: Reader, id: Number) -> ClusterResponse:
     """Return a cluster: articles of one language about one story."""
     cluster = state.store.cluster(id)
     if cluster is None:
@@ -148,7 +148,7 @@ def read_cluster_response(state: Here, _: Reader, id: Number) -> ClusterResponse
 
 
 @events_router.get("/links/{a}/{b}", response_model=LinkResponse, summary="Read a link")
-def read_link(state: Here, _: Reader, a: Number, b: Number) -> LinkResponse:
+def read_link(state: AppStateDep, _: Reader, a: Number, b: Number) -> LinkResponse:
     """Return the probability that two clusters are one event, and the evidence; their order is irrelevant."""
     link = state.store.link(a, b)
     if link is None:
@@ -159,7 +159,9 @@ def read_link(state: Here, _: Reader, a: Number, b: Number) -> LinkResponse:
 @events_router.post(
     "/links/{a}/{b}/verdict", response_model=VerdictResponse, status_code=201, summary="Judge a link"
 )
-def judge_link(state: Here, _: Writer, a: Number, b: Number, verdict: VerdictRequest) -> VerdictResponse:
+def judge_link(
+    state: AppStateDep, _: Writer, a: Number, b: Number, verdict: VerdictRequest
+) -> VerdictResponse:
     """Store a verdict on whether two clusters are about one event, for the next training of the linker.
 
     The verdict refers to one article of each cluster, so it stays valid when clusters change.
@@ -182,7 +184,7 @@ def judge_link(state: Here, _: Writer, a: Number, b: Number, verdict: VerdictReq
     },
 )
 async def follow_changes(
-    state: Here,
+    state: AppStateDep,
     _: Reader,
     after: Annotated[Number | None, Query(description="Journal line to start after.")] = None,
     seconds: Annotated[
@@ -191,13 +193,13 @@ async def follow_changes(
     last_event_id: Annotated[
         Number | None, Header(description="Id of the last message received; browsers send it on reconnect.")
     ] = None,
-) -> EventStream:
+) -> ChangeFeedResponse:
     """Stream new and changed events as server-sent events.
 
     The id of a message is a journal line. Send it as `Last-Event-ID` when reconnecting, and no event is
     missed. When an event is merged into another, only the other one is announced.
     """
-    return EventStream(state.changes, last_event_id if last_event_id is not None else after, seconds)
+    return ChangeFeedResponse(state.changes, last_event_id if last_event_id is not None else after, seconds)
 
 
 def article_fields(seq: int, a: Article) -> dict[str, Any]:
@@ -205,7 +207,7 @@ def article_fields(seq: int, a: Article) -> dict[str, Any]:
     return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
 
 
-def _event_articles(state: Parts, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
+def _event_articles(state: AppState, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
     """Return articles without their bodies, newest first."""
     articles = state.store.articles(numbers, bodies=False)
     lines = [
@@ -215,7 +217,7 @@ def _event_articles(state: Parts, numbers: list[int], reprint_of: Mapping[int, i
     return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
 
 
-def _page(state: Parts, query: EventQuery) -> EventPage:
+def _page(state: AppState, query: EventQuery) -> EventPage:
     try:
         page = state.store.events(query)
     except (OverflowError, UnicodeEncodeError) as error:
@@ -227,7 +229,7 @@ def _page(state: Parts, query: EventQuery) -> EventPage:
     return EventPage(events=[event_summary(event) for event in page.events], cursor=page.cursor)
 
 
-def _ranked(state: Parts, query: EventQuery, found: list[str], limit: int) -> EventPage:
+def _ranked(state: AppState, query: EventQuery, found: list[str], limit: int) -> EventPage:
     """Return events in the order of the search results."""
     rank = {name: at for at, name in enumerate(found)}
     events = sorted(_page(state, query).events, key=lambda event: rank[event.id])

@@ -6,24 +6,24 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import API_PREFIX
 from isogloss.service.api.schemas import ModelResponse
 from isogloss.service.auth import AuthenticatedRoute, Reader
-from isogloss.service.models import IN_STORE, Models
+from isogloss.service.models import STORE_PREFIX, Models
 from isogloss.store import from_micros
 
 models_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["models"])
 
 
 @models_router.get("/models", response_model=list[ModelResponse], summary="List models")
-def list_models(state: Here, _: Reader) -> list[ModelResponse]:
+def list_models(state: AppStateDep, _: Reader) -> list[ModelResponse]:
     """List the models in use with their settings and evaluations, and those saved in the store."""
     models = state.models
     in_use = [*_similarity(models), *_aligners(models), *_dictionaries(models)]
     stored = [
         ModelResponse(
-            name=f"{IN_STORE}{each['name']}",
+            name=f"{STORE_PREFIX}{each['name']}",
             kind="file",
             use="kept",
             languages=[],

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from isogloss.exceptions import StoreError
-from isogloss.service._state import Here, Parts
+from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api.errors import API_PREFIX
 from isogloss.service.api.schemas import Health, LimitsResponse
 from isogloss.service.auth import AuthenticatedRoute, Reader
@@ -31,7 +31,7 @@ async def health() -> Health:
     summary="Readiness probe",
     responses={503: {"model": Health, "description": "Not ready; see `details`."}},
 )
-def ready(state: Here) -> JSONResponse:
+def ready(state: AppStateDep) -> JSONResponse:
     """Report whether the store responds, articles become events, and there is disk space.
 
     Waiting articles are not a problem as long as the worker makes progress.
@@ -42,7 +42,7 @@ def ready(state: Here) -> JSONResponse:
 
 
 @status_router.get("/status", response_model=Health, summary="Status")
-def status(state: Here, _: Reader) -> Health:
+def status(state: AppStateDep, _: Reader) -> Health:
     """Report table sizes, the backlog, the progress of the worker, and retention."""
     details = {
         "counts": state.store.counts(),
@@ -58,7 +58,7 @@ def status(state: Here, _: Reader) -> Health:
 
 
 @status_router.get("/limits", response_model=LimitsResponse, summary="List limits")
-async def limits(state: Here, _: Reader) -> LimitsResponse:
+async def limits(state: AppStateDep, _: Reader) -> LimitsResponse:
     """List all limits by the name of their setting."""
     return LimitsResponse(limits=state.settings.limits.model_dump())
 
@@ -69,7 +69,7 @@ async def limits(state: Here, _: Reader) -> LimitsResponse:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def metrics(state: Here, _: Reader) -> Response:
+def metrics(state: AppStateDep, _: Reader) -> Response:
     """Export metrics in the text format of Prometheus."""
     return Response(state.metrics.text(), media_type="text/plain; version=0.0.4")
 
@@ -123,7 +123,7 @@ def read_progress(store: Store) -> Progress:
     )
 
 
-def find_problems(state: Parts) -> list[str]:
+def find_problems(state: AppState) -> list[str]:
     """Return the reasons why the service is not ready, one sentence each."""
     limits = state.settings.limits
     try:

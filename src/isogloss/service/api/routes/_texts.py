@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Path, Query
 from numpy.typing import NDArray
 
-from isogloss.service._state import Here, Parts, check_text
+from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api.errors import API_PREFIX, ServiceError
 from isogloss.service.api.routes._articles import SeqPath, get_article
 from isogloss.service.api.routes._events import article_fields
@@ -30,7 +30,7 @@ from isogloss.service.api.schemas import (
     WordResponse,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader
-from isogloss.service.models import settle, topic_answer
+from isogloss.service.models import resolve_language, topic_answer
 from isogloss.service.search import language_codes
 from isogloss.text import Tokeniser
 
@@ -42,7 +42,7 @@ MAX_EXPLAINED = 3
 
 
 @similarity_router.post("/similarity", response_model=CompareResponse, summary="Compare two texts")
-def compare_texts(state: Here, _: Reader, texts: CompareRequest) -> CompareResponse:
+def compare_texts(state: AppStateDep, _: Reader, texts: CompareRequest) -> CompareResponse:
     """Compare two texts, in one language or two, and explain the result.
 
     `similarity` compares meaning if the service has a similarity model, and otherwise names; both are in
@@ -53,10 +53,10 @@ def compare_texts(state: Here, _: Reader, texts: CompareRequest) -> CompareRespo
 
 
 @similarity_router.post("/similar", response_model=SimilarResponse, summary="Find articles similar to a text")
-def find_similar(state: Here, _: Reader, query: SimilarRequest) -> SimilarResponse:
+def find_similar(state: AppStateDep, _: Reader, query: SimilarRequest) -> SimilarResponse:
     """Find the articles most similar to a text, in each language of the model and the store."""
     check_text(state, query.text)
-    lang = settle(query.text, query.lang, state.models.need_similarity().languages)
+    lang = resolve_language(query.text, query.lang, state.models.need_similarity().languages)
     return _similar(state, query.text, lang, query)
 
 
@@ -64,17 +64,17 @@ def find_similar(state: Here, _: Reader, query: SimilarRequest) -> SimilarRespon
     "/articles/{seq}/similar", response_model=SimilarResponse, summary="Find articles similar to an article"
 )
 def find_similar_to_article(
-    state: Here, _: Reader, seq: SeqPath, filters: Annotated[SimilarFilters, Query()]
+    state: AppStateDep, _: Reader, seq: SeqPath, filters: Annotated[SimilarFilters, Query()]
 ) -> SimilarResponse:
     """Find the articles most similar to a stored one, in each language of the model and the store."""
     model, article = state.models.need_similarity(), get_article(state, seq)
     text = article.text[: state.settings.limits.text_characters]
-    lang = settle(text, article.lang, model.languages)
+    lang = resolve_language(text, article.lang, model.languages)
     return _similar(state, text, lang, filters, exclude=seq)
 
 
 def _similar(
-    state: Parts, text: str, lang: str, filters: SimilarFilters, exclude: int | None = None
+    state: AppState, text: str, lang: str, filters: SimilarFilters, exclude: int | None = None
 ) -> SimilarResponse:
     """Find the nearest articles except one, with the topics that the first of each language share."""
     point = state.comparing.project(text, lang)
@@ -104,7 +104,7 @@ def _similar(
 
 @similarity_router.get("/topics", response_model=list[TopicResponse], summary="List topics")
 def list_topics(
-    state: Here,
+    state: AppStateDep,
     _: Reader,
     start: Annotated[int, Query(ge=0, le=10**6)] = 0,
     limit: Annotated[int, Query(ge=1, le=50)] = 10,
@@ -114,7 +114,7 @@ def list_topics(
 
 
 @similarity_router.get("/topics/{n}", response_model=TopicResponse, summary="Read a topic")
-def read_topic(state: Here, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicResponse:
+def read_topic(state: AppStateDep, _: Reader, n: Annotated[int, Path(ge=0, le=10**6)]) -> TopicResponse:
     """Return the words at both ends of a topic."""
     return topic_answer(state.comparing.topic(n))
 
@@ -132,7 +132,7 @@ def _utc(time: datetime | None) -> datetime | None:
 
 @words_router.get("/words/{lang}/{word:path}", response_model=WordResponse, summary="Translate a word")
 def translate_word(
-    state: Here,
+    state: AppStateDep,
     _: Reader,
     lang: Annotated[str, Path(min_length=2, max_length=35, description="Language of the word.")],
     word: Annotated[str, Path(min_length=1, max_length=200)],
@@ -140,8 +140,8 @@ def translate_word(
     k: Annotated[int, Query(ge=1, le=50, description="Number of translations per language.")] = 10,
 ) -> WordResponse:
     """Translate a word with the dictionaries of the service, or else with its similarity model."""
-    code = settle(word, lang)
-    targets = [settle(word, to)] if to else _targets(state, code)
+    code = resolve_language(word, lang)
+    targets = [resolve_language(word, to)] if to else _targets(state, code)
     if not targets:
         raise ServiceError(
             404,
@@ -153,9 +153,9 @@ def translate_word(
 
 
 @words_router.post("/align", response_model=AlignResponse, summary="Align two sentences")
-def align_sentences(state: Here, _: Reader, pair: AlignRequest) -> AlignResponse:
+def align_sentences(state: AppStateDep, _: Reader, pair: AlignRequest) -> AlignResponse:
     """Find which words of two sentences translate each other."""
-    langs = [settle(each.text, each.lang) for each in (pair.source, pair.target)]
+    langs = [resolve_language(each.text, each.lang) for each in (pair.source, pair.target)]
     aligner, swapped = state.models.need_aligner(*langs)
     source, target = (
         _words(state, each, lang) for each, lang in zip((pair.source, pair.target), langs, strict=True)
@@ -171,20 +171,20 @@ def align_sentences(state: Here, _: Reader, pair: AlignRequest) -> AlignResponse
     return AlignResponse(source=source, target=target, pairs=pairs)
 
 
-def _targets(state: Parts, lang: str) -> list[str]:
+def _targets(state: AppState, lang: str) -> list[str]:
     model = state.models.similarity
     known = set(model.languages) if model is not None and lang in model.languages else set()
     return sorted({*state.models.lexicon.targets(lang), *known} - {lang})
 
 
-def _translations(state: Parts, lang: str, word: str, to: str, k: int) -> list[Translation]:
+def _translations(state: AppState, lang: str, word: str, to: str, k: int) -> list[Translation]:
     found = state.models.lexicon.translate(lang, word, to)[:k]
     if found:
         return [Translation(lang=to, word=w, score=score, source="dictionary") for w, score in found]
     return state.comparing.translations(lang, word, to, k)
 
 
-def _words(state: Parts, sentence: TextInput, lang: str) -> list[str]:
+def _words(state: AppState, sentence: TextInput, lang: str) -> list[str]:
     limit = state.settings.limits.sentence_words
     if len(sentence.text) > 50 * limit:
         raise ServiceError(413, f"a sentence has {len(sentence.text):,} characters; expected one sentence")

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from isogloss.service._state import Here
+from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import API_PREFIX, ServiceError
 from isogloss.service.api.schemas import CreatedToken, TokenRequest, TokenResponse
 from isogloss.service.auth import Admin, AuthenticatedRoute, list_tokens, make_token, revoke_token
@@ -17,7 +17,7 @@ tokens_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tag
 
 
 @tokens_router.post("/tokens", response_model=CreatedToken, status_code=201, summary="Make a token")
-def new_token(state: Here, _: Admin, body: TokenRequest) -> CreatedToken:
+def new_token(state: AppStateDep, _: Admin, body: TokenRequest) -> CreatedToken:
     """Make a token. Its value is in this response only and cannot be retrieved again.
 
     On a loopback address everything is allowed until the first token is made; from then on, writing needs
@@ -29,7 +29,7 @@ def new_token(state: Here, _: Admin, body: TokenRequest) -> CreatedToken:
 
 
 @tokens_router.get("/tokens", response_model=list[TokenResponse], summary="List tokens")
-def all_tokens(state: Here, _: Admin) -> list[TokenResponse]:
+def all_tokens(state: AppStateDep, _: Admin) -> list[TokenResponse]:
     """List all tokens without their secrets, newest first."""
     return [
         TokenResponse(
@@ -46,7 +46,7 @@ def all_tokens(state: Here, _: Admin) -> list[TokenResponse]:
 
 @tokens_router.delete("/tokens/{id}", status_code=204, response_class=Response, summary="Revoke a token")
 def delete_token(
-    state: Here,
+    state: AppStateDep,
     _: Admin,
     id: Annotated[str, Path(max_length=100, description="Id of the token, not its value.")],
 ) -> Response:

@@ -1,4 +1,4 @@
-"""A worker in a process of its own: what it finds is written here, and it ends with this process."""
+"""The worker process: its writes go through the parent, and it ends with it."""
 
 import multiprocessing
 import os
@@ -11,8 +11,8 @@ import pytest
 from isogloss.events.analyse import _analyser as preparing
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreFullError
-from isogloss.service.worker import ApartWorker, Follower, StreamMaker
-from isogloss.service.worker._subprocess import _Elsewhere
+from isogloss.service.worker import JournalProcessor, StreamFactory, WorkerProcess
+from isogloss.service.worker._worker_process import _StoreProxy
 from isogloss.store import Store, Update
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until
@@ -32,8 +32,8 @@ def followed(store):
 
 
 @pytest.mark.usefixtures("warm_processes")
-def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_path):
-    worker = ApartWorker(store, pause=0.01, stop_seconds=LIMIT_S)
+def test_the_worker_process_is_restarted_when_it_is_killed_and_stops(store, tmp_path):
+    worker = WorkerProcess(store, poll_seconds=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:
         store.add(ARTICLES[:64])
@@ -53,18 +53,18 @@ def test_a_process_follows_is_replaced_when_it_is_killed_and_stops(store, tmp_pa
     with Store(tmp_path / "again.db") as again:
         for entry in store.journal():
             again.record_update() if entry.kind == "update" else again.add([entry.article])
-        Follower(again, StreamMaker()).follow()
+        JournalProcessor(again, StreamFactory()).process()
         assert without_lines(tables(again)) == without_lines(tables(store))
 
 
 @pytest.mark.slow
-def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path):
+def test_the_worker_process_stops_its_children(store, tmp_path):
     news = [
         replace(article, source=f"copy {n}", body=f"{article.body} {n}" * (n + 1))
         for n in range(4)
         for article in sample_news().articles
     ]
-    worker = ApartWorker(store, StreamMaker(n_jobs=2), pause=0.01, stop_seconds=LIMIT_S)
+    worker = WorkerProcess(store, StreamFactory(n_jobs=2), poll_seconds=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:
         for start in range(0, len(news), 200):
@@ -80,11 +80,11 @@ def test_the_process_has_processes_of_its_own_and_ends_with_them(store, tmp_path
     with Store(tmp_path / "again.db") as again:
         for entry in store.journal(limit=10_000):
             again.record_update() if entry.kind == "update" else again.add([entry.article])
-        Follower(again, StreamMaker()).follow()
+        JournalProcessor(again, StreamFactory()).process()
         assert without_lines(tables(again)) == without_lines(tables(store))
 
 
-class Breaking(StreamMaker):
+class Breaking(StreamFactory):
     """A stream that fails between two lines as soon as it has processes of its own."""
 
     def __call__(self, saved):
@@ -101,9 +101,9 @@ class Breaking(StreamMaker):
         return stream
 
 
-def test_a_process_that_fails_ends_whatever_it_has_started(store, capfd):
+def test_a_worker_process_that_fails_ends_its_children(store, capfd):
     news = sample_news().articles
-    worker = ApartWorker(store, Breaking(n_jobs=2), pause=0.01)
+    worker = WorkerProcess(store, Breaking(n_jobs=2), poll_seconds=0.01)
     worker.start()
     try:
         wait_until(lambda: worker.process is not None and worker.process.pid is not None)
@@ -116,53 +116,53 @@ def test_a_process_that_fails_ends_whatever_it_has_started(store, capfd):
         worker.stop()
 
 
-class _Wire:
-    """The other end of a wire: answers are given when they are fetched, in order."""
+class _Pipe:
+    """The parent end of a pipe: answers are given in order when they are received."""
 
-    def __init__(self, *troubles):
-        self.troubles, self.sent, self.fetched = list(troubles), [], 0
+    def __init__(self, *errors):
+        self.errors, self.sent, self.fetched = list(errors), [], 0
 
     def send(self, message):
         self.sent.append(message)
 
     def recv(self):
-        assert self.fetched < len(self.sent), "an answer that nobody asked for would never come"
+        assert self.fetched < len(self.sent), "no message was sent that this would answer"
         self.fetched += 1
-        return (self.troubles.pop(0) if self.troubles else None), False
+        return (self.errors.pop(0) if self.errors else None), False
 
 
 @pytest.fixture
-def elsewhere(tmp_path):
-    """Makes a store whose writer is at the other end of a wire."""
+def proxy(tmp_path):
+    """Creates a store proxy whose parent answers with the given errors."""
     Store(tmp_path / "read.db").close()
-    return lambda *troubles: _Elsewhere((str(tmp_path / "read.db"), ""), _Wire(*troubles))
+    return lambda *errors: _StoreProxy((str(tmp_path / "read.db"), ""), _Pipe(*errors))
 
 
-def test_nobody_waits_for_an_update_but_the_next_one(elsewhere):
-    store = elsewhere()
+def test_an_update_waits_only_for_the_one_before(proxy):
+    store = proxy()
     store.apply(Update(0, 1))
-    store.tell(1, "")
-    assert store.wire.fetched == 0
+    store.report(1, "")
+    assert store.pipe.fetched == 0
     store.apply(Update(1, 2))
-    assert store.wire.fetched == 2
-    store.settle()
-    assert store.wire.fetched == 3
+    assert store.pipe.fetched == 2
+    store.flush()
+    assert store.pipe.fetched == 3
 
 
-def test_an_update_that_failed_is_raised_before_the_next_and_nothing_is_left_on_the_wire(elsewhere):
-    store = elsewhere(("StoreFullError", "the disk is full"), None)
+def test_a_failed_update_is_raised_before_the_next_and_the_pipe_is_drained(proxy):
+    store = proxy(("StoreFullError", "the disk is full"), None)
     store.apply(Update(0, 1))
-    store.tell(1, "")
+    store.report(1, "")
     with pytest.raises(StoreFullError, match="the disk is full"):
         store.apply(Update(1, 2))
-    assert [what for what, _ in store.wire.sent] == ["apply", "note"]
-    assert store.wire.fetched == 2
+    assert [what for what, _ in store.pipe.sent] == ["apply", "status"]
+    assert store.pipe.fetched == 2
     store.apply(Update(0, 1))
 
 
-def test_an_update_that_makes_a_state_whole_is_waited_for(elsewhere):
-    store = elsewhere()
+def test_an_update_that_completes_a_checkpoint_is_waited_for(proxy):
+    store = proxy()
     store.apply(Update(0, 1, checkpoint_parts=[("part 000000", 1, b"abc")]))
-    assert store.wire.fetched == 0
+    assert store.pipe.fetched == 0
     store.apply(Update(1, 2, checkpoint_parts=[("events", 1, b"")]))
-    assert store.wire.fetched == 2
+    assert store.pipe.fetched == 2

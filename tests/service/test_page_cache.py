@@ -7,7 +7,7 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
-from isogloss.service._page_cache import KeptPages
+from isogloss.service._page_cache import PageCache
 from isogloss.service.app import create_app
 from isogloss.store import EventRow, Update
 from tests.service import data
@@ -32,11 +32,11 @@ def _apply(store, event, seq):
 def _written(client, address, **options):
     """The page, and how it is when nothing is kept."""
     kept = client.get(address, **options).text
-    client.app.state.parts.pages = KeptPages()
+    client.app.state.parts.pages = PageCache()
     return kept, client.get(address, **options).text
 
 
-def test_a_page_is_written_once(client, monkeypatch):
+def test_a_page_is_rendered_once(client, monkeypatch):
     first = client.get("/").text
     monkeypatch.setattr("isogloss.service.web._events.render_html", lambda *_, **__: "written again")
     assert client.get("/").text == first
@@ -44,7 +44,7 @@ def test_a_page_is_written_once(client, monkeypatch):
     assert client.get("/", headers={"Accept-Language": "de"}).text == "written again"
 
 
-def test_what_changes_is_seen_at_once(client):
+def test_changed_content_is_rendered_again(client):
     before = client.get("/").text
     line = client.store.position()
     _apply(client.store, _event("Rain in Galway"), line + 1)
@@ -53,7 +53,7 @@ def test_what_changes_is_seen_at_once(client):
     assert "Rain in Galway" in kept
 
 
-def test_what_changes_at_the_same_line_is_seen_too(client):
+def test_content_that_changes_at_the_same_line_is_rendered_again(client):
     _apply(client.store, _event("Rain in Galway"), client.store.position() + 1)
     client.get("/")
     with client.store.database.write() as session:
@@ -66,7 +66,7 @@ def test_what_changes_at_the_same_line_is_seen_too(client):
     assert "Snow in Galway" not in client.get("/").text.partition('id="results"')[2]
 
 
-def test_filters_and_readers_have_pages_of_their_own(client):
+def test_filters_and_readers_have_separate_pages(client):
     addresses = ["/", "/?lang=de", "/?lang=fr", "/?sort=size", "/?min_languages=2"]
     for _ in range(2):
         pages = [client.get(each).text for each in addresses]
@@ -76,11 +76,11 @@ def test_filters_and_readers_have_pages_of_their_own(client):
         assert _written(client, address) == (page, page)
 
 
-def test_pages_that_nobody_asks_for_are_forgotten():
-    pages, made = KeptPages(most=2), []
+def test_the_least_recently_used_pages_are_evicted():
+    pages, made = PageCache(max_pages=2), []
 
     def page(name):
-        return pages.text(name, "the same", lambda: made.append(name) or name)
+        return pages.get(name, "the same", lambda: made.append(name) or name)
 
     for name in "abacab":
         assert page(name) == name

@@ -1,4 +1,4 @@
-"""Articles near a text, looked for by PostgreSQL with pgvector as an index in memory does."""
+"""The index in PostgreSQL with pgvector finds the same articles as the index in memory."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.service.search import Neighbours, neighbours_of
-from isogloss.service.search._stored_neighbours import StoredNeighbours
+from isogloss.service.search import NeighbourIndex, create_neighbour_index
+from isogloss.service.search._neighbours import PgvectorIndex
 from isogloss.service.settings import ModelSettings
 from isogloss.store import Store
 from isogloss.store.queries import Point, PointTable, has_pgvector
@@ -24,17 +24,18 @@ def store(postgres):
         pytest.skip("the PostgreSQL of this machine has no pgvector")
     store = Store(postgres)
     store.add(data.ARTICLES)
+    data.store_points(store)
     return store
 
 
 def made(store, **changes):
     settings = data.settings()
-    return neighbours_of(store, MODELS, settings.model_copy(update=changes))
+    return create_neighbour_index(store, MODELS, settings.model_copy(update=changes))
 
 
 def both(store):
     """The same articles in the database and in memory."""
-    stored, memory = made(store), Neighbours(store, MODELS.similarity)
+    stored, memory = made(store), NeighbourIndex(store, "unnamed")
     for one in (stored, memory):
         while one.catch_up():
             pass
@@ -45,9 +46,9 @@ def told(near):
     return [(each.lang, each.seq, round(each.similarity, 6)) for each in near]
 
 
-def test_the_database_finds_what_memory_finds(store):
+def test_the_table_finds_the_same_as_memory(store):
     stored, memory = both(store)
-    assert isinstance(stored, StoredNeighbours)
+    assert isinstance(stored, PgvectorIndex)
     times = sorted(article.time for article in data.ARTICLES)
     for asked in (
         {},
@@ -65,17 +66,18 @@ def test_the_database_finds_what_memory_finds(store):
     assert stored.nearest(np.zeros_like(QUERY), 3) == []
 
 
-def test_a_revision_takes_the_place_of_what_was_there(store):
+def test_a_revision_replaces_the_point(store):
     stored, memory = both(store)
     last = data.ARTICLES[-1]
     for changes in ({"body": "fr2w1 fr2w3"}, {"lang": "de", "body": "de2w1 de2w3"}, {"lang": "xx"}):
         store.add([replace(last, **changes)])
-        assert stored.catch_up() == memory.catch_up() == 1
+        data.store_points(store)
+        assert stored.catch_up() == memory.catch_up() == len(data.ARTICLES)
         assert told(stored.nearest(QUERY, 9)) == told(memory.nearest(QUERY, 9))
     assert len(stored.nearest(QUERY, 9)) == len(data.ARTICLES) - 1
 
 
-def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
+def test_points_are_added_once_and_survive_a_restart(store):
     both(store)
     again = made(store)
     assert again.catch_up() == 0
@@ -83,37 +85,38 @@ def test_articles_are_put_in_once_and_are_there_after_a_restart(store):
     with store.database.write_concurrently() as session:
         assert again.points.try_lock(session)
         store.add([replace(data.ARTICLES[0], id="new", url="")])
+        data.store_points(store)
         assert made(store).catch_up() == 0
-    assert again.catch_up() == 1
+    assert again.catch_up() == len(data.ARTICLES) + 1
 
 
-def test_when_there_are_too_many_the_oldest_go(store):
+def test_the_oldest_articles_are_removed_first(store):
     stored, _ = both(store)
-    stored.most = 3
+    stored.max_articles = 3
     stored.trim()
     assert len(stored) == 3
     assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
 
 
-def test_what_is_deleted_from_the_store_is_not_found(store):
+def test_a_deleted_article_is_not_found(store):
     stored, _ = both(store)
     with store.database.write() as session:
         session.run("DELETE FROM article WHERE seq = ?", [1])
     assert 1 not in {near.seq for near in stored.nearest(QUERY, 9)}
 
 
-def test_the_settings_may_want_memory(store):
+def test_the_settings_select_the_index_in_memory(store):
     models = ModelSettings(nearest_in_database=False)
-    assert type(made(store, models=models)) is Neighbours
+    assert type(made(store, models=models)) is NeighbourIndex
 
 
-def test_a_model_without_a_plain_name_is_refused(store):
+def test_a_model_name_with_punctuation_is_refused(store):
     with pytest.raises(Exception, match="expected a name of letters and digits"):
         PointTable(store.database, "a; b", 3, ["en"])
 
 
 @pytest.mark.parametrize("drawn", [0.0, 30.0, 100.0])
-def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, monkeypatch, drawn):
+def test_the_nearest_of_many_points_are_found_for_any_sample(store, rng, monkeypatch, drawn):
     """Points of which few are sorted give what sorting all of them gives, ties and times included."""
     monkeypatch.setattr("isogloss.store.queries._points._SAMPLE_PERCENT", drawn)
     monkeypatch.setattr("isogloss.store.queries._points._MAX_SAMPLE_PERCENT", drawn)
@@ -124,7 +127,7 @@ def test_among_many_points_the_nearest_are_found_whatever_is_drawn(store, rng, m
     with store.database.write() as session:
         first = session.run("SELECT max(seq) FROM article")[0][0] - n + 1
         made = [Point(first + i, languages[i % 2], i, place) for i, place in enumerate(places)]
-        points.replace(session, made, [point.article for point in made], n)
+        points.replace(session, made, n)
     for k, since, until in (
         (1, None, None),
         (7, None, None),
@@ -151,7 +154,7 @@ def _within(point, since, until):
     return (since is None or point.time >= since) and (until is None or point.time < until)
 
 
-def test_points_that_lie_in_another_way_are_made_anew(store):
+def test_a_table_of_another_layout_is_created_again(store):
     stored, memory = both(store)
     table = stored.points.table
     with store.database.write() as session:

@@ -1,4 +1,4 @@
-"""Rows of the tables: what changed and nothing else, and links explained many at a time as one by one."""
+"""The change tracker writes what changed and nothing else, and explains links in bulk."""
 
 import json
 from dataclasses import replace
@@ -8,8 +8,7 @@ import pytest
 from isogloss.events import EventStream, EventStreamSettings
 from isogloss.events.ingest import sample_news
 from isogloss.events.stream import StreamChanges
-from isogloss.service.worker._changed_rows import Rows
-from isogloss.service.worker._link_rows import explained
+from isogloss.service.worker._read_model_changes import ChangeTracker, explain_links
 
 ARTICLES = [replace(one, id=str(n + 1)) for n, one in enumerate(sample_news().articles[:128])]
 
@@ -18,11 +17,11 @@ ARTICLES = [replace(one, id=str(n + 1)) for n, one in enumerate(sample_news().ar
 def stream():
     """A stream whose updates are noted one by one, with what was noted."""
     stream = EventStream(EventStreamSettings(update_every=4))
-    rows, updates = Rows(stream), []
+    tracker, updates = ChangeTracker(stream), []
 
     def note(changes):
-        rows.note(changes)
-        updates.append(rows.take(0, 1))
+        tracker.record(changes)
+        updates.append(tracker.take_update(0, 1))
 
     stream.observer = note
     stream.add(ARTICLES)
@@ -30,12 +29,12 @@ def stream():
     return stream, updates
 
 
-def test_links_are_explained_as_one_by_one(stream):
+def test_links_are_explained_in_bulk_as_one_by_one(stream):
     links = stream[0].links
     known = stream[0].tracker.probabilities
     pairs = [(a, b) for a in known for b in known[a] if a < b]
     assert len(pairs) > 20
-    for row in explained(links, pairs):
+    for row in explain_links(links, pairs):
         link = links.link(row.a, row.b)
         assert row.probability == pytest.approx(link.probability, abs=1e-8)
         data = json.loads(row.data)
@@ -61,9 +60,9 @@ def test_updates_add_up_to_the_stream(stream):
         events |= {row.id: row for row in update.events}
         clusters |= {row.id: row for row in update.clusters}
         member |= {article: row.id for row in update.clusters for article in row.joined}
-    afresh = Rows(stream)
-    afresh.note(StreamChanges(events=set(stream.tracker.ids.members)))
-    whole = afresh.take(0, 1)
+    afresh = ChangeTracker(stream)
+    afresh.record(StreamChanges(events=set(stream.tracker.ids.members)))
+    whole = afresh.take_update(0, 1)
     assert len(whole.events) > 20
     current = {pair for pair in links if stream.tracker.ids.event_of.keys() >= set(pair)}
     assert current == {(row.a, row.b) for row in whole.links}
@@ -74,7 +73,7 @@ def test_updates_add_up_to_the_stream(stream):
         assert {member[article] for article in row.members} == {row.id}
 
 
-def test_an_event_that_is_as_it_was_is_not_written_again(stream):
+def test_an_unchanged_event_is_not_written_again(stream):
     stream, updates = stream
     later = [update for update in updates[1:] if update.events]
     assert max(len(update.events) for update in later) < len(stream.tracker.ids.members)
@@ -83,15 +82,15 @@ def test_an_event_that_is_as_it_was_is_not_written_again(stream):
     assert any(row.terms_unchanged for update in later for row in update.events)
 
 
-def test_changes_of_two_updates_are_taken_together():
+def test_changes_of_two_updates_are_merged():
     apart, together = EventStream(), EventStream()
-    rows, kept = Rows(apart), Rows(together)
+    tracker, kept = ChangeTracker(apart), ChangeTracker(together)
     terms, found = {}, []
-    apart.observer = lambda changes: (rows.note(changes), found.append(rows.take(0, 1)))
-    together.observer = kept.note
+    apart.observer = lambda changes: (tracker.record(changes), found.append(tracker.take_update(0, 1)))
+    together.observer = kept.record
     apart.add(ARTICLES)
     together.add(ARTICLES)
-    update = kept.take(0, 1)
+    update = kept.take_update(0, 1)
     for each in found:
         terms |= {row.id: row for row in each.events}
     assert {row.id for row in update.events} == set(terms) - {old for old, _ in update.aliases}
@@ -102,10 +101,10 @@ def test_changes_of_two_updates_are_taken_together():
 def test_links_of_two_updates_are_those_of_the_last():
     """An update that is never taken in between tells of no link that was likely only then."""
     stream = EventStream(EventStreamSettings(update_every=4))
-    rows = Rows(stream)
-    stream.observer = rows.note
+    tracker = ChangeTracker(stream)
+    stream.observer = tracker.record
     stream.add(ARTICLES)
     event_of, known = stream.tracker.ids.event_of, stream.tracker.probabilities
-    current = [row for row in rows.take(0, 1).links if event_of.keys() >= {row.a, row.b}]
+    current = [row for row in tracker.take_update(0, 1).links if event_of.keys() >= {row.a, row.b}]
     assert len(current) > 30
     assert all(event_of[row.a] == event_of[row.b] and row.b in known[row.a] for row in current)
