@@ -176,13 +176,13 @@ def test_a_token_that_is_taken_back_ends_the_changes_before_another_is_told(clos
 def test_no_more_listeners_than_the_limit(closed):
     url, _, made, app = closed
     cookie = f"{TOKEN_COOKIE}={made['read']}"
-    app.state.parts.changes.most, before = 0, app.state.parts.changes.most
+    app.state.parts.changes.max_clients, before = 0, app.state.parts.changes.max_clients
     try:
         with following(url, Cookie=cookie) as answer:
             assert answer.status == 503
             assert answer.headers["retry-after"]
     finally:
-        app.state.parts.changes.most = before
+        app.state.parts.changes.max_clients = before
 
 
 @pytest.mark.parametrize("line", ["x", "-1", "1.5", "9" * 40, "٣"])

@@ -57,7 +57,7 @@ def test_changes_come_as_they_happen_and_nothing_is_missed(url, filled):
 
 def test_who_follows_waits_where_there_is_no_room_yet(app, url, monkeypatch):
     monkeypatch.setattr(client_module, "MAX_WAIT_S", 0.05)
-    room, app.state.parts.changes.most = app.state.parts.changes.most, 0
+    room, app.state.parts.changes.max_clients = app.state.parts.changes.max_clients, 0
     with Client(url, retries=1) as client, pytest.raises(ServiceClientError, match="503") as caught:
         next(client.changes(after=0, seconds=LIMIT_S))
     assert caught.value.code == "overloaded"
@@ -94,7 +94,7 @@ def test_more_events_of_one_line_than_are_read_at_once(url, filled):
 
 def test_listeners_are_bounded_and_leave_their_place(url, app):
     changes = app.state.parts.changes
-    changes.most = 1
+    changes.max_clients = 1
     connection, response = raw_stream(url, query="after=0")
     assert response.readline() == b"retry: 3000\n"
     other, refused = raw_stream(url)

@@ -306,7 +306,7 @@ class VerdictRequest(RequestBody):
 
 
 class VerdictResponse(BaseModel):
-    """A stored verdict; the next training of the linker uses it."""
+    """A stored verdict."""
 
     seq: int
     a: int

@@ -132,7 +132,7 @@ async def stream_changes(request: Request, state: AppStateDep, _: PageReader) ->
 def judge_link(
     request: Request, state: AppStateDep, _: PageWriter, id: str, a: int, b: int, fields: FormFields
 ) -> Response:
-    """Store a verdict on a link, for the next training of the linker."""
+    """Store a verdict on a link."""
     check_csrf(request, fields)
     store = state.store
     event = _get_event(store, id)

@@ -162,7 +162,7 @@ def read_link(state: AppStateDep, _: Reader, a: Number, b: Number) -> LinkRespon
 def judge_link(
     state: AppStateDep, _: Writer, a: Number, b: Number, verdict: VerdictRequest
 ) -> VerdictResponse:
-    """Store a verdict on whether two clusters are about one event, for the next training of the linker.
+    """Store a verdict on whether two clusters are about one event.
 
     The verdict refers to one article of each cluster, so it stays valid when clusters change.
     """
