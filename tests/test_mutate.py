@@ -20,9 +20,9 @@ def load():
 def test_chooses_the_tests_of_the_package_and_its_examples():
     chosen = set(load().tests_of(Path("src/isogloss/stats/_moments.py")))
     assert chosen == {"src/isogloss/stats/_moments.py", "tests/stats", "tests/properties/test_merge_laws.py"}
-    assert set(load().tests_of(Path("src/isogloss/views.py"))) == {
-        "src/isogloss/views.py",
-        "tests/test_views.py",
+    assert set(load().tests_of(Path("src/isogloss/threads.py"))) == {
+        "src/isogloss/threads.py",
+        "tests/test_threads.py",
     }
 
 

@@ -194,8 +194,11 @@ def pytest_sessionstart():
 
 
 def pytest_collection_modifyitems(items):
-    """Leave out the copies of a docstring's examples that each mutant of its function has."""
+    """Leave out the examples that every mutant repeats in its docstring, and run quick tests first."""
     items[:] = [item for item in items if not re.search(r"__mutmut_\d+$", item.name)]
+    with contextlib.suppress(FileNotFoundError):  # the first run measures
+        seconds = json.loads(Path("mutmut-stats.json").read_text())["duration_by_test"]
+        items.sort(key=lambda item: seconds.get(item.nodeid, 0.0))
 
 
 if __name__ == "__main__":
