@@ -166,7 +166,7 @@ def report(chosen):
     codes = exit_codes()
     counts = defaultdict(Counter)
     survivors = []
-    for name in sorted(chosen):
+    for name in sorted(name for name in chosen if codes[name] is not None):
         status = status_by_exit_code[codes[name]]
         status = status if status in STATUSES else "killed"  # the tests crashed
         counts[re.split(r"\.x[_ǁ]", name)[0]][status] += 1
@@ -176,11 +176,11 @@ def report(chosen):
         print(f"\n{name}: {status}")
         changes = get_diff_for_mutant(name, path=find_mutant(name).path).splitlines()[2:]
         print("\n".join(line for line in changes if line.startswith(("-", "+"))))
-    width = max(map(len, counts))
+    width = max(map(len, counts), default=0)
     row = f"{{:{width}}} {{:>8}} {{:>7}} {{:>8}} {{:>9}} {{:>9}} {{:>6}}"
     print("\n" + row.format("module", "mutants", "killed", "timeout", "survived", "no tests", "score"))
     for module, found in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
-        score = (found["killed"] + found["timeout"]) / found.total()
+        score = (found["killed"] + found["timeout"]) / max(1, found.total())
         print(row.format(module, found.total(), *(found[status] for status in STATUSES), f"{score:.0%}"))
 
 
