@@ -35,7 +35,7 @@ sys.meta_path[:] = [each for each in sys.meta_path if not type(each).__name__.st
 
 
 def main():
-    """Run what the command line asks for, and print the score of each module and the survivors."""
+    """Run what the command line asks for, and print the survivors and the score of each module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paths", nargs="+", metavar="PATH", help="folder or file below src/isogloss")
     parser.add_argument(
@@ -159,7 +159,7 @@ def exit_codes():
 
 
 def report(chosen):
-    """Print the score of each module, then what the survivors change."""
+    """Print what the survivors change, then the score of each module."""
     from mutmut.mutation.diff_apply import find_mutant, get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 

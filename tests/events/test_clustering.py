@@ -19,7 +19,7 @@ from isogloss.events.cluster import (
     transition,
 )
 from isogloss.events.cluster import _vectors as vectors
-from isogloss.events.cluster._clustering import _choose
+from isogloss.events.cluster._clustering import _choose, repair
 from isogloss.events.training import bcubed
 from tests.elsewhere import same_elsewhere
 
@@ -313,3 +313,12 @@ def test_an_article_moves_only_to_a_cluster_that_is_better_by_the_margin(own, be
         create_cluster=lambda _lang: new,
     )
     assert _choose(state, None, home) is {"home": home, "other": other, "new": new}[chosen]
+
+
+def test_every_second_article_starts_a_repair():
+    state = SimpleNamespace(recent={}, members={}, settings=SimpleNamespace(repair_every=2))
+    waiting = []
+    for name in "abc":
+        repair(state, article(name, "Storm"))
+        waiting.append(state.recent["en"].copy())
+    assert waiting == [["a"], [], ["c"]]
