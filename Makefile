@@ -15,7 +15,7 @@ COMPILED := pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -nam
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-slow test-lowest lint format types imports bench docs wheel wheel-test audit clean help
+.PHONY: demo test test-slow test-lowest mutate lint format types imports bench docs wheel wheel-test audit clean help
 
 demo: $(PACKAGE)  ## show what isogloss does, in a minute or two
 	@$(BIN)/isogloss demo $(ARGS)
@@ -36,6 +36,9 @@ test-lowest: $(STAMPS)/build  ## run the tests with the lowest dependency versio
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras -o .venv-lowest/lowest.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python .venv-lowest -r .venv-lowest/lowest.txt --group test .
 	@$(TESTING) .venv-lowest/bin/python -m pytest --numprocesses=2 --dist=worksteal $(or $(ARGS),tests)
+
+mutate: $(PACKAGE) $(STAMPS)/test $(STAMPS)/mutate  ## change the code of ARGS=src/isogloss/NAME in small ways and see whether tests fail
+	@$(TESTING) $(BIN)/python tools/mutate.py $(ARGS)
 
 lint: $(STAMPS)/lint  ## check format and lint, without changing anything
 	@$(BIN)/ruff format --check $(ARGS)

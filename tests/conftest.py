@@ -14,7 +14,7 @@ from hypothesis import settings
 from tests.waiting import LIMIT_S, wait_until
 
 # Timing is measured in benchmarks/, never asserted; CI must give the same answer twice.
-for name, examples in {"quick": 30, "thorough": 300}.items():
+for name, examples in {"quick": 20, "thorough": 300}.items():
     settings.register_profile(name, deadline=None, derandomize="CI" in os.environ, max_examples=examples)
 settings.load_profile("quick")  # --hypothesis-profile=thorough comes after this
 

@@ -22,7 +22,7 @@ from rich.progress import Progress
 from isogloss import io
 from isogloss.events import freeze_gc, parse_article
 from isogloss.service.settings import Settings, StoreSettings, StreamSettings
-from isogloss.service.worker import Follower, Retention, StreamMaker
+from isogloss.service.worker import JournalProcessor, Retention, StreamFactory
 from isogloss.store import Store
 from isogloss.threads import bound_process
 
@@ -73,15 +73,17 @@ def measure(options, place):
     news, looks, every = News(options.seed), [], max(PART, options.articles // LOOKS // PART * PART)
     freeze_gc()
     with Store(place) as store, Progress(console=Console(stderr=True)) as progress:
-        follower = Follower(store, StreamMaker(settings.stream, io.load(model), n_jobs=options.jobs))
+        processor = JournalProcessor(
+            store, StreamFactory(settings.stream, io.load(model), n_jobs=options.jobs)
+        )
         retention = Retention(store, settings, clock=lambda: moment(options, count))
         task = progress.add_task("articles", total=options.articles)
-        with follower.stream:
+        with processor.stream:
             for count in range(PART, options.articles + 1, PART):
                 moments = (moment(options, n) for n in range(count - PART, count))
                 articles = [parse_article(news.article(each), check_language=False) for each in moments]
                 store.add(articles, now=moment(options, count))
-                follower.follow()
+                processor.process()
                 if retention.due:
                     retention.run()
                 progress.advance(task, PART)

@@ -45,12 +45,12 @@ print("fitted, saved and loaded")
 """
 STORE = """
 from isogloss.events.ingest import sample_news
-from isogloss.service.worker import StreamMaker
-from isogloss.service.worker import Follower
+from isogloss.service.worker import StreamFactory
+from isogloss.service.worker import JournalProcessor
 from isogloss.store import Store
 with Store("news.db") as store:
     store.add(sample_news().articles[:30])
-    Follower(store, StreamMaker()).catch_up()
+    JournalProcessor(store, StreamFactory()).catch_up()
     print(store.counts()["event"], "events")
 """
 SENTENCES = {

@@ -17,7 +17,7 @@ that touches the world derives from one root::
     └── StoreError         a database cannot be opened, read or written
         ├── StoreBusyError     somebody else is writing, or the server went away; try again
         ├── StoreFullError     there is no room left on the disk
-        ├── ReplayError        events cannot go on from what is left of saved states and journal
+        ├── ReplayError        events cannot be continued from the checkpoints and the journal
         └── StoreVersionError  the database was made by a newer isogloss
 
     DecreaseError (ArithmeticError)    an EM step made the bound fall and on_decrease='raise'
@@ -139,7 +139,7 @@ class StoreFullError(StoreError):
 
 
 class ReplayError(StoreError):
-    """Events cannot go on from what is left of saved states and journal; the message says what to do.
+    """Events cannot be continued from the remaining checkpoints and journal; the message says what to do.
 
     To go on all the same would give numbers of clusters and events to other stories.
     """

@@ -18,7 +18,7 @@ from isogloss.alignment import (
     write_fertilities,
     write_jumps,
 )
-from isogloss.alignment.models import LexicalPrior, Settings, pseudo_fertilities, pseudo_jumps, start
+from isogloss.alignment.models import LexicalPrior, TrainingSettings, pseudo_fertilities, pseudo_jumps, start
 from isogloss.alignment.models._jumps import EVEN
 from isogloss.alignment.models._steps import alignment_model
 from isogloss.em import FullExpectation, run_em
@@ -156,7 +156,7 @@ def test_with_known_jumps_the_bound_never_falls(rng):
     classes = tuple((np.arange(n) % 2).astype(np.int32) for n in bitext.shape)
     p = start(table, layout, 20, (2, 2))
     pseudo = tuple(rng.gamma(0.3, 200.0, p.jumps_forward.shape) for _ in range(2))
-    settings = Settings("hmm", lexical=LexicalPrior(each=0.01), pseudo_jumps=pseudo)
+    settings = TrainingSettings("hmm", lexical=LexicalPrior(each=0.01), pseudo_jumps=pseudo)
     steps = alignment_model(settings, table, classes, layout)
     bounds = run_em(
         steps, FullExpectation(steps, Batches([text]), LocalEngine()), p, tol=-np.inf, max_iter=12

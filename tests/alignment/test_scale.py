@@ -7,7 +7,7 @@ import pytest
 
 from isogloss.alignment import Aligner, Bitext, Checkpoints, FertilityOptions, PairTable
 from isogloss.alignment import _bitext as bitexts
-from isogloss.alignment.models import IndexedBitext, LexicalPrior, Settings, start
+from isogloss.alignment.models import IndexedBitext, LexicalPrior, TrainingSettings, start
 from isogloss.alignment.models import _pairs as pairs
 from isogloss.alignment.models._steps import alignment_model
 from isogloss.em import FullExpectation, run_em
@@ -204,7 +204,7 @@ def test_added_text_after_pruning():
 def test_on_the_way_to_the_best_lexicon_the_bound_never_falls(model, share):
     bitext, table, layout, text = indexed(planted()[0])
     classes = tuple((np.arange(n) % 3).astype(np.int32) for n in bitext.shape)
-    settings = Settings(model=model, lexical=LexicalPrior(each=0.01), interpolate=share)
+    settings = TrainingSettings(model=model, lexical=LexicalPrior(each=0.01), interpolate=share)
     steps = alignment_model(settings, table, classes, layout)
     p = start(table, layout, 12, (3, 3))
     p = dataclasses.replace(p, lexicon=(p.lexicon / p.lexicon.max()).astype(np.float32))
@@ -220,7 +220,7 @@ def test_an_interpolated_lexicon_is_the_mean_of_the_old_and_the_new():
     classes = tuple(np.zeros(n, dtype=np.int32) for n in bitext.shape)
     p = start(table, layout, 12, (1, 1))
     plain, mixed = (
-        alignment_model(Settings(model="1", interpolate=share), table, classes, layout)
+        alignment_model(TrainingSettings(model="1", interpolate=share), table, classes, layout)
         for share in (0.0, 0.25)
     )
     found = plain.expect(text, p)

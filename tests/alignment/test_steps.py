@@ -12,7 +12,7 @@ from isogloss.alignment.models import (
     IndexedBitext,
     LexicalPrior,
     PositionLayout,
-    Settings,
+    TrainingSettings,
     expect,
     solve_lexicon,
     start,
@@ -114,7 +114,7 @@ def enumerated(settings, classes, p, bitext, table, layout, s):
 def test_likelihood_posteriors_and_best_paths_are_those_of_all_alignments(model):
     bitext, table, layout, text = indexed(SHORT)
     classes, p = random_parameters(bitext, table, layout)
-    settings = Settings(model=model, null=0.2, uniform=0.1)
+    settings = TrainingSettings(model=model, null=0.2, uniform=0.1)
     reader = Reader(settings, p, table, classes)
     posteriors = reader.posteriors(text)
     forward, backward = (links.to_sets() for links in reader.best(bitext))
@@ -143,8 +143,8 @@ def test_the_number_of_threads_changes_nothing(model, agreement):
     bitext, table, layout, text = indexed(planted(700)[0])
     classes, p = random_parameters(bitext, table, layout)
     p = dataclasses.replace(p, jumps_forward=first_jumps(2, 12), jumps_backward=first_jumps(2, 12))
-    one = expect(Settings(model=model, agreement=agreement, threads=1), classes, text, p)
-    many = expect(Settings(model=model, agreement=agreement, threads=3), classes, text, p)
+    one = expect(TrainingSettings(model=model, agreement=agreement, threads=1), classes, text, p)
+    many = expect(TrainingSettings(model=model, agreement=agreement, threads=3), classes, text, p)
     for name, values in one.tables.items():
         np.testing.assert_array_equal(values, many[name], err_msg=name)
     assert one.log_likelihood == many.log_likelihood
@@ -165,7 +165,7 @@ def test_the_bound_never_falls(model, bayes):
         if stage == "diagonal":
             forward, backward = layout.diagonal(p.tension)
             p = dataclasses.replace(p, table_forward=forward, table_backward=backward)
-        steps = alignment_model(Settings(model=stage, lexical=prior), table, classes, layout)
+        steps = alignment_model(TrainingSettings(model=stage, lexical=prior), table, classes, layout)
         result = run_em(
             steps, FullExpectation(steps, Batches([text]), LocalEngine()), p, tol=-np.inf, max_iter=8
         )
@@ -197,8 +197,8 @@ def test_a_uniform_hmm_is_model_1():
     flat = dataclasses.replace(
         p, jumps_forward=np.ones_like(p.jumps_forward), jumps_backward=np.ones_like(p.jumps_backward)
     )
-    one = expect(Settings(model="1"), classes, text, flat)
-    hmm = expect(Settings(model="hmm"), classes, text, flat)
+    one = expect(TrainingSettings(model="1"), classes, text, flat)
+    hmm = expect(TrainingSettings(model="hmm"), classes, text, flat)
     assert hmm.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-6)
     np.testing.assert_allclose(hmm["links"], one["links"], atol=1e-5)
 
@@ -206,9 +206,9 @@ def test_a_uniform_hmm_is_model_1():
 def test_null_as_one_more_position_is_the_first_description_of_model_1():
     bitext, table, layout, text = indexed([("a b c", "x y")])
     classes, p = random_parameters(bitext, table, layout)
-    even = expect(Settings(model="1", null=None), classes, text, p)
-    quarter = expect(Settings(model="1", null=0.25), classes, text, p)
-    third = expect(Settings(model="1", null=1 / 3), classes, text, p)
+    even = expect(TrainingSettings(model="1", null=None), classes, text, p)
+    quarter = expect(TrainingSettings(model="1", null=0.25), classes, text, p)
+    third = expect(TrainingSettings(model="1", null=1 / 3), classes, text, p)
     assert even["scalars_forward"][4] == pytest.approx(quarter["scalars_forward"][4], rel=1e-6)
     assert even["scalars_backward"][4] == pytest.approx(third["scalars_backward"][4], rel=1e-6)
     assert even.entropy == pytest.approx(
@@ -228,7 +228,7 @@ def test_a_flat_diagonal_is_model_1():
     classes, p = random_parameters(bitext, table, layout)
     forward, backward = layout.uniform()
     flat = dataclasses.replace(p, table_forward=forward, table_backward=backward)
-    one, two = (expect(Settings(model=model), classes, text, flat) for model in ("1", "2"))
+    one, two = (expect(TrainingSettings(model=model), classes, text, flat) for model in ("1", "2"))
     np.testing.assert_allclose(two["links"], one["links"], atol=1e-6)
 
 

@@ -7,8 +7,7 @@ from isogloss.alignment import Aligner
 from isogloss.events import Article
 from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.lexicon import BilingualDictionary
-from isogloss.service.models import Models
-from isogloss.service.models._dictionaries import Lexicon
+from isogloss.service.models import Models, WordTranslations
 from isogloss.similarity import LSISimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, to_micros
 from isogloss.text import Tokeniser
@@ -223,5 +222,5 @@ def models():
         name="sample",
         report=report,
         aligners={("en", "de"): german, ("en", "fr"): french},
-        lexicon=Lexicon([dictionary]),
+        lexicon=WordTranslations([dictionary]),
     )

@@ -55,7 +55,7 @@ def test_a_card_leads_to_an_event_with_all_its_parts(page):
         assert card.locator(part).first.is_visible()
     card.locator("h2 a").click()
     assert page.locator(".column").count() == 5
-    for part in (".timeline .span", ".map circle", "#concepts", ".reason .bars", ".lead"):
+    for part in (".timeline .span", ".map circle", "#concepts", ".link-evidence .bars", ".lead"):
         assert page.locator(part).count() > 0, part
     page.get_by_role("button", name="Wrong link").first.click()
     assert page.get_by_text("Thank you").is_visible()
@@ -64,7 +64,7 @@ def test_a_card_leads_to_an_event_with_all_its_parts(page):
 def test_an_event_is_found_in_any_language(page):
     for asked in ("earthquake in Chile", "землетрясение в Чили", "tremblement de terre au Chili"):
         _go(page, "Search")
-        page.get_by_label("A name, some words").fill(asked)
+        page.get_by_label("Name, words").fill(asked)
         page.keyboard.press("Enter")
         page.wait_for_url("**/search?q=*")
         titles = page.locator(".card h2").all_inner_texts()
@@ -75,7 +75,7 @@ def test_two_texts_are_compared_and_their_words_linked(page):
     _go(page, "Compare")
     page.get_by_role("link", name="Try an example").click()
     assert page.get_by_role("heading", name="Shared topics").is_visible()
-    assert page.locator(".crossing .links path").count() > 3
+    assert page.locator(".alignment .links path").count() > 3
     page.get_by_text("As a list").click()
     assert "museum" in page.locator(".words").inner_text().lower()
 

@@ -10,7 +10,7 @@ from isogloss.alignment import Aligner
 from isogloss.cli.demo._words import dictionary_of, evaluation, learn_words
 from isogloss.events.ingest import sample_corpus, sample_pairs
 from isogloss.lexicon import read_induced
-from isogloss.service.web._reports import parts_of
+from isogloss.service.web._reports import report_sections
 from isogloss.similarity import LSISimilarity
 
 
@@ -50,4 +50,4 @@ def test_the_evaluation_is_of_topics_that_were_not_learned_from():
     proof = told["certificate"]
     assert proof["sum of correlations"] <= proof["no more than"] + 1e-9
     assert not proof["globally optimal"] or proof["relative gap"] < 1e-6
-    assert {"learning curve", "certificate"} <= {part.name for part in parts_of(told)}
+    assert {"learning curve", "certificate"} <= {part.name for part in report_sections(told)}

@@ -9,17 +9,17 @@ from typer.testing import CliRunner
 
 from isogloss.cli.app import app
 
-PLACES = typer.main.get_group(app).places
+LAZY_COMMANDS = typer.main.get_group(app).lazy_commands
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", LAZY_COMMANDS)
 def test_the_list_says_what_the_command_says(name):
-    command = PLACES[name].load(name)
+    command = LAZY_COMMANDS[name].load(name)
     assert command.name == name
-    assert command.help.split("\n\n")[0].replace("\n", " ") == PLACES[name].help
+    assert command.help.split("\n\n")[0].replace("\n", " ") == LAZY_COMMANDS[name].help
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", LAZY_COMMANDS)
 def test_every_command_runs_from_the_list(name):
     result = CliRunner().invoke(app, [name, "--help"])
     assert result.exit_code == 0, result.output
@@ -33,10 +33,10 @@ def test_paragraphs_of_help_are_broken_where_the_terminal_ends():
     assert lines[first + 1] == "better than chance, nothing is written."
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", LAZY_COMMANDS)
 def test_every_command_that_tells_something_tells_it_to_machines(name):
-    command = PLACES[name].load(name)
-    listed = {part: place.load(part) for part, place in getattr(command, "places", {}).items()}
+    command = LAZY_COMMANDS[name].load(name)
+    listed = {part: place.load(part) for part, place in getattr(command, "lazy_commands", {}).items()}
     parts = listed or getattr(command, "commands", {"": command})
     silent = {"serve ", "work ", "similar fit", "similar map"}
     for part, one in parts.items():
@@ -61,7 +61,11 @@ def imported_by(*arguments):
 
 
 def test_the_list_imports_no_command():
-    assert not imported_by("--help") & {"sklearn", "scipy", *(place.module for place in PLACES.values())}
+    assert not imported_by("--help") & {
+        "sklearn",
+        "scipy",
+        *(place.module for place in LAZY_COMMANDS.values()),
+    }
 
 
 def test_a_command_imports_no_other():

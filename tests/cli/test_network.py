@@ -17,7 +17,7 @@ from isogloss.cli.network._commands import network_group
 from isogloss.graphical import bdeu, bic, read_network, read_rows, sample, student, write_network, write_rows
 
 runner = CliRunner()
-PLACES = typer.main.get_group(network_group).places
+LAZY_COMMANDS = typer.main.get_group(network_group).lazy_commands
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def answer(*arguments):
     return json.loads(network(*arguments, "--json").stdout)
 
 
-@pytest.mark.parametrize("command", PLACES)
+@pytest.mark.parametrize("command", LAZY_COMMANDS)
 def test_every_command_has_help(command):
     assert "--help" in network(command, "--help").output
 
@@ -232,7 +232,7 @@ def test_asking_needs_no_library_of_learning():
     assert not {"sklearn", "scipy", "isogloss.em"} & set(done.stderr.split())
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", LAZY_COMMANDS)
 def test_the_list_says_what_the_command_says(name):
-    command = PLACES[name].load(name)
-    assert command.help.split("\n\n")[0].replace("\n", " ") == PLACES[name].help
+    command = LAZY_COMMANDS[name].load(name)
+    assert command.help.split("\n\n")[0].replace("\n", " ") == LAZY_COMMANDS[name].help

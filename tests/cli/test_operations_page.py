@@ -6,7 +6,7 @@ import shlex
 import pytest
 import typer
 
-from isogloss.cli._lazy import Place
+from isogloss.cli._lazy import LazyCommand
 from isogloss.cli._serve import work
 from isogloss.cli.app import app
 from isogloss.cli.news._stored import list_events
@@ -26,8 +26,8 @@ def command_of(words):
             alone = typer.Typer()
             alone.command()(function)
             return typer.main.get_command(alone), words[len(names) :]
-    place = typer.main.get_command(app).places[words[0]]
-    assert isinstance(place, Place)
+    place = typer.main.get_command(app).lazy_commands[words[0]]
+    assert isinstance(place, LazyCommand)
     command, rest = place.load(words[0]), words[1:]
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command, rest = command.commands[rest[0]], rest[1:]

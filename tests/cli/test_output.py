@@ -68,7 +68,9 @@ INPUTS = {
 
 
 def every_command(name="", command=None):
-    places = typer.main.get_group(app).places if command is None else getattr(command, "places", {})
+    places = (
+        typer.main.get_group(app).lazy_commands if command is None else getattr(command, "lazy_commands", {})
+    )
     parts = {part: place.load(part) for part, place in places.items()} or getattr(command, "commands", {})
     if command is not None and not parts:
         yield name, command

@@ -137,24 +137,12 @@ def test_a_database_with_a_known_fault_is_said_at_the_start(served):
     assert [line["level"] for line in told] == ["warning"] * faulty
 
 
-def test_a_second_worker_waits_and_stops_when_told(served, tmp_path):
-    config, _, process = served
-    second = Process(tmp_path / "log", "work", "-c", config)
-    try:
-        second.line("isogloss: working")
-        wait_until(lambda: "another worker follows this store" in second.log.read_text())
-        assert second.stop() == 0
-    finally:
-        second.end()
-    assert process.running.poll() is None
-
-
 def test_a_second_service_says_that_it_waits_and_loses_nothing(served, tmp_path):
     config, url, _ = served
     second = Process(tmp_path / "log", "serve", "-c", config, "--port", 0)
     try:
         other = second.url()
-        wait_until(lambda: "another worker follows this store" in second.log.read_text())
+        wait_until(lambda: "another worker makes the events of this store" in second.log.read_text())
         for number, place in enumerate((url, other, other, url)):
             with Client(place) as client:
                 client.send(ARTICLE | {"id": f"both-{number}", "title": f"Rain of two services {number}"})

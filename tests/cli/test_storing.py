@@ -75,7 +75,7 @@ def test_init_writes_settings_and_a_store(tmp_path):
     assert told("init", "desk") == {"settings": "desk/isogloss.toml", "store": "desk/isogloss.db"}
     text = (tmp_path / "desk" / "isogloss.toml").read_text()
     assert "port = 8470" in text
-    assert "# most articles in one request" in text
+    assert "# maximum number of articles in one request" in text
     refused(SettingsError, "desk/isogloss.toml: already exists", "init", "desk")
     assert "next: isogloss ingest NEWS.jsonl, then isogloss serve\n" in run("init")
     assert "ingest NEWS.jsonl -c two/isogloss.toml, then isogloss serve -c two/isogloss.toml" in run(
@@ -179,7 +179,7 @@ def test_ingest_reads_standard_input():
 
 
 def test_mistakes_say_what_to_do(tmp_path, news):
-    refused(SettingsError, "make one with isogloss init", "ingest", news, "-c", "none.toml")
+    refused(SettingsError, "isogloss init writes a settings file", "ingest", news, "-c", "none.toml")
     (tmp_path / "bad.toml").write_text("[server]\nprt = 1\n")
     refused(SettingsError, "server.prt is not a setting", "doctor", "-c", "bad.toml")
     (tmp_path / "bad.toml").write_text("[server\n")

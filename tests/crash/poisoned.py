@@ -6,7 +6,7 @@ python -m tests.crash.poisoned serve --store news.db
 from dataclasses import dataclass
 
 from isogloss.events.annotate import Annotator
-from isogloss.service.worker import StreamMaker
+from isogloss.service.worker import StreamFactory
 from tests.service.poison import HARMS, WORD
 
 
@@ -21,8 +21,8 @@ class PoisonedAnnotator(Annotator):
 
 
 @dataclass(frozen=True)
-class PoisonedMaker(StreamMaker):
-    """Makes streams with such an annotator."""
+class PoisonedFactory(StreamFactory):
+    """Creates streams with such an annotator."""
 
     def __call__(self, saved):
         stream = super().__call__(saved)
@@ -30,6 +30,6 @@ class PoisonedMaker(StreamMaker):
         return stream
 
 
-def poison(make):
+def poison(make_factory):
     """Have a function that returns the maker of a stream return one of poisoned streams."""
-    return lambda *given: PoisonedMaker(**vars(make(*given)))
+    return lambda *given: PoisonedFactory(**vars(make_factory(*given)))

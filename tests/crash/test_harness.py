@@ -4,7 +4,7 @@ import pytest
 
 from isogloss.events import parse_article
 from isogloss.service.settings import StreamSettings
-from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
 from tests.crash.harness import FAULTS, missing, play_all
 from tests.crash.trial import WINDOW_DAYS, Trial
@@ -37,9 +37,9 @@ def trial(tmp_path):
     with Store(trial.place) as store:
         trial.acknowledged.update(trial.write(0, 16))
         store.add([parse_article(record, check_language=False) for record in trial.records.values()])
-        follower = Follower(store, StreamMaker(StreamSettings(window_days=WINDOW_DAYS)))
-        follower.catch_up()
-        follower.close()
+        processor = JournalProcessor(store, StreamFactory(StreamSettings(window_days=WINDOW_DAYS)))
+        processor.catch_up()
+        processor.close()
     yield trial
     trial.close()
 

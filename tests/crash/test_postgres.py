@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isogloss.exceptions import StoreBusyError
-from isogloss.service.api import GroupWriter
+from isogloss.service._group_commit import GroupWriter
 from isogloss.store import PostgresDatabase, Store, check_store
 from tests.crash.test_store import article
 from tests.waiting import LIMIT_S, wait_until

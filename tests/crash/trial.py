@@ -25,7 +25,7 @@ from isogloss.cli.app import app
 from isogloss.exceptions import ServiceClientError
 from isogloss.service.client import Client
 from isogloss.service.settings import StreamSettings
-from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
 from tests.crash.warm import Starter
 from tests.waiting import LIMIT_S, wait_until
@@ -150,7 +150,7 @@ class Trial:
         self.lock = threading.Lock()
         self.process = self.url = None
         self.starts, self.flipped = 0, False
-        self.replay_place, self.follower = folder / "replay.db", None
+        self.replay_place, self.processor = folder / "replay.db", None
         self.copied = {name: {} for name in JOURNAL}
 
     # The service
@@ -199,9 +199,9 @@ class Trial:
             self.end()
         if self.starter is not None:
             self.starter.close()
-        if self.follower is not None:
-            self.follower.stream.close()
-            self.follower.store.close()
+        if self.processor is not None:
+            self.processor.stream.close()
+            self.processor.store.close()
 
     def close_if_ended(self):
         """Forget the service if it has ended by itself."""
@@ -354,10 +354,10 @@ class Trial:
 
     def replay(self):
         """Follow the copied journal in a store that no fault comes near."""
-        if self.follower is None:
+        if self.processor is None:
             settings = StreamSettings(window_days=WINDOW_DAYS)
-            self.follower = Follower(Store(self.replay_place), StreamMaker(settings))
-        with self.follower.store.database.write() as session:
+            self.processor = JournalProcessor(Store(self.replay_place), StreamFactory(settings))
+        with self.processor.store.database.write() as session:
             for name, rows in self.copied.items():
                 columns = self.columns(name)
                 keys = JOURNAL[name].split(", ")
@@ -367,7 +367,7 @@ class Trial:
                     f"ON CONFLICT ({JOURNAL[name]}) DO UPDATE SET {changes}",
                     list(rows.values()),
                 )
-        self.follower.follow()
+        self.processor.process()
 
     def compare(self):
         """The tables are those of the replay, but for what was pruned."""
@@ -407,7 +407,7 @@ class Trial:
         before = self.tables(self.place)
         command("doctor", "--rebuild", "--store", self.place, "--json")
         self.check_articles()
-        self.replay_place, self.follower = self.folder / "rebuilt.db", None
+        self.replay_place, self.processor = self.folder / "rebuilt.db", None
         self.copied = {name: {} for name in JOURNAL}
         self.copy_journal()
         self.replay()

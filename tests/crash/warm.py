@@ -77,7 +77,7 @@ def serve_starts():
     if "poisoned" in sys.argv:
         from tests.crash.poisoned import poison
 
-        _serve.stream_maker = poison(_serve.stream_maker)
+        _serve.stream_factory = poison(_serve.stream_factory)
     identify("Every article is in some language.")
     os.environ["TMPDIR"] = os.environ.get(
         "COMMAND_TMPDIR", "/tmp"

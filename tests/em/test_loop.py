@@ -5,6 +5,7 @@ Each row is the number of heads in ten throws of one coin; which coin is hidden 
 
 import dataclasses
 import gc
+import warnings
 import weakref
 
 import numpy as np
@@ -12,7 +13,18 @@ import pytest
 from scipy.special import logsumexp, xlogy
 from sklearn.exceptions import ConvergenceWarning
 
-from isogloss.em import EMModel, FullExpectation, IncrementalExpectation, best_of, parameters_id, run_em
+from isogloss.em import (
+    EMMixin,
+    EMModel,
+    FullExpectation,
+    IncrementalExpectation,
+    Recorder,
+    SparseExpectation,
+    SparseSteps,
+    best_of,
+    parameters_id,
+    run_em,
+)
 from isogloss.engine import LocalEngine, Rows
 from isogloss.exceptions import DecreaseError
 from isogloss.stats import ExpectedCounts
@@ -153,6 +165,35 @@ def test_callback_stops():
     assert not result.converged
 
 
+def test_a_recorder_keeps_the_parameters_of_every_line():
+    recorder = Recorder()
+    result = run_em(MODEL, full(), START, tol=0, max_iter=3, callbacks=[recorder])
+    assert recorder.lines == list(result.trace)
+    assert recorder.parameters[0] is START
+    assert recorder.parameters[-1] is result.parameters
+
+
+class Estimator(EMMixin):
+    tol = 1e-4
+
+    def __init__(self, max_iter):
+        self.max_iter = max_iter
+
+    def fit(self, *callbacks):
+        self._keep_trace(self._run_em(MODEL, full(), START, callbacks))
+        return self
+
+
+def test_only_a_fit_that_ran_out_of_steps_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Estimator(100).fit().converged_
+        assert not Estimator(0).fit().converged_
+        assert not Estimator(100).fit(lambda *_: True).converged_
+    with pytest.warns(ConvergenceWarning, match="Estimator did not reach tol=0.0001 in 1 steps"):
+        Estimator(1).fit()
+
+
 def wrong_solve(statistic, _coins):
     return Coins(statistic["tails"] / (statistic["heads"] + statistic["tails"]))
 
@@ -211,6 +252,12 @@ class TestAcceleration:
         assert result.converged
         assert "squarem" not in {line.kind for line in result.trace}
 
+    def test_a_jump_to_nowhere_is_refused(self):
+        nowhere = dataclasses.replace(MODEL, unpack=lambda _v, _like: Coins(np.full(2, np.nan)))
+        result = run_em(nowhere, full(nowhere), START, tol=1e-6, accelerate=True)
+        assert result.converged
+        assert "squarem" not in {line.kind for line in result.trace}
+
     def test_a_jump_that_gains_nothing_is_not_the_end(self):
         """Jumps that stay where they are leave plain EM with every second step."""
         here = []
@@ -257,3 +304,37 @@ class TestIncremental:
         sweeps = self.climb().n_iter / 6
         whole = run_em(MODEL, full(rows=slow_rows()), Coins(np.array([0.8, 0.2])), tol=1e-10, max_iter=9000)
         assert sweeps < whole.n_iter
+
+    def test_the_limit_is_in_sweeps(self):
+        expectation = IncrementalExpectation(MODEL, Rows(HEADS, batch_rows=2), LocalEngine())
+        assert run_em(MODEL, expectation, START, tol=-np.inf, max_iter=2).n_iter == 2 * 3
+
+
+@dataclasses.dataclass
+class Listed:
+    rows: np.ndarray
+    statistic: ExpectedCounts
+
+
+def expect_and_count(rows, coins):
+    statistic = expect(rows, coins)
+    statistic.tables["active"] = np.array([1.0, 2.0]) * len(rows)
+    return statistic
+
+
+def test_sparse_statistics_name_their_parameters():
+    steps = SparseSteps(
+        activate=lambda rows, coins, _threshold: Listed(rows, expect_and_count(rows, coins)),
+        expect_active=lambda listed, coins: expect_and_count(listed.rows, coins),
+        worthwhile=0.6,
+    )
+    model = dataclasses.replace(MODEL, expect=expect_and_count, sparse=steps)
+    expectation = SparseExpectation(model, Rows(HEADS, batch_rows=2), LocalEngine(), refresh=2)
+    kinds = []
+    for heads in (0.6, 0.7, 0.8, 0.9):
+        coins = Coins(np.array([heads, 0.5]))
+        statistic = expectation(coins)
+        kinds.append(expectation.kind)
+        assert statistic.parameters_id == parameters_id(coins)
+        np.testing.assert_allclose(statistic["heads"], expect(HEADS, coins)["heads"])
+    assert kinds == ["full", "refresh", "sparse", "refresh"]

@@ -121,7 +121,16 @@ def test_it_works_without_a_gazetteer():
     assert "name:arslan" in found.entities
 
 
-@pytest.mark.parametrize("lang", [one.code for one in known_languages()])
+EACH_SCRIPT = {one.script: one.code for one in known_languages()}.values()
+
+
+@pytest.mark.parametrize(
+    "lang",
+    [
+        pytest.param(one.code, marks=() if number % 6 == 0 or one.code in EACH_SCRIPT else pytest.mark.slow)
+        for number, one in enumerate(known_languages())
+    ],
+)
 def test_every_language_can_be_annotated(lang):
     """Also one of which some package or other has never heard."""
     found = Annotator().annotate(

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from isogloss.events.cluster import (
     transition,
 )
 from isogloss.events.cluster import _vectors as vectors
+from isogloss.events.cluster._clustering import _choose, repair
 from isogloss.events.training import bcubed
 from tests.elsewhere import same_elsewhere
 
@@ -286,3 +288,37 @@ def test_a_body_brings_together_what_titles_keep_apart() -> None:
     together = fold([article(title, title, body=body) for title in titles], ClusterState())
     assert [one.cluster for one in apart] == [1, 2]
     assert [one.cluster for one in together] == [1, 1]
+
+
+class Home(list):
+    lang = "en"
+
+
+@pytest.mark.parametrize(
+    ("own", "best", "members", "chosen"),
+    [
+        (0.5, 0.65, 1, "other"),
+        (0.5, 0.55, 1, "home"),  # within the margin
+        (0.5, 0.45, 1, "home"),
+        (0.0, 0.05, 1, "new"),  # it fits nowhere
+        (0.0, 0.05, 0, "home"),  # and was alone
+    ],
+)
+def test_an_article_moves_only_to_a_cluster_that_is_better_by_the_margin(own, best, members, chosen):
+    home, other, new = Home([1] * members), Home(), Home()
+    scores = [(best, other)] + ([(own, home)] if own else [])
+    state = SimpleNamespace(
+        settings=SimpleNamespace(margin=0.1),
+        ranked=lambda _member, _lang: sorted(scores, key=lambda pair: -pair[0]),
+        create_cluster=lambda _lang: new,
+    )
+    assert _choose(state, None, home) is {"home": home, "other": other, "new": new}[chosen]
+
+
+def test_every_second_article_starts_a_repair():
+    state = SimpleNamespace(recent={}, members={}, settings=SimpleNamespace(repair_every=2))
+    waiting = []
+    for name in "abc":
+        repair(state, article(name, "Storm"))
+        waiting.append(state.recent["en"].copy())
+    assert waiting == [["a"], [], ["c"]]

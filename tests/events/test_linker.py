@@ -123,3 +123,14 @@ def test_a_given_weight_is_added_and_not_learned() -> None:
     shares = held.contributions({"a": 0.3, "b": 2.0})
     assert shares["b"] == pytest.approx(-6.0)
     assert sum(shares.values()) == pytest.approx(odds[1])
+
+
+def test_a_given_weight_moves_the_hyperplane_whatever_the_slope() -> None:
+    """Labels are the sign of the log odds without their shift."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
+    linker = Linker(["a", "b"], log_features=(), given=(("b", -3.0),), C=1.0).fit(X, y)
+    for slope in (0.2, 1.0, 5.0):
+        linker.slope_ = slope
+        np.testing.assert_array_equal(linker.predict(X), linker.decision_function(X) > linker.shift_)

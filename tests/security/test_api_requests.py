@@ -14,9 +14,9 @@ pytest.importorskip("prometheus_client")
 from fastapi.testclient import TestClient
 
 from isogloss.exceptions import SettingsError
-from isogloss.service._middleware import outline_json
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
+from isogloss.service.http._middleware import outline_json
 from isogloss.store import Store
 from tests.service import data
 

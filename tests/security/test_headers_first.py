@@ -18,7 +18,7 @@ from isogloss.service.auth import make_token
 from isogloss.service.auth._access import RateLimiter
 from isogloss.service.server import Server, running
 from isogloss.service.settings import Settings
-from isogloss.service.web._session import KEY, TOKEN
+from isogloss.service.web._session import CSRF_COOKIE, TOKEN_COOKIE
 from isogloss.store import Store
 from tests.security import test_api_access, test_pages_access
 from tests.service import data
@@ -67,7 +67,7 @@ def test_no_body_is_read_before_the_token_and_the_rate_were_looked_at(store, met
         token, wanted = good, 429
         app.state.access.reads = app.state.access.writes = RateLimiter(1e-9, 1.0)
         for rates in (app.state.access.reads, app.state.access.writes):
-            rates.wait(good.split("_")[1])
+            rates.acquire(good.split("_")[1])
     else:
         wanted = 401
 
@@ -104,7 +104,7 @@ def test_slow_bodies_leave_everybody_else_alone(store, servers):
         for connection in refused:
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 401 ")
         connections = servers[0].server_state.connections
-        wait_until(lambda: [each.waits for each in list(connections)].count(1) == 64)
+        wait_until(lambda: [each.idleness for each in list(connections)].count(1) == 64)
         for method, path, body, headers, status in (
             ("GET", "/api/v1/events", None, {}, 200),
             ("GET", "/", None, {}, 200),
@@ -190,14 +190,18 @@ def signed_in(store, trusted, proto):
 
 
 def test_cookies_are_secure_behind_a_trusted_proxy_with_tls(store):
-    for line, name in zip(signed_in(store, ["127.0.0.1"], "https"), (KEY, TOKEN, TOKEN), strict=True):
+    for line, name in zip(
+        signed_in(store, ["127.0.0.1"], "https"), (CSRF_COOKIE, TOKEN_COOKIE, TOKEN_COOKIE), strict=True
+    ):
         assert line.startswith(f"__Host-{name}=")
         assert {"Secure", "HttpOnly", "Path=/", "SameSite=strict"} <= set(line.split("; "))
 
 
 @pytest.mark.parametrize(("trusted", "proto"), [(["127.0.0.1"], "http"), ([], "https")])
 def test_cookies_work_without_tls_where_nobody_trustworthy_speaks_of_it(store, trusted, proto):
-    for line, name in zip(signed_in(store, trusted, proto), (KEY, TOKEN, TOKEN), strict=True):
+    for line, name in zip(
+        signed_in(store, trusted, proto), (CSRF_COOKIE, TOKEN_COOKIE, TOKEN_COOKIE), strict=True
+    ):
         assert line.startswith(f"{name}=")
         assert "Secure" not in line
 
@@ -208,7 +212,7 @@ def test_over_tls_only_the_cookie_that_no_other_host_can_set_counts(store):
     client = TestClient(create_app(settings, store), base_url="https://127.0.0.1", client=("127.0.0.1", 5000))
     with client:
         client.headers["x-forwarded-proto"] = "https"
-        for name, status in ((TOKEN, 401), (f"__Host-{TOKEN}", 200)):
+        for name, status in ((TOKEN_COOKIE, 401), (f"__Host-{TOKEN_COOKIE}", 200)):
             assert client.get("/", headers={"cookie": f"{name}={token}"}).status_code == status
 
 

@@ -12,11 +12,10 @@ pytest.importorskip("prometheus_client")
 
 from fastapi.testclient import TestClient
 
-from isogloss.service.app import create_app
+from isogloss.service.app import PAGE_ROUTERS, create_app
 from isogloss.service.auth import make_token, revoke_token
 from isogloss.service.server import running
-from isogloss.service.web._router import router
-from isogloss.service.web._session import KEY, TOKEN
+from isogloss.service.web._session import CSRF_COOKIE, TOKEN_COOKIE
 from isogloss.store import EventRow, Store, Update
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
@@ -24,9 +23,9 @@ from tests.waiting import LIMIT_S, wait_until
 FORM = {"key": "k" * 43}
 TABLE = [
     ("GET", "/", "/", "read", None),
-    ("GET", "/event/{name}", "/event/e1", "read", None),
+    ("GET", "/event/{id}", "/event/e1", "read", None),
     ("GET", "/changes", None, "read", None),
-    ("POST", "/event/{name}/links/{a}/{b}", "/event/e1/links/1/2", "write", FORM | {"same": "1"}),
+    ("POST", "/event/{id}/links/{a}/{b}", "/event/e1/links/1/2", "write", FORM | {"same": "1"}),
     ("GET", "/search", "/search?q=Ottilie", "read", None),
     ("GET", "/compare", "/compare", "read", None),
     ("POST", "/compare", "/compare", "read", FORM | {"a": "one", "b": "two"}),
@@ -78,7 +77,7 @@ def test_every_page_with_every_cookie(served, row, kind):
     client, made, public = served
     method, _, path, scope, form = row
     client.cookies.clear()
-    client.cookies.update({KEY: FORM["key"]} | ({TOKEN: made[kind]} if kind in made else {}))
+    client.cookies.update({CSRF_COOKIE: FORM["key"]} | ({TOKEN_COOKIE: made[kind]} if kind in made else {}))
     answer = client.request(method, path, data=form, follow_redirects=False)
     wanted = expected(scope, kind, public)
     if wanted == "ok":
@@ -89,18 +88,10 @@ def test_every_page_with_every_cookie(served, row, kind):
 
 
 def test_no_page_is_missing_from_the_table():
-    found = {(method, route.path) for router in _routers() for route in router for method in route.methods}
+    found = {
+        (method, route.path) for router in PAGE_ROUTERS for route in router.routes for method in route.methods
+    }
     assert found == {row[:2] for row in TABLE}
-
-
-def _routers():
-    from isogloss.service.web._events import events_router
-    from isogloss.service.web._overview import overview_router
-    from isogloss.service.web._texts import texts_router
-
-    own = [each.routes for each in (events_router, texts_router, overview_router)]
-    assert len(router.routes) in (len(own), sum(map(len, own)))
-    return own
 
 
 @contextmanager
@@ -148,7 +139,7 @@ def announce(store, name):
 def test_changes_with_every_cookie(closed, kind):
     url, store, made, _ = closed
     line = announce(store, f"for {kind}")
-    headers = {"Cookie": f"{TOKEN}={made[kind]}"} if kind in made else {}
+    headers = {"Cookie": f"{TOKEN_COOKIE}={made[kind]}"} if kind in made else {}
     with following(url, Last_Event_ID=str(line), **headers) as answer:
         wanted = expected("read", kind, False)
         assert answer.status == (200 if wanted == "ok" else wanted)
@@ -162,7 +153,7 @@ def test_changes_with_every_cookie(closed, kind):
 
 def test_changes_are_not_for_pages_of_other_sites(closed):
     url, _, made, _ = closed
-    cookie = f"{TOKEN}={made['read']}"
+    cookie = f"{TOKEN_COOKIE}={made['read']}"
     for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200)):
         with following(url, Cookie=cookie, Sec_Fetch_Site=site) as answer:
             assert answer.status == status
@@ -173,7 +164,7 @@ def test_a_token_that_is_taken_back_ends_the_changes_before_another_is_told(clos
     url, store, _, app = closed
     token = make_token(store, ["read"])
     line = announce(store, "before")
-    with following(url, Cookie=f"{TOKEN}={token}", Last_Event_ID=str(line)) as answer:
+    with following(url, Cookie=f"{TOKEN_COOKIE}={token}", Last_Event_ID=str(line)) as answer:
         told = messages(answer)
         assert '"id":"before"' in next(told)
         revoke_token(store, token.split("_")[1])
@@ -184,18 +175,18 @@ def test_a_token_that_is_taken_back_ends_the_changes_before_another_is_told(clos
 
 def test_no_more_listeners_than_the_limit(closed):
     url, _, made, app = closed
-    cookie = f"{TOKEN}={made['read']}"
-    app.state.parts.changes.most, before = 0, app.state.parts.changes.most
+    cookie = f"{TOKEN_COOKIE}={made['read']}"
+    app.state.parts.changes.max_clients, before = 0, app.state.parts.changes.max_clients
     try:
         with following(url, Cookie=cookie) as answer:
             assert answer.status == 503
             assert answer.headers["retry-after"]
     finally:
-        app.state.parts.changes.most = before
+        app.state.parts.changes.max_clients = before
 
 
 @pytest.mark.parametrize("line", ["x", "-1", "1.5", "9" * 40, "٣"])
 def test_a_line_that_cannot_be_begins_now(closed, line):
     url, _, made, _ = closed
-    with following(url, Cookie=f"{TOKEN}={made['read']}", Last_Event_ID=line.encode()) as answer:
+    with following(url, Cookie=f"{TOKEN_COOKIE}={made['read']}", Last_Event_ID=line.encode()) as answer:
         assert answer.status == 200

@@ -11,7 +11,7 @@ import pytest
 from isogloss.events import EventStream, parse_article
 from isogloss.events.article import MAX_TITLE_CHARS
 from isogloss.exceptions import ArticleError
-from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
 
 NOISE = 0.5
@@ -66,9 +66,9 @@ def test_they_hold_nobody_up_in_the_worker(tmp_path):
             articles.append(parse_article(record(**one) | {"id": str(len(articles))}, now=now))
     with Store(tmp_path / "news.db") as store:
         store.add(articles)
-        follower = Follower(store, StreamMaker())
-        follower.catch_up()
-        follower.close()
+        processor = JournalProcessor(store, StreamFactory())
+        processor.catch_up()
+        processor.close()
         assert store.quarantined_articles() == []
         with store.database.read() as session:
             ((members,),) = session.run("SELECT count(*) FROM member")

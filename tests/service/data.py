@@ -6,8 +6,7 @@ from functools import cache
 from isogloss.alignment import Aligner
 from isogloss.events import Article
 from isogloss.lexicon import BilingualDictionary
-from isogloss.service.models import Models
-from isogloss.service.models._dictionaries import Lexicon
+from isogloss.service.models import Models, SimilarityModel, WordTranslations
 from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
@@ -68,6 +67,14 @@ def fill(store):
     store.apply(Update(3, 4, clusters[2:], [], [vote]))
 
 
+def store_points(store):
+    """Store the points of all articles, as the worker does."""
+    similarity = SimilarityModel(models().similarity)
+    points = similarity.project(store.articles(store.article_numbers_from(0)))
+    at = store.position()
+    store.apply(Update(at, at, points=points, point_model=similarity.fingerprint))
+
+
 @cache
 def models():
     corpus = comparable_corpus(n=120, languages=("en", "de", "fr"))
@@ -77,7 +84,7 @@ def models():
         name="small",
         report={"mrr": 0.9},
         aligners={("en", "de"): Aligner(spelling=0).fit(pairs)},
-        lexicon=Lexicon([BilingualDictionary("en", "de", [("cat", "Katze"), ("cat", "Kater")])]),
+        lexicon=WordTranslations([BilingualDictionary("en", "de", [("cat", "Katze"), ("cat", "Kater")])]),
     )
 
 

@@ -5,7 +5,7 @@ import signal
 from dataclasses import dataclass
 
 from isogloss.events.annotate import Annotator
-from isogloss.service.worker import StreamMaker
+from isogloss.service.worker import StreamFactory
 
 WORD = "Belladonna"
 
@@ -24,7 +24,7 @@ class PoisonedAnnotator(Annotator):
 
 
 @dataclass(frozen=True)
-class PoisonedMaker(StreamMaker):
+class PoisonedFactory(StreamFactory):
     """Makes streams with such an annotator; with no harm, those of a program whose bug is mended."""
 
     harm: str = ""
@@ -32,6 +32,15 @@ class PoisonedMaker(StreamMaker):
     def __call__(self, saved):
         stream = super().__call__(saved)
         stream.annotator = stream.analyser.annotator = PoisonedAnnotator(self.harm)
+        return stream
+
+
+class StartedFactory(PoisonedFactory):
+    """Makes streams whose analyser has been started."""
+
+    def __call__(self, saved):
+        stream = super().__call__(saved)
+        stream.analyser.start()
         return stream
 
 

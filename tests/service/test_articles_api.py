@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from isogloss.exceptions import StoreError, StoreFullError
-from isogloss.service.api import GroupWriter
+from isogloss.service._group_commit import GroupWriter
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token
 from isogloss.store import list_deletions
@@ -66,7 +66,7 @@ def test_bodies_without_articles(client, body, status):
     [
         (b"{", "application/json", 422, "body.1: JSON decode error"),
         (b"\xff", "application/json", 400, "expected JSON in UTF-8"),
-        (b"[" + b"9" * 5_000 + b"]", "application/json", 400, "with numbers of some digits"),
+        (b"[" + b"9" * 5_000 + b"]", "application/json", 400, "numbers of a reasonable length"),
         (b"null", "application/json", 422, "body: Field required"),
         (b"{}", "text/plain", 422, "the Content-Type is 'text/plain'"),
         (b"{}", "", 422, "the Content-Type is ''"),
@@ -171,7 +171,7 @@ def test_a_backlog_sends_articles_away_and_not_readers(filled):
     app = create_app(data.settings(backlog=3), filled)
     with TestClient(app, base_url=data.BASE) as client:
         send = lambda n: client.post("/api/v1/articles", json=[GOOD | {"id": f"b{n}{i}"} for i in range(4)])  # noqa: E731
-        app.state.parts.backlog.seconds = 0
+        app.state.parts.backlog.ttl_s = 0
         assert send(0).status_code == 202
         refused = send(1)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")

@@ -5,13 +5,13 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from isogloss.service.models import Comparing
+from isogloss.service.models import TextComparer
 from tests.service import data
 
 
 def test_topics_shared_with_many_are_those_shared_with_each():
     models = data.models()
-    answers = Comparing(models)
+    answers = TextComparer(models)
     point, *others = models.similarity.project(["en2w1 en2w3", "en2w1", "en5w0 en7w1", "en2w3 en5w1"], "en")
     told = answers.shared_with(point, others, ["en", "de"])
     assert told == [answers.shared(point, other, ["en", "de"]) for other in others]

@@ -17,7 +17,7 @@ pytest.importorskip("resource")
 
 from isogloss.service.auth import make_token
 from isogloss.service.client import Client
-from isogloss.service.http import Connections
+from isogloss.service.http import ConnectionLimiter
 from isogloss.service.http import _connections as connections
 from isogloss.service.server import Server, running
 from tests.service import data
@@ -31,7 +31,7 @@ FOLLOW = b"GET /api/v1/changes HTTP/1.1\r\n" + HOST + b"\r\n"
 @dataclass(eq=False)
 class Fake:
     address: str = "192.0.2.1"
-    waits: int = 2
+    idleness: int = 2
     evicted: bool = field(default=False)
 
     def evict(self):
@@ -39,21 +39,21 @@ class Fake:
 
 
 def filled(most, per_client, fakes, **options):
-    made = Connections(most, per_client, **options)
+    made = ConnectionLimiter(most, per_client, **options)
     assert all(made.add(each) for each in fakes)
     return made
 
 
 def test_the_oldest_that_waits_for_its_client_makes_room():
-    busy, body, old, new = (Fake(waits=waits) for waits in (0, 1, 2, 2))
+    busy, body, old, new = (Fake(idleness=idleness) for idleness in (0, 1, 2, 2))
     made = filled(9, 4, [busy, body, old, new])
     for expected in (old, new):
-        assert made.add(Fake(waits=0))
+        assert made.add(Fake(idleness=0))
         assert [each.evicted for each in (busy, body, old, new)].count(True) == [old, new].index(expected) + 1
         assert expected.evicted
-    assert made.add(Fake(waits=0))
+    assert made.add(Fake(idleness=0))
     assert (body.evicted, busy.evicted) == (True, False)
-    assert not made.add(Fake(waits=0))
+    assert not made.add(Fake(idleness=0))
     assert made.add(Fake("192.0.2.2"))
     assert len(made) == 5
 
@@ -72,13 +72,13 @@ def test_a_proxy_may_have_more_than_one_client():
 
 
 def test_connections_that_ended_are_forgotten():
-    fakes = [Fake(waits=0) for _ in range(3)]
+    fakes = [Fake(idleness=0) for _ in range(3)]
     made = filled(3, 3, fakes)
     for each in fakes:
         made.remove(each)
         made.remove(each)
     assert len(made) == 0
-    assert all(made.add(Fake(waits=0)) for _ in range(3))
+    assert all(made.add(Fake(idleness=0)) for _ in range(3))
 
 
 def test_the_log_says_it_once_in_a_while(caplog):
@@ -87,10 +87,10 @@ def test_the_log_says_it_once_in_a_while(caplog):
     for _ in range(50):
         made.add(Fake())
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
-    now[0] += connections.LOG_SECONDS
+    now[0] += connections.LOG_INTERVAL_S
     made.add(Fake("192.0.2.2"))
-    assert "limit limits.connections_per_client = 1 of one address: closed 49 that" in caplog.messages[-1]
-    now[0] += connections.LOG_SECONDS
+    assert "limit limits.connections_per_client = 1 of one address: closed 49 idle" in caplog.messages[-1]
+    now[0] += connections.LOG_INTERVAL_S
     made.add(Fake("192.0.2.3"))
     assert len(caplog.messages) == 2
 
@@ -136,7 +136,7 @@ def test_idle_connections_of_one_client_keep_nobody_out(serving):
     with connect() as last:
         last.sendall(HEALTH)
         assert last.recv(12) == b"HTTP/1.1 200"
-        assert len(server.open_connections) <= 10
+        assert len(server.limiter) <= 10
         wait_until(lambda: sum(is_closed(each) for each in idle) >= 20)
     for each in idle:
         each.close()
@@ -154,7 +154,7 @@ def test_connections_whose_requests_are_answered_are_left_alone(serving):
     assert b"retry-after: 1" in head
     assert json.loads(body)["error"]["code"] == "overloaded"
     followers.pop().close()
-    wait_until(lambda: len(server.open_connections) == 2)
+    wait_until(lambda: len(server.limiter) == 2)
     with connect() as welcome:
         welcome.sendall(HEALTH)
         assert welcome.recv(12) == b"HTTP/1.1 200"
@@ -167,7 +167,7 @@ def test_a_slow_body_makes_room_with_an_answer(serving):
     slow = [connect() for _ in range(2)]
     for each in slow:
         each.sendall(b"POST /api/v1/similarity HTTP/1.1\r\n" + HOST + b"Content-Length: 9\r\n\r\n{")
-    wait_until(lambda: [each.waits for each in list(server.server_state.connections)] == [1, 1])
+    wait_until(lambda: [each.idleness for each in list(server.server_state.connections)] == [1, 1])
     with connect() as reader:
         reader.sendall(HEALTH)
         assert reader.recv(12) == b"HTTP/1.1 200"
@@ -196,11 +196,11 @@ def test_the_rest_of_a_refused_body_is_dropped_and_the_connection_goes_on(servin
 
 def test_the_rest_of_a_refused_body_has_a_deadline(serving, monkeypatch):
     connect, server = serving()
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEADER_TIMEOUT_S", 0.3)
     with refused_body(connect, b"a") as connection:
         for _ in range(5):  # the timer of idle connections ends when something comes
             connection.sendall(b"a")
-        wait_until(lambda: len(server.open_connections) == 0)
+        wait_until(lambda: len(server.limiter) == 0)
 
 
 def test_a_request_that_follows_another_at_once_is_not_taken_for_a_refused_body(serving):
@@ -210,18 +210,18 @@ def test_a_request_that_follows_another_at_once_is_not_taken_for_a_refused_body(
         connection.sendall(HEALTH + post)
         assert connection.recv(12) == b"HTTP/1.1 200"
         (served,) = list(server.server_state.connections)
-        wait_until(lambda: served.waits == 1)
-        assert served._late is None
+        wait_until(lambda: served.idleness == 1)
+        assert served._timer is None
         connection.sendall(b"[1, 2, 3]")
         read_to(connection, b"HTTP/1.1 422")
 
 
 def test_the_rest_of_a_refused_body_has_a_size(serving, monkeypatch):
     connect, server = serving()
-    monkeypatch.setattr(connections, "REFUSED_BODY_BYTES", 1000)
+    monkeypatch.setattr(connections, "MAX_DISCARDED_BYTES", 1000)
     with refused_body(connect, b"a", 1 << 20) as connection:
         connection.sendall(b"a" * 4000)
-        wait_until(lambda: len(server.open_connections) == 0)
+        wait_until(lambda: len(server.limiter) == 0)
 
 
 def test_who_waits_for_a_go_ahead_is_not_left_out_of_step(filled, serving):
@@ -252,7 +252,8 @@ settings = data.settings(connections_per_client=5000)
 with Store(sys.argv[1]) as store, listen(settings) as place:
     print(place.getsockname()[1], flush=True)
     app = create_app(settings, store)
-    serve(app, settings, place, tell=lambda: print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True))
+    soft_limit = lambda: resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    serve(app, settings, place, on_start=lambda: print(soft_limit(), flush=True))
 """
 
 
@@ -298,10 +299,10 @@ def test_more_idle_connections_than_descriptors_keep_nobody_out(limited):
     said = log.read_text()
     assert "at most 128 connections, not limits.connections = 1000, because this process may open 512" in said
     assert "limit limits.connections = 128: closed" in said
-    assert said.count("that waited for their client") < 10
+    assert said.count("idle connections") < 10
 
 
 def test_the_limit_of_open_files_is_raised_as_far_as_it_may_be(limited):
     _, limit, log = limited(256, 700)
     assert limit == 700
-    assert "the limit of open files is 700 now; it was 256" in log.read_text()
+    assert "raised the limit of open files from 256 to 700" in log.read_text()

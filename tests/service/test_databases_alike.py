@@ -99,6 +99,7 @@ def clients(stores):
         fill(store)
     apps = [create_app(data.settings(), store, models=data.models()) for store in stores]
     for app in apps:
+        data.store_points(app.state.parts.store)
         while app.state.parts.neighbours.catch_up():
             pass
     first, second = (

@@ -7,8 +7,8 @@ import pytest
 
 from isogloss.events.checkpoint import restore_stream
 from isogloss.events.ingest import sample_news
-from isogloss.service.worker import ApartWorker, Follower, StreamMaker
-from isogloss.service.worker._follower import keep_up
+from isogloss.service.worker import JournalProcessor, StreamFactory, WorkerProcess
+from isogloss.service.worker._worker_process import run_worker
 from isogloss.store import Store, check_store, delete_articles
 from tests.waiting import LIMIT_S, wait_until
 
@@ -89,21 +89,26 @@ def test_a_worker_that_runs_notices_and_makes_events_anew(store):
             delete_articles(store, [71], who="desk")
         return len(told) > 6
 
-    keep_up(
-        store, StreamMaker(), snapshot_every=1000, pause=0.0, wait=wait, tell=lambda *said: told.append(said)
+    run_worker(
+        store,
+        StreamFactory(),
+        checkpoint_every=1000,
+        poll_seconds=0.0,
+        wait=wait,
+        report=lambda *said: told.append(said),
     )
     assert any("articles were deleted" in said for _, said in told)
     assert told[-1][1] == ""
     assert not store.rebuild_requested()
     assert 71 not in assignment(store)
-    follower = Follower(store, StreamMaker())
-    assert "71" not in follower.stream.links.articles
-    follower.stream.close()
+    processor = JournalProcessor(store, StreamFactory())
+    assert "71" not in processor.stream.links.articles
+    processor.stream.close()
 
 
 @pytest.mark.usefixtures("warm_processes")
 def test_a_worker_in_its_own_process_makes_events_anew_once(store):
-    worker = ApartWorker(store, pause=0.01, stop_seconds=LIMIT_S)
+    worker = WorkerProcess(store, poll_seconds=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:
         wait_until(lambda: worker.status()["position"] >= 110)

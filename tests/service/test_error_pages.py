@@ -13,10 +13,11 @@ from starlette.datastructures import QueryParams
 from starlette.testclient import TestClient
 
 from isogloss.exceptions import StoreBusyError, StoreFullError
+from isogloss.service.api.errors import ServiceError
 from isogloss.service.app import create_app
-from isogloss.service.schemas import ServiceError
-from isogloss.service.schemas._errors import _wants_page
-from isogloss.service.web._filters import SORTS, Filters
+from isogloss.service.web._event_list import SORTS, Filters
+from isogloss.service.web._rendering import _prefers_html
+from isogloss.store import Store
 from tests.service import data
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -24,11 +25,14 @@ PROGRAM = {"accept": "application/json"}
 ANYTHING = {"accept": "*/*"}
 
 
-@pytest.fixture
-def visitor(filled):
-    app = create_app(data.settings(concurrent_reads=5), filled)
-    with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as client:
-        yield client
+@pytest.fixture(scope="module")
+def visitor(tmp_path_factory):
+    """A client of a service that no test here changes."""
+    with Store(tmp_path_factory.mktemp("errors") / "news.db") as store:
+        data.fill(store)
+        app = create_app(data.settings(concurrent_reads=5), store)
+        with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as client:
+            yield client
 
 
 def is_page(answer):
@@ -168,8 +172,8 @@ def test_who_asks_for_what(visitor, accept, page):
 
 @given(st.text(max_size=80), st.booleans())
 def test_any_wish_can_be_read(accept, otherwise):
-    assert _wants_page(accept, otherwise) in (True, False)
-    assert _wants_page(f"text/html,{accept}", False)
+    assert _prefers_html(accept, otherwise) in (True, False)
+    assert _prefers_html(f"text/html,{accept}", False)
 
 
 NAMES = st.sampled_from(
@@ -180,9 +184,9 @@ NAMES = st.sampled_from(
 @given(st.lists(st.tuples(NAMES, st.text(max_size=20)), max_size=12))
 def test_any_address_has_filters_or_is_refused(pairs):
     try:
-        chosen = Filters.of(QueryParams(pairs))
+        chosen = Filters.parse(QueryParams(pairs))
     except ServiceError:
         return
     assert chosen.sort in SORTS
-    assert Filters.of(QueryParams(urlsplit(chosen.url(cursor=chosen.cursor)).query)) == chosen
+    assert Filters.parse(QueryParams(urlsplit(chosen.url(cursor=chosen.cursor)).query)) == chosen
     assert chosen.query().limit > 0

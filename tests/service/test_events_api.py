@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from isogloss.events.annotate import known_places
 from isogloss.service.app import create_app
-from isogloss.service.search import Neighbours
+from isogloss.service.search import NeighbourIndex
 from isogloss.similarity import shared_topics
 from isogloss.store import EventRow, Update, to_micros
 from tests.service import data
@@ -252,6 +252,7 @@ def test_a_revised_article_is_found_by_its_new_text(client, app):
     before = client.post("similar", json={"text": "en2w1 en2w3", "lang": "en"}).json()
     assert client.post("articles", json=moved | where).json()["receipts"][0]["status"] == "revised"
     app.state.parts.neighbours.stop()
+    data.store_points(app.state.parts.store)
     app.state.parts.neighbours.catch_up()
     after = client.post("similar", json={"text": "en2w1 en2w3", "lang": "en"}).json()
     assert after["articles"]["fr"][0]["similarity"] > before["articles"]["fr"][0]["similarity"]
@@ -262,6 +263,7 @@ def test_an_article_that_has_another_language_now_is_found_in_that_alone(client,
     moved = {"id": "4", "lang": "de", "title": "x", "body": "de2w1 de2w3", "time": "2025-03-06T14:00:00Z"}
     client.post("articles", json=moved | {"source": "The Gull", "url": "https://gull.example/4"})
     app.state.parts.neighbours.stop()
+    data.store_points(app.state.parts.store)
     app.state.parts.neighbours.catch_up()
     told = client.post("similar", json={"text": "en2w1 en2w3", "lang": "en"}).json()["articles"]
     assert {lang: sorted(each["seq"] for each in found) for lang, found in told.items()} == {
@@ -369,7 +371,8 @@ def test_a_worker_is_started_watched_and_stopped(filled):
 
 
 def test_only_the_newest_articles_are_held(filled, monkeypatch):
-    neighbours = Neighbours(filled, data.models().similarity, most=3)
+    data.store_points(filled)
+    neighbours = NeighbourIndex(filled, "unnamed", max_articles=3)
     monkeypatch.setattr(neighbours._stop, "wait", lambda _: neighbours._stop.set())
     neighbours.run()
     assert len(neighbours) == 3

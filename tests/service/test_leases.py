@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from isogloss.exceptions import StoreError
-from isogloss.service.worker import Lease, TakingTurns
+from isogloss.service.worker import Lease, LeasedWorker
 from isogloss.store import Database, PostgresDatabase, Store
 from tests.store.conftest import store  # noqa: F401
 from tests.waiting import wait_until
@@ -17,7 +17,7 @@ import sys
 from isogloss.service.worker import Lease
 from isogloss.store import Store
 store = Store(sys.argv[1])
-print(Lease(store).take(), flush=True)
+print(Lease(store).acquire(), flush=True)
 sys.stdin.read()
 """
 
@@ -43,28 +43,28 @@ class Wanted(Lease):
 
     asked = 0
 
-    def take(self):
+    def acquire(self):
         self.asked += 1
-        return super().take()
+        return super().acquire()
 
 
-def test_one_has_it_and_the_next_gets_it(store):  # noqa: F811
+def test_a_lease_is_exclusive_and_passes_on(store):  # noqa: F811
     one, other = Lease(store), Lease(store)
-    assert (one.take(), one.take(), other.take()) == (True, True, False)
-    assert (one.holds(), other.holds()) == (True, False)
+    assert (one.acquire(), one.acquire(), other.acquire()) == (True, True, False)
+    assert (one.held(), other.held()) == (True, False)
     one.release()
-    assert not one.holds()
+    assert not one.held()
     with other as mine:
         assert mine
-    assert not other.holds()
-    assert one.take()
+    assert not other.held()
+    assert one.acquire()
     one.release()
 
 
-def test_a_worker_waits_for_its_turn(store):  # noqa: F811
+def test_a_worker_waits_for_the_lease(store):  # noqa: F811
     first, second = Worker(), Worker()
-    one = TakingTurns(first, Lease(store), pause=0.02)
-    other = TakingTurns(second, lease := Wanted(store), pause=0.02)
+    one = LeasedWorker(first, Lease(store), poll_seconds=0.02)
+    other = LeasedWorker(second, lease := Wanted(store), poll_seconds=0.02)
     one.start()
     wait_until(lambda: not one.status()["waiting"])
     other.start()
@@ -80,60 +80,60 @@ def test_a_worker_waits_for_its_turn(store):  # noqa: F811
 
 def test_a_worker_that_died_is_not_alive(store):  # noqa: F811
     worker = Worker()
-    turns = TakingTurns(worker, Lease(store), pause=0.02)
-    turns.start()
-    wait_until(lambda: not turns.status()["waiting"])
+    leased = LeasedWorker(worker, Lease(store), poll_seconds=0.02)
+    leased.start()
+    wait_until(lambda: not leased.status()["waiting"])
     worker.working = False
-    assert turns.status()["alive"] is False
-    turns.stop()
+    assert leased.status()["alive"] is False
+    leased.stop()
 
 
-def test_a_lease_that_is_lost_ends_the_work_until_it_is_had_again(store):  # noqa: F811
+def test_a_lost_lease_stops_the_worker_until_it_is_acquired_again(store):  # noqa: F811
     if not isinstance(store.database, PostgresDatabase):
         pytest.skip("a lock on a file is not lost")
     worker, lease = Worker(), Lease(store)
-    turns = TakingTurns(worker, lease, pause=0.02)
-    turns.start()
+    leased = LeasedWorker(worker, lease, poll_seconds=0.02)
+    leased.start()
     wait_until(lambda: worker.working)
     with store.database.write() as session:
         session.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2"
         )
     wait_until(lambda: worker.starts == 2)
-    assert Lease(store).take() is False
-    turns.stop()
+    assert Lease(store).acquire() is False
+    leased.stop()
 
 
-def test_a_killed_process_leaves_its_lease(tmp_path):
+def test_the_lease_of_a_killed_process_is_released(tmp_path):
     path = tmp_path / "news.db"
     command = [sys.executable, "-c", HOLD, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "True\n"
         with Store(path) as store:
             lease = Lease(store)
-            assert not lease.take()
+            assert not lease.acquire()
             holder.kill()
             holder.wait()
-            assert lease.take()
+            assert lease.acquire()
             lease.release()
 
 
-def test_a_lock_that_cannot_be_made(tmp_path, caplog):
+def test_a_lock_file_that_cannot_be_opened(tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     (tmp_path / "news.db.worker").mkdir()
     with Store(tmp_path / "news.db") as store:  # noqa: F811
-        with pytest.raises(StoreError, match="a worker needs it"):
-            Lease(store).take()
-        turns = TakingTurns(Worker(), Lease(store), pause=0.02)
-        turns.start()
-        wait_until(lambda: caplog.text.count("the lease of the store cannot be had") > 1)
-        assert turns.status() == {"alive": True, "waiting": True}
-        turns.stop()
+        with pytest.raises(StoreError, match="the worker locks this file"):
+            Lease(store).acquire()
+        leased = LeasedWorker(Worker(), Lease(store), poll_seconds=0.02)
+        leased.start()
+        wait_until(lambda: caplog.text.count("cannot acquire the lease of the store") > 1)
+        assert leased.status() == {"alive": True, "waiting": True}
+        leased.stop()
 
 
 def test_databases_without_leases():
     class Other:
         database = object.__new__(type("Odd", (Database,), dict.fromkeys(Database.__abstractmethods__)))
 
-    with pytest.raises(StoreError, match="no leases on a Odd"):
+    with pytest.raises(StoreError, match="a Odd has no leases"):
         Lease(Other())

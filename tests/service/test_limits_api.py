@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from fastapi.testclient import TestClient
 
-from isogloss.service._middleware import RequestLimitsMiddleware
 from isogloss.service.app import create_app
-from isogloss.service.auth import PRINCIPAL, Holder, Principal, make_token
+from isogloss.service.auth import AUTHORIZATION, Authorization, Principal, make_token
 from isogloss.service.auth._access import RateLimiter
+from isogloss.service.http._middleware import RequestLimitsMiddleware
 from tests.service import data
 from tests.waiting import LIMIT_S
 
@@ -91,7 +91,7 @@ def guarded(app, **changes):
 
 def principal(needed, client="", *, token=True):
     """Who a route has admitted."""
-    return Principal(Holder(client if token else "", frozenset()), needed, client)
+    return Authorization(Principal(client if token else "", frozenset()), needed, client)
 
 
 READER, WRITER = principal("read", "r"), principal("write", "w")
@@ -117,7 +117,7 @@ async def ask(
         "path": path,
         "headers": [(b"host", b"x"), *headers],
         "query_string": b"",
-        PRINCIPAL: who,
+        AUTHORIZATION: who,
     }
     await app(scope, receive, send)
     return sent[0]["status"] if sent else None
@@ -181,12 +181,12 @@ def test_bodies_that_arrive_slowly_take_no_places():
         app = guarded(answers_after(go))
         part = {"type": "http.request", "body": b"{", "more_body": True}
         slow = [asyncio.create_task(ask(app, [part], who=who)) for who in (READER, WRITER) for _ in range(64)]
-        await reached(lambda: app.held["all"] == 128)
+        await reached(lambda: app.buffered["all"] == 128)
         statuses = [await ask(app, who=who) for who in (READER, WRITER)]
         for task in slow:
             task.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
-        return statuses, app.active.total(), app.held.total()
+        return statuses, app.active.total(), app.buffered.total()
 
     assert asyncio.run(run()) == ([200, 200], 0, 0)
 
@@ -200,14 +200,14 @@ def test_a_body_that_does_not_come_is_not_waited_for():
     part = {"type": "http.request", "body": b"{", "more_body": True}
     app = guarded(never, body_seconds=0.05)
     assert asyncio.run(ask(app, [part])) == 408
-    assert (app.active.total(), app.held.total()) == (0, 0)
+    assert (app.active.total(), app.buffered.total()) == (0, 0)
 
 
 def test_half_a_body_is_never_handed_on():
     part = {"type": "http.request", "body": b"{}", "more_body": True}
     app = guarded(never)
     assert asyncio.run(ask(app, [part, {"type": "http.disconnect"}])) == 400
-    assert (app.active.total(), app.held.total()) == (0, 0)
+    assert (app.active.total(), app.buffered.total()) == (0, 0)
 
 
 def test_what_anybody_may_send_is_small():
@@ -234,6 +234,6 @@ def test_bodies_in_memory_are_bounded_and_shared(clients, admitted):
         tasks = [asyncio.create_task(ask(app, large, who=who)) for who in clients]
         await reached(lambda: app.active.total() + sum(task.done() for task in tasks) == len(tasks))
         go.set()
-        return [await task for task in tasks].count(200), app.held.total()
+        return [await task for task in tasks].count(200), app.buffered.total()
 
     assert asyncio.run(run()) == (admitted, 0)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from isogloss.service import Logged, log_to_stderr
+from isogloss.service import AccessLogMiddleware, log_to_stderr
 from isogloss.service._logs import DroppingHandler, JsonFormatter
 
 SECRET = "isg_secret"
@@ -34,7 +34,7 @@ def ask(path="/api/v1/events", headers=(), method="POST"):
 
     scope = {"type": "http", "method": method, "path": path, "query_string": SECRET.encode()}
     scope["headers"] = [(b"authorization", f"Bearer {SECRET}".encode()), *headers]
-    asyncio.run(Logged(app)(scope, receive, send))
+    asyncio.run(AccessLogMiddleware(app)(scope, receive, send))
     return dict(sent[0]["headers"])[b"x-request-id"].decode()
 
 
@@ -141,7 +141,7 @@ def test_a_log_that_nobody_reads_stops_nobody_and_says_what_is_missing(ends, log
     assert 0 < len(first) < 2000
     log.warning("again")
     said, again = read.read(1 << 20).decode().splitlines()
-    assert said == f"{2000 - len(first)} lines of the log were dropped, because nobody read them"
+    assert said == f"{2000 - len(first)} log lines were dropped because nobody read them"
     assert again == "again"
 
 

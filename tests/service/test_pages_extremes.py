@@ -14,8 +14,8 @@ from isogloss.events import Article
 from isogloss.service.app import create_app
 from isogloss.service.models import Models
 from isogloss.service.settings import Settings
-from isogloss.service.web._filters import Filters
-from isogloss.service.web._reports import parts_of
+from isogloss.service.web._event_list import Filters
+from isogloss.service.web._reports import report_sections
 from isogloss.store import ClusterRow, EventRow, Store, Update, to_micros
 from tests.browser import extremes, newsroom
 
@@ -71,8 +71,8 @@ def test_a_reprint_is_counted_apart_and_listed_apart(tmp_path):
 
 def test_links_that_are_not_shown_are_counted(client):
     text = client.get(f"/event/{extremes.LARGE}").text
-    assert text.count('class="reason"') == 20
-    assert "and 39 more links" in text
+    assert text.count('class="link-evidence"') == 20
+    assert "and 39 weaker links" in text
     assert "more than 99 %" in text
 
 
@@ -90,7 +90,7 @@ def test_the_links_to_doubt_can_come_first(client):
 
 def test_every_language_has_one_article_that_can_be_read(client):
     text = client.get(f"/event/{extremes.LARGE}").text
-    assert text.count("Read on") == len(extremes.LANGUAGES)
+    assert text.count("Read more") == len(extremes.LANGUAGES)
     shown = re.search(r'<p class="lead"[^>]*>(.*?)</p>.*?<p class="lead"[^>]*>(.*?)</p>', text, re.DOTALL)
     whole = f"{shown[1].removesuffix(' …')}{shown[2].removeprefix('… ')}"
     assert whole.split() == ("Thousands of homes were without power. " * 30).split()
@@ -99,7 +99,7 @@ def test_every_language_has_one_article_that_can_be_read(client):
 def test_an_event_of_one_article_says_what_it_lacks(client):
     text = client.get(f"/event/{extremes.SINGLE}").text
     assert "1 article\n" in text
-    assert "No place is named" in text
+    assert "mention no known place" in text
     assert "Why these belong together" not in text
     assert 'dir="rtl"' in text
 
@@ -116,10 +116,10 @@ def test_a_card_names_some_of_many_languages(client):
 
 def test_only_the_first_reason_is_open_and_the_one_that_was_judged(client):
     told = client.get(f"/event/{extremes.LARGE}").text
-    names = re.findall(r'<details class="reason" id="([^"]+)"', told)
-    assert re.findall(r'<details class="reason" id="([^"]+)" open>', told) == names[:1]
+    names = re.findall(r'<details class="link-evidence" id="([^"]+)"', told)
+    assert re.findall(r'<details class="link-evidence" id="([^"]+)" open>', told) == names[:1]
     judged = client.get(f"/event/{extremes.LARGE}?thanks={names[7]}").text
-    assert re.findall(r'<details class="reason" id="([^"]+)" open>', judged) == [names[0], names[7]]
+    assert re.findall(r'<details class="link-evidence" id="([^"]+)" open>', judged) == [names[0], names[7]]
 
 
 def test_a_judged_link_that_is_not_shown_is_thanked_for_too(client):
@@ -153,7 +153,9 @@ def test_every_filter_can_be_taken_away_alone():
 def test_filters_in_use_stand_above_the_events(client):
     text = client.get("/?lang=de&since=2025-03-05").text
     for address in ("/?since=2025-03-05", "/?lang=de"):
-        assert re.search(rf'<a class="chip" href="{re.escape(address)}"><span class="unseen">Remove ', text)
+        assert re.search(
+            rf'<a class="chip" href="{re.escape(address)}"><span class="visually-hidden">Remove ', text
+        )
     nothing = client.get("/?lang=de&place=nowhere").text
     assert "Remove a filter" in nothing
 
@@ -172,14 +174,14 @@ def test_evaluations_are_tables_and_curves_by_their_shape():
         "no curve": [{"a": 2, "b": 1}, {"a": 1, "b": 2}],
         "word_counts": {"en": 3, "de": 4},
     }
-    pairs, curve, table, facts = parts_of(told)
+    pairs, curve, table, facts = report_sections(told)
     assert (pairs.head, pairs.rows) == (
         ["", "mrr", "p1"],
         [["en-de", "0.500", "0.250"], ["en-ru", "0.750", ""]],
     )
-    assert "documents 10" in curve.picture
+    assert "documents 10" in curve.plot
     assert curve.rows == [["10", "0.500"], ["40", "0.750"]]
-    assert table.picture is None
+    assert table.plot is None
     assert (facts.name, facts.rows) == ("word counts", [["en", "3"], ["de", "4"]])
 
 

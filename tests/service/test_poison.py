@@ -12,15 +12,20 @@ from isogloss.cli.app import app
 from isogloss.events.cluster import _clustering as clustering
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
-from isogloss.service.worker import ApartWorker, Follower, StreamMaker, rebuild, rebuild_apart
-from isogloss.service.worker import _follower as worker_module
-from isogloss.service.worker._follower import Heartbeat
-from isogloss.service.worker._subprocess import Watchdog, kill_group
+from isogloss.service.worker import (
+    JournalProcessor,
+    StreamFactory,
+    WorkerProcess,
+    _journal_processor,
+    rebuild,
+    rebuild_in_process,
+)
+from isogloss.service.worker._watchdog import Heartbeat, Watchdog, kill_group
 from isogloss.store import Store
 from isogloss.store.queries import WORKER_STOPPED
 from isogloss.store.queries._attempts import MAX_FAILURES_WITH_STOP
 from tests.growing import grow
-from tests.service.poison import WORD, PoisonedMaker
+from tests.service.poison import WORD, PoisonedFactory, StartedFactory
 from tests.service.test_worker import tables, without_lines
 from tests.waiting import LIMIT_S, wait_until
 
@@ -37,10 +42,10 @@ def store(tmp_path):
         yield store
 
 
-def follow_all(store):
-    follower = Follower(store, PoisonedMaker())
-    follower.catch_up()
-    follower.close()
+def process_all(store):
+    processor = JournalProcessor(store, PoisonedFactory())
+    processor.catch_up()
+    processor.close()
 
 
 def members(store):
@@ -56,17 +61,17 @@ def check_aftermath(store, reason):
     assert found["title"] == BAD.title
     before = without_lines(tables(store))
     store.request_rebuild()
-    Follower(store, PoisonedMaker()).close()
+    JournalProcessor(store, PoisonedFactory()).close()
     assert without_lines(tables(store)) == before
     assert store.retry_quarantined() == [LINE]
-    follower = Follower(store, PoisonedMaker())
-    follower.catch_up()
-    follower.close()
+    processor = JournalProcessor(store, PoisonedFactory())
+    processor.catch_up()
+    processor.close()
     assert members(store) == len(NEWS)
     assert store.quarantined_articles() == []
     before = without_lines(tables(store))
     store.request_rebuild()
-    Follower(store, PoisonedMaker()).close()
+    JournalProcessor(store, PoisonedFactory()).close()
     assert without_lines(tables(store)) == before
 
 
@@ -79,12 +84,12 @@ def check_aftermath(store, reason):
         ("allocate", "out of memory"),
     ],
 )
-def test_a_record_that_ends_its_process_is_quarantined_and_the_rest_goes_on(store, harm, reason):
+def test_a_record_that_crashes_the_worker_is_quarantined(store, harm, reason):
     store.add(NEWS)
-    worker = ApartWorker(
+    worker = WorkerProcess(
         store,
-        PoisonedMaker(harm=harm),
-        pause=0.01,
+        PoisonedFactory(harm=harm),
+        poll_seconds=0.01,
         stop_seconds=LIMIT_S,
         record_seconds=2.0,
         max_memory_mb=1_500,
@@ -102,12 +107,12 @@ def test_a_record_that_ends_its_process_is_quarantined_and_the_rest_goes_on(stor
 @pytest.mark.parametrize(
     ("harm", "reason"), [("hang", "too slow"), pytest.param("die", "process died", marks=pytest.mark.slow)]
 )
-def test_a_record_that_ends_the_process_of_a_rebuild_is_quarantined_and_the_rest_goes_on(store, harm, reason):
+def test_a_record_that_crashes_a_rebuild_is_quarantined(store, harm, reason):
     store.add(NEWS)
-    follow_all(store)
+    process_all(store)
     store.request_rebuild()
-    worker = ApartWorker(
-        store, PoisonedMaker(harm=harm), pause=0.01, stop_seconds=LIMIT_S, record_seconds=2.0
+    worker = WorkerProcess(
+        store, PoisonedFactory(harm=harm), poll_seconds=0.01, stop_seconds=LIMIT_S, record_seconds=2.0
     )
     worker.start()
     try:
@@ -122,8 +127,10 @@ def test_doctor_rebuilds_events_without_a_record_that_hangs(tmp_path, monkeypatc
     place = str(tmp_path / "news.db")
     with Store(place) as store:
         store.add(NEWS)
-        follow_all(store)
-    monkeypatch.setattr("isogloss.cli.store._make_events.stream_maker", lambda *_: PoisonedMaker(harm="hang"))
+        process_all(store)
+    monkeypatch.setattr(
+        "isogloss.cli.store._make_events.stream_factory", lambda *_: PoisonedFactory(harm="hang")
+    )
     monkeypatch.setenv("ISOGLOSS_WORKER__RECORD_SECONDS", "2")
     shown = CliRunner().invoke(app, ["doctor", "--rebuild", "--store", place]).output
     assert "1 article in quarantine" in shown
@@ -133,24 +140,24 @@ def test_doctor_rebuilds_events_without_a_record_that_hangs(tmp_path, monkeypatc
 
 
 @pytest.mark.usefixtures("warm_processes")
-def test_a_rebuild_is_given_up_when_its_process_ends_whatever_the_article(store, monkeypatch):
-    """A command would try again for ever; the events that there are stay as they are."""
+def test_a_rebuild_whose_process_always_dies_is_abandoned(store, monkeypatch):
+    """A command would try again forever; the present events stay in use."""
     store.add(NEWS)
-    follow_all(store)
+    process_all(store)
     before = tables(store)
     store.request_rebuild()
-    monkeypatch.setattr("isogloss.service.worker._subprocess.AGAIN", 0.0)
-    with pytest.raises(StoreError, match="ended twice, whatever the article"):
-        rebuild_apart(store, end_process, record_seconds=LIMIT_S, max_memory_mb=0)
+    monkeypatch.setattr("isogloss.service.worker._worker_process.RESTART_DELAY_S", 0.0)
+    with pytest.raises(StoreError, match="died twice, whatever the article"):
+        rebuild_in_process(store, end_process, record_seconds=LIMIT_S, max_memory_mb=0)
     assert tables(store) == before
 
 
 def end_process(_):
-    """End the process that asks for a stream."""
+    """Exit from the process that creates a stream."""
     os._exit(3)
 
 
-def test_a_rebuild_begins_again_after_a_failure_that_changed_something(store, monkeypatch):
+def test_a_failure_after_a_change_starts_a_rebuild_over(store, monkeypatch):
     transition = clustering.transition
 
     def failing(state, article, terms):
@@ -160,36 +167,36 @@ def test_a_rebuild_begins_again_after_a_failure_that_changed_something(store, mo
         return decision
 
     store.add(NEWS)
-    follow_all(store)
+    process_all(store)
     store.request_rebuild()
     with monkeypatch.context() as patched:
         patched.setattr("isogloss.events.stream.transition", failing)
-        assert rebuild(store, PoisonedMaker())
+        assert rebuild(store, PoisonedFactory())
     check_aftermath(store, "raised an error")
 
 
-def test_a_line_of_a_finished_worker_is_not_blamed_for_a_rebuild(store):
+def test_a_line_of_a_finished_worker_does_not_fail_in_a_rebuild(store):
     store.add(NEWS)
-    Follower(store, PoisonedMaker()).follow()
+    JournalProcessor(store, PoisonedFactory()).process()
     store.record_line_start(LINE)
     store.request_rebuild()
     assert store.crash_marker() == (True, 0)
-    assert rebuild(store, PoisonedMaker())
+    assert rebuild(store, PoisonedFactory())
     assert (store.failed_lines(), store.crash_marker()) == ({}, (False, 0))
 
 
-def test_a_record_that_raises_is_quarantined_and_the_rest_goes_on(store, caplog):
+def test_a_record_that_raises_is_quarantined(store, caplog):
     store.add(NEWS)
-    follower = Follower(store, PoisonedMaker(harm="raise"))
-    follower.catch_up()
-    follower.close()
+    processor = JournalProcessor(store, PoisonedFactory(harm="raise"))
+    processor.catch_up()
+    processor.close()
     assert "ZeroDivisionError: what nobody thought of" in store.quarantined_articles()[0]["said"]
     assert caplog.text.count("line 21 of the journal failed") == 2
     check_aftermath(store, "raised an error")
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a bug in the fold"), MemoryError()])
-def test_a_failure_after_something_changed_starts_the_stream_anew(store, monkeypatch, error):
+def test_a_failure_after_a_change_restores_the_stream(store, monkeypatch, error):
     transition = clustering.transition
 
     def failing(state, article, terms):
@@ -201,13 +208,13 @@ def test_a_failure_after_something_changed_starts_the_stream_anew(store, monkeyp
     store.add(NEWS)
     with monkeypatch.context() as patched:
         patched.setattr("isogloss.events.stream.transition", failing)
-        follower = Follower(store, PoisonedMaker(), snapshot_every=5)
-        follower.catch_up()
-        follower.close()
+        processor = JournalProcessor(store, PoisonedFactory(), checkpoint_every=5)
+        processor.catch_up()
+        processor.close()
     check_aftermath(store, "out of memory" if isinstance(error, MemoryError) else "raised an error")
 
 
-def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, monkeypatch):
+def test_a_record_that_fails_once_is_processed_and_its_failure_deleted(store, monkeypatch):
     failures = [MemoryError()]
 
     def annotate(self, article):
@@ -215,86 +222,81 @@ def test_a_record_that_fails_once_is_taken_in_and_its_failure_forgotten(store, m
             raise failures.pop()
         return real(self, article)
 
-    real = PoisonedMaker()(None).annotator.__class__.annotate
+    real = PoisonedFactory()(None).annotator.__class__.annotate
     monkeypatch.setattr("tests.service.poison.PoisonedAnnotator.annotate", annotate)
     store.add(NEWS)
-    Follower(store, PoisonedMaker()).catch_up()
+    JournalProcessor(store, PoisonedFactory()).catch_up()
     assert (failures, members(store), store.failed_lines()) == ([], len(NEWS), {})
 
 
 @pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=pytest.mark.dask)])
-def test_a_process_that_dies_takes_only_its_article_with_it(store, monkeypatch, request, where):
+def test_a_dead_analysis_process_costs_only_its_article(store, monkeypatch, request, where):
     monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_POOL_ARTICLES", 1)
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
     if where == "dask":
-        maker = PoisonedMaker(harm="die", scheduler=request.getfixturevalue("dask_client").scheduler.address)
+        address = request.getfixturevalue("dask_client").scheduler.address
+        factory = StartedFactory(harm="die", scheduler=address)
     else:
-        maker = PoisonedMaker(harm="die", n_jobs=2)
-
-    def started(saved):
-        stream = maker(saved)
-        stream.analyser.start()
-        return stream
-
-    follower = Follower(store, started)
-    follower.catch_up()
-    follower.close()
+        factory = StartedFactory(harm="die", n_jobs=2)
+    processor = JournalProcessor(store, factory)
+    processor.catch_up()
+    processor.close()
     check_aftermath(store, "process died")
 
 
-def test_lines_that_a_worker_may_have_died_at_are_taken_one_at_a_time(store, monkeypatch):
+def test_after_a_crash_lines_are_processed_one_at_a_time(store, monkeypatch):
     store.add(NEWS)
     begun = []
     monkeypatch.setattr(Store, "record_line_start", lambda self, line: begun.append(line))
-    follower = Follower(store, PoisonedMaker())
-    follower.follow()
+    processor = JournalProcessor(store, PoisonedFactory())
+    processor.process()
     assert begun == []
     store.add([replace(GOOD[0], id="later", url="", title="Something else happens", body="")])
-    Follower(store, PoisonedMaker()).follow()
+    JournalProcessor(store, PoisonedFactory()).process()
     assert begun == [len(NEWS) + 1]
-    follower = Follower(store, PoisonedMaker())
-    follower.close()
+    processor = JournalProcessor(store, PoisonedFactory())
+    processor.close()
     assert store.crash_marker() == (False, 0)
 
 
 def test_a_stop_of_the_whole_service_counts_against_a_line_only_from_the_third_time(store):
     store.add(NEWS)
-    Follower(store, PoisonedMaker()).follow(20)
+    JournalProcessor(store, PoisonedFactory()).process(20)
     for n in range(1, MAX_FAILURES_WITH_STOP + 1):
         assert store.quarantined_lines(0, 99) == set()
         store.record_line_start(LINE)
-        Follower(store, PoisonedMaker())
+        JournalProcessor(store, PoisonedFactory())
         with store.database.read() as session:
             assert session.run("SELECT failures, reason FROM attempt") == [(n, WORKER_STOPPED)]
     assert store.quarantined_lines(0, 99) == {LINE}
-    Follower(store, PoisonedMaker()).catch_up()
+    JournalProcessor(store, PoisonedFactory()).catch_up()
     assert members(store) == len(GOOD)
 
 
-def test_an_error_of_the_store_is_not_the_fault_of_a_line(store):
+def test_a_store_error_is_not_counted_against_a_line(store):
     store.add(NEWS)
-    Follower(store, PoisonedMaker()).follow(20)
+    JournalProcessor(store, PoisonedFactory()).process(20)
     store.record_line_start(LINE)
-    Follower(store, PoisonedMaker(), restarted=True)
+    JournalProcessor(store, PoisonedFactory(), restarted=True)
     assert store.failed_lines() == {}
 
 
-def test_a_line_that_events_are_made_of_is_never_skipped_behind_their_back(store):
+def test_a_processed_line_is_never_quarantined(store):
     store.add(NEWS)
-    Follower(store, PoisonedMaker()).follow()
+    JournalProcessor(store, PoisonedFactory()).process()
     with pytest.raises(StoreError, match=r"line 21 .* doctor --rebuild"):
-        Follower(store, PoisonedMaker(harm="raise"))
+        JournalProcessor(store, PoisonedFactory(harm="raise"))
     assert store.quarantined_lines(0, 99) == set()
 
 
-def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
+def test_doctor_lists_and_retries_quarantined_lines(tmp_path):
     place = str(tmp_path / "news.db")
     with Store(place) as store:
         store.add(NEWS)
-        follower = Follower(store, PoisonedMaker(harm="raise"))
-        follower.catch_up()
-        follower.close()
+        processor = JournalProcessor(store, PoisonedFactory(harm="raise"))
+        processor.catch_up()
+        processor.close()
     run = CliRunner().invoke
     shown = run(app, ["doctor", "--store", place]).output
     assert "1 article in quarantine" in shown
@@ -307,12 +309,12 @@ def test_doctor_lists_quarantined_lines_and_has_them_tried_again(tmp_path):
     again = run(app, ["doctor", "--store", place, "--retry-quarantined", str(LINE)]).output
     assert "1 article in quarantine will be retried" in again
     with Store(place) as store:
-        Follower(store, PoisonedMaker()).catch_up()
+        JournalProcessor(store, PoisonedFactory()).catch_up()
         assert members(store) == len(NEWS)
     assert "in quarantine" not in run(app, ["doctor", "--store", place]).output
 
 
-def test_a_process_that_grows_beyond_its_memory_is_found_out():
+def test_the_watchdog_detects_excess_memory():
     process = multiprocessing.get_context("spawn").Process(target=grow)
     process.start()
     try:
@@ -323,9 +325,9 @@ def test_a_process_that_grows_beyond_its_memory_is_found_out():
         kill_group(process)
 
 
-def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
+def test_a_waiting_worker_is_never_too_slow(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("isogloss.service.worker._subprocess.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("isogloss.service.worker._watchdog.time.monotonic", lambda: now[0])
     process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
     watchdog = Watchdog(process, heartbeat, record_seconds=1e9, max_bytes=1 << 60)
     watchdog.record_seconds = 5.0
@@ -343,6 +345,6 @@ def test_a_worker_that_waits_is_never_too_slow(monkeypatch):
     assert watchdog.check()[0] == "too slow"
 
 
-def test_careful_lines_cover_what_a_worker_may_have_been_at():
-    assert worker_module.CAREFUL >= 2 * worker_module.BATCH
-    assert StreamMaker()(None).current == ""
+def test_careful_lines_cover_two_batches():
+    assert _journal_processor.CAREFUL_LINES >= 2 * _journal_processor.BATCH_LINES
+    assert StreamFactory()(None).current == ""

@@ -77,7 +77,7 @@ def test_headers_without_end_are_refused_and_cost_no_memory(connect):
 
 def test_headers_that_are_too_large_are_told_so(connect):
     with connect() as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * (connections.HEAD_BYTES + 1))
+        connection.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * (connections.MAX_HEADER_BYTES + 1))
         while not select.select([connection], [], [], 0.05)[0]:  # the last piece that arrives is not counted
             connection.sendall(b"a")
         answer = answered(connection)
@@ -87,7 +87,7 @@ def test_headers_that_are_too_large_are_told_so(connect):
 
 @pytest.mark.parametrize("sent", [b"", b"GET /api/v1/health HTTP/1.1\r\nX"])
 def test_headers_that_never_end_meet_a_deadline(connect, monkeypatch, sent):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEADER_TIMEOUT_S", 0.3)
 
     def sent_away():
         with connect() as connection:
@@ -99,7 +99,7 @@ def test_headers_that_never_end_meet_a_deadline(connect, monkeypatch, sent):
 
 
 def test_requests_after_one_another_are_each_bounded_and_bodies_are_not(connect, monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_BYTES", 500)
+    monkeypatch.setattr(connections, "MAX_HEADER_BYTES", 500)
     health = b"GET /api/v1/health HTTP/1.1\r\n" + HOST + b"\r\n"
     post = b"POST /api/v1/similarity HTTP/1.1\r\n" + HOST + b"Content-Length: 9000\r\n\r\n"
     with connect() as connection:
@@ -118,7 +118,7 @@ def test_requests_after_one_another_are_each_bounded_and_bodies_are_not(connect,
 
 
 def test_a_deadline_of_headers_is_none_of_an_answer(connect, monkeypatch):
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEADER_TIMEOUT_S", 0.3)
     asked = b"GET /api/v1/changes?seconds=1 HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
 
     def whole():

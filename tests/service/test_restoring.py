@@ -8,8 +8,8 @@ from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ReplayError
 from isogloss.service.settings import StreamSettings
-from isogloss.service.worker import Follower, StreamMaker
-from isogloss.service.worker._follower import keep_up
+from isogloss.service.worker import JournalProcessor, StreamFactory
+from isogloss.service.worker._worker_process import run_worker
 from isogloss.store import Store, check_store, prune_before
 from isogloss.store.queries import LAST_CLUSTER_ID, LAST_EVENT_ID
 
@@ -58,15 +58,15 @@ def begun(templates, tmp_path):
 
 def follow(store, *, save_at=()):
     """Follow the journal to its end, and save the state after some lines."""
-    follower = Follower(store, StreamMaker())
+    processor = JournalProcessor(store, StreamFactory())
     try:
         for line in save_at:
-            follower.follow(line - follower.position)
-            follower.save()
-        follower.catch_up()
+            processor.process(line - processor.position)
+            processor.save_checkpoint()
+        processor.catch_up()
     finally:
-        follower.stream.close()
-    return follower
+        processor.stream.close()
+    return processor
 
 
 @pytest.fixture(scope="module")
@@ -94,21 +94,21 @@ def lose(store, first, last):
         session.run("DELETE FROM journal WHERE seq >= ? AND seq <= ?", [first, last])
 
 
-def test_a_state_says_its_format_line_and_digest(store):
+def test_a_checkpoint_header_has_format_line_and_digest(store):
     store.add(ARTICLES[:60])
-    follower = follow(store, save_at=[50])
+    processor = follow(store, save_at=[50])
     state = store.checkpoint(50)
     assert (state.line, state.lines) == (50, 50)
     assert store.checkpoint_lines() == [50]
-    assert store.position(LAST_CLUSTER_ID) == follower.stream.clusters.last_id
-    assert store.position(LAST_EVENT_ID) == follower.stream.tracker.ids.last
+    assert store.position(LAST_CLUSTER_ID) == processor.stream.clusters.last_id
+    assert store.position(LAST_EVENT_ID) == processor.stream.tracker.ids.last
 
 
 @pytest.mark.parametrize("byte", [0, 60, 20_000, -1])
-def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byte, caplog):
+def test_an_older_checkpoint_is_used_when_the_newest_is_damaged(followed, whole, byte, caplog):
     damage(followed, SAVED[1], byte)
-    again = Follower(followed, StreamMaker())
-    assert again.saved == SAVED[0]
+    again = JournalProcessor(followed, StreamFactory())
+    assert again.checkpoint_line == SAVED[0]
     again.stream.close()
     assert f"the checkpoint of line {SAVED[1]} is damaged" in caplog.text
     assert f"the checkpoint of line {SAVED[1]} is damaged" in check_store(followed)[0]
@@ -116,22 +116,22 @@ def test_an_older_state_is_tried_when_the_newest_is_damaged(followed, whole, byt
     assert without_lines(tables(followed)) == without_lines(whole)
 
 
-def test_without_a_state_the_whole_journal_is_read_again(followed, whole):
+def test_without_a_checkpoint_the_whole_journal_is_replayed(followed, whole):
     for line in SAVED:
         damage(followed, line)
     again = follow(followed)
-    assert again.saved == 0
+    assert again.checkpoint_line == 0
     assert without_lines(tables(followed)) == without_lines(whole)
 
 
 @pytest.mark.parametrize("damaged", [(), SAVED[1:], SAVED])
-def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(followed, damaged):
+def test_a_worker_stops_where_lines_are_missing_and_suggests_a_rebuild(followed, damaged):
     before = tables(followed)
     lose(followed, *((1, 40) if len(damaged) == 2 else (80, 90) if damaged else (140, 141)))
     for line in damaged:
         damage(followed, line)
     with pytest.raises(ReplayError, match="isogloss doctor --rebuild") as error:
-        Follower(followed, StreamMaker())
+        JournalProcessor(followed, StreamFactory())
     assert "lines and has" in str(error.value)
     assert tables(followed) == before
     followed.request_rebuild()
@@ -140,7 +140,7 @@ def test_a_worker_stops_where_lines_are_missing_and_says_how_to_go_on(followed, 
     assert trouble.endswith("articles without a journal line")
 
 
-def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
+def test_a_pruned_journal_and_a_damaged_checkpoint_stop_the_worker(followed):
     follow(followed, save_at=[len(ARTICLES)])
     assert prune_before(followed, ARTICLES[40].time) > 10
     before = tables(followed)
@@ -148,25 +148,25 @@ def test_a_pruned_journal_and_a_damaged_state_stop_the_worker(followed):
     for line in followed.checkpoint_lines():
         damage(followed, line)
     said = []
-    keep_up(
+    run_worker(
         followed,
-        StreamMaker(),
-        snapshot_every=1000,
-        pause=0.0,
+        StreamFactory(),
+        checkpoint_every=1000,
+        poll_seconds=0.0,
         wait=lambda _: len(said) > 2,
-        tell=lambda *told: said.append(told),
+        report=lambda *told: said.append(told),
     )
     assert {told[0] for told in said} == {0}
     assert all("isogloss doctor --rebuild" in told[1] for told in said)
     assert tables(followed) == before
 
 
-def test_other_settings_do_not_continue_the_tables_of_these(store):
+def test_changed_settings_cannot_continue_the_tables(store):
     store.add(ARTICLES[:20])
     follow(store)
-    other = StreamMaker(StreamSettings(threshold=0.99, window_days=1))
+    other = StreamFactory(StreamSettings(threshold=0.99, window_days=1))
     with pytest.raises(ReplayError, match="the settings, the model or the version"):
-        Follower(store, other)
+        JournalProcessor(store, other)
 
 
 def test_a_rebuild_of_the_whole_journal_changes_nothing(followed, whole):
@@ -179,7 +179,7 @@ def test_a_rebuild_of_the_whole_journal_changes_nothing(followed, whole):
     assert followed.checkpoint(line).lines == followed.position("lines")
 
 
-def test_ids_survive_a_rebuild_after_pruning_and_none_is_used_again(begun):
+def test_ids_survive_a_rebuild_after_pruning_and_are_never_reused(begun):
     assert prune_before(begun, ARTICLES[40].time) > 10
     stories = assignment(begun)
     last = begun.position(LAST_CLUSTER_ID), begun.position(LAST_EVENT_ID)
@@ -221,18 +221,18 @@ def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
     assert left > 3
 
 
-def test_a_worker_goes_on_after_a_rebuild_as_if_it_had_not_stopped(begun):
+def test_a_worker_continues_after_a_rebuild(begun):
     prune_before(begun, ARTICLES[40].time)
     begun.request_rebuild()
     follow(begun)
     begun.add(ARTICLES[LATER:])
     first = follow(begun)
-    second = Follower(begun, StreamMaker())
+    second = JournalProcessor(begun, StreamFactory())
     assert save_stream(second.stream) == save_stream(first.stream)
     second.stream.close()
 
 
-def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(followed):
+def test_aliases_of_merged_events_survive_a_rebuild(followed):
     with followed.database.write() as session:  # two events of before are one now
         (one,), (other,) = session.run("SELECT id FROM event ORDER BY size DESC, id LIMIT 2")
         ((most,),) = session.run(
@@ -251,13 +251,13 @@ def test_events_that_joined_others_are_found_by_their_ids_after_a_rebuild(follow
     assert followed.event(one)["id"] == one
 
 
-def test_a_rebuild_that_is_given_up_leaves_everything_as_it_was(followed, whole):
+def test_an_abandoned_rebuild_changes_nothing(followed, whole):
     from isogloss.service.worker import rebuild
 
     before = tables(followed)
     followed.request_rebuild()
     asked = []
-    assert not rebuild(followed, StreamMaker(), go_on=lambda: asked.append(1))
+    assert not rebuild(followed, StreamFactory(), should_continue=lambda: asked.append(1))
     assert tables(followed) == before
     assert followed.rebuild_requested()
     follow(followed)

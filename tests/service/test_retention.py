@@ -9,7 +9,7 @@ import pytest
 from isogloss.events import Article
 from isogloss.exceptions import StoreBusyError
 from isogloss.service.settings import Settings, StoreSettings, StreamSettings
-from isogloss.service.worker import Follower, Retention, StreamMaker, WithRetention, clock_warning
+from isogloss.service.worker import JournalProcessor, Retention, RetentionWorker, StreamFactory, clock_warning
 from isogloss.store import Store, check_store
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -71,10 +71,10 @@ def tell(store, clock, number, title, body):
 
 
 def made_into_events(store):
-    follower = Follower(store, StreamMaker())
-    follower.catch_up()
-    follower.save()
-    follower.stream.close()
+    processor = JournalProcessor(store, StreamFactory())
+    processor.catch_up()
+    processor.save_checkpoint()
+    processor.stream.close()
 
 
 def archive(store, *, first=2003, last=2026, per_year=2):
@@ -191,7 +191,7 @@ def test_more_than_a_small_share_is_refused_whatever_was_approved(either, clock)
     assert retention.run() == 0
     refusal = retention.preview().refusal
     assert refusal.kind == "cap"
-    assert "it would delete 1 of 48 articles (2.1 %), more than the 1 %" in refusal.sentence
+    assert "it would delete 1 of 48 articles (2.1 %), more than the 1 %" in refusal.message
     assert either.counts()["article"] == count
     assert Retention(either, settings(keep_days=ONE_OLD, prune_max_percent=2.1), clock).run() == 1
 
@@ -355,17 +355,17 @@ def test_articles_that_are_older_than_the_setting_are_counted(store, clock):
 def through_the_year(store, clock, *, keep_days, save=True):
     """A story that goes on for months, others that end, and a run after each article."""
     told = settings(keep_days=keep_days, prune_without_asking=True)
-    retention, follower = Retention(store, told, clock), Follower(store, StreamMaker(told.stream))
+    retention, processor = Retention(store, told, clock), JournalProcessor(store, StreamFactory(told.stream))
     for number in range(ROUNDS):
         tell(store, clock, number, "Storm Ottilie hits Galway", STORM)
         if number % 8 == 0:
             tell(store, clock, 1000 + number, f"Brest votes, round {number}", f"{VOTE} Round {number}.")
-        follower.catch_up()
+        processor.catch_up()
         if save:
-            follower.save()
+            processor.save_checkpoint()
         retention.run()
         clock.wait(days=4)
-    return retention, follower
+    return retention, processor
 
 
 def test_a_story_that_goes_on_is_kept_and_those_that_ended_are_not(store, clock):
@@ -384,11 +384,11 @@ def test_a_story_that_goes_on_is_kept_and_those_that_ended_are_not(store, clock)
 
 @pytest.mark.parametrize("save", [True, False])
 def test_whoever_starts_again_is_where_it_was(store, clock, save):
-    _, follower = through_the_year(store, clock, keep_days=12, save=save)
-    again = Follower(store, StreamMaker(settings().stream))
-    assert again.position == follower.position
-    assert again.stream.tracker.ids.event_of == follower.stream.tracker.ids.event_of
-    assert again.stream.clusters.now == follower.stream.clusters.now
+    _, processor = through_the_year(store, clock, keep_days=12, save=save)
+    again = JournalProcessor(store, StreamFactory(settings().stream))
+    assert again.position == processor.position
+    assert again.stream.tracker.ids.event_of == processor.stream.tracker.ids.event_of
+    assert again.stream.clusters.now == processor.stream.clusters.now
     if not save:
         assert store.counts()["article"] == ARTICLES
 
@@ -429,7 +429,7 @@ class Counted(Retention):
 
 def test_a_worker_with_retention_prunes_beside_its_work(store, clock):
     worker, retention = Worker(), Counted(store, settings(), clock)
-    both = WithRetention(worker, retention, pause=0.01)
+    both = RetentionWorker(worker, retention, poll_seconds=0.01)
     both.start()
     assert retention.ran.acquire(timeout=60)
     clock.wait(hours=1)

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from isogloss.events.ingest import sample_news
 from isogloss.service.app import create_app
 from isogloss.service.settings import StoreSettings
-from isogloss.service.worker import Follower, Retention, StreamMaker
+from isogloss.service.worker import JournalProcessor, Retention, StreamFactory
 from isogloss.store import Update
 from tests.service import data
 
@@ -70,16 +70,16 @@ def test_an_answer_says_how_many_articles_are_old(client, sent):
 def test_one_article_of_the_future_moves_neither_the_window_nor_the_cutoff(store, settings):
     """Sample news of 2025, and then a record of 2205."""
     store.add(sample_news().articles)
-    follower = Follower(store, StreamMaker())
-    follower.catch_up()
-    now, cutoff = follower.stream.clusters.now, Retention(store, settings).preview().plan.cutoff
+    processor = JournalProcessor(store, StreamFactory())
+    processor.catch_up()
+    now, cutoff = processor.stream.clusters.now, Retention(store, settings).preview().plan.cutoff
     future = OLD | {"time": "2205-03-05T08:40:00Z", "title": "Comet lands", "body": "Nobody was hurt."}
     with TestClient(create_app(settings, store), base_url=data.BASE) as client:
         (receipt,) = client.post("/api/v1/articles", json=future).json()["receipts"]
     assert receipt["status"] == "new"
-    follower.catch_up()
-    follower.save()
-    assert follower.stream.clusters.now == now
+    processor.catch_up()
+    processor.save_checkpoint()
+    assert processor.stream.clusters.now == now
     preview = Retention(store, settings).preview()
     assert (preview.plan.cutoff, preview.plan.articles) == (cutoff, 0)
     assert Retention(store, settings).run() == 0

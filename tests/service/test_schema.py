@@ -23,6 +23,7 @@ def api(tmp_path_factory):
         data.fill(store)
         made = data.settings(server={"names": ["testserver", "schemathesis.local"]})
         app = create_app(made, store, models=data.models())
+        data.store_points(app.state.parts.store)
         while app.state.parts.neighbours.catch_up():
             pass
         yield schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, config=CONFIG)
@@ -71,7 +72,7 @@ def test_every_route_says_what_it_does_and_how_it_fails(api):
             assert operation["summary"], where
             assert operation["description"], where
             problem = operation["responses"]["default"]["content"]["application/json"]["schema"]
-            assert problem == {"$ref": "#/components/schemas/Problem"}, where
+            assert problem == {"$ref": "#/components/schemas/ErrorBody"}, where
             assert "HTTPValidationError" not in str(operation), where
             assert ("security" in operation) == (path not in ("/api/v1/health", "/api/v1/ready")), where
 

@@ -57,7 +57,7 @@ def test_changes_come_as_they_happen_and_nothing_is_missed(url, filled):
 
 def test_who_follows_waits_where_there_is_no_room_yet(app, url, monkeypatch):
     monkeypatch.setattr(client_module, "MAX_WAIT_S", 0.05)
-    room, app.state.parts.changes.most = app.state.parts.changes.most, 0
+    room, app.state.parts.changes.max_clients = app.state.parts.changes.max_clients, 0
     with Client(url, retries=1) as client, pytest.raises(ServiceClientError, match="503") as caught:
         next(client.changes(after=0, seconds=LIMIT_S))
     assert caught.value.code == "overloaded"
@@ -94,7 +94,7 @@ def test_more_events_of_one_line_than_are_read_at_once(url, filled):
 
 def test_listeners_are_bounded_and_leave_their_place(url, app):
     changes = app.state.parts.changes
-    changes.most = 1
+    changes.max_clients = 1
     connection, response = raw_stream(url, query="after=0")
     assert response.readline() == b"retry: 3000\n"
     other, refused = raw_stream(url)
@@ -169,7 +169,7 @@ def test_ids_are_sent_as_they_are(url):
             with pytest.raises(ServiceClientError) as caught:
                 client.event(odd)
             assert (caught.value.status, caught.value.code) == (404, "not_found")
-            assert "no event of this id" in str(caught.value)
+            assert "no event with this id" in str(caught.value)
 
 
 def test_threads_share_a_client(url):
@@ -189,7 +189,7 @@ def test_errors_say_what_the_service_says(url):
         with pytest.raises(ServiceClientError, match="404: there is no cluster 99") as caught:
             client.cluster(99)
         assert (caught.value.status, caught.value.code) == (404, "not_found")
-    with pytest.raises(ServiceClientError, match="does not answer"):
+    with pytest.raises(ServiceClientError, match="does not respond"):
         Client("http://127.0.0.1:9", retries=0).health()
     with pytest.raises(ServiceClientError, match="expected one such as"):
         Client("ftp://x")
@@ -242,7 +242,7 @@ def test_the_client_waits_and_sends_the_same_again(moody):
 
 def test_what_may_count_twice_is_not_sent_again_after_a_broken_connection(moody):
     Moody.moods = [0, 201]
-    with Client(moody) as client, pytest.raises(ServiceClientError, match="does not answer"):
+    with Client(moody) as client, pytest.raises(ServiceClientError, match="does not respond"):
         client.judge(1, 2, same=True)
     assert len(Moody.seen) == 1
 

@@ -12,9 +12,9 @@ from rich.progress import Progress
 from isogloss import io
 from isogloss.cli.store._make_events import make_events
 from isogloss.exceptions import SettingsError
-from isogloss.service.models import Models, Similarity, agreed_model
+from isogloss.service.models import Models, SimilarityModel, model_for_events
 from isogloss.service.settings import ModelSettings, Settings
-from isogloss.service.worker import Follower, StreamMaker
+from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
 from tests.service import data
 
@@ -41,24 +41,24 @@ def made(store, settings, **how):
 
 def points(store, model):
     """Points of articles in the common space, as the saved state has them."""
-    stream = StreamMaker(model=model)(store.latest_checkpoint()[1])
+    stream = StreamFactory(model=model)(store.latest_checkpoint()[1])
     return [one.latent for one in stream.links.articles.values()]
 
 
 def test_events_are_made_with_the_model_of_the_settings(store, settings):
     made(store, settings)
-    found = Similarity.load(settings.models, store)
+    found = SimilarityModel.load(settings.models, store)
     assert all(point is not None for point in points(store, found.model))
-    assert agreed_model(store, found) is found.model
+    assert model_for_events(store, found) is found.model
 
 
 def test_without_a_model_in_the_settings_there_is_none(store):
     made(store, Settings())
     assert all(point is None for point in points(store, None))
-    assert agreed_model(store, Similarity()) is None
+    assert model_for_events(store, SimilarityModel()) is None
 
 
-def test_events_that_were_begun_without_go_on_without(store, settings, caplog):
+def test_events_started_without_a_model_continue_without(store, settings, caplog):
     made(store, Settings())
     store.add([data.article(9, "en", "Storm Ottilie is over", "en2w1 en2w3", 4)])
     with caplog.at_level(logging.WARNING):
@@ -67,38 +67,38 @@ def test_events_that_were_begun_without_go_on_without(store, settings, caplog):
     assert all(point is None for point in points(store, None))
 
 
-def test_another_model_is_refused_until_events_are_made_anew(store, settings):
+def test_another_model_is_refused_until_a_rebuild(store, settings):
     made(store, settings)
     before = store.position()
     with pytest.raises(SettingsError, match="doctor --rebuild"):
         made(store, Settings())
     assert store.position() == before
     made(store, Settings(), rebuild=True)
-    assert agreed_model(store, Similarity()) is None
+    assert model_for_events(store, SimilarityModel()) is None
     made(store, settings, rebuild=True)
     assert all(point is not None for point in points(store, data.models().similarity))
 
 
 def test_a_model_may_change_while_there_are_no_events(store, settings):
-    assert agreed_model(store, Similarity()) is None
-    found = Similarity.load(settings.models, store)
-    assert agreed_model(store, found) is found.model
-    Follower(store, StreamMaker(model=found.model)).catch_up()
+    assert model_for_events(store, SimilarityModel()) is None
+    found = SimilarityModel.load(settings.models, store)
+    assert model_for_events(store, found) is found.model
+    JournalProcessor(store, StreamFactory(model=found.model)).catch_up()
     with pytest.raises(SettingsError, match="another similarity model"):
-        agreed_model(store, dataclasses.replace(found, digest="1" * 64))
+        model_for_events(store, dataclasses.replace(found, digest="1" * 64))
 
 
 def test_answers_are_made_with_the_same_model(store, settings):
     models = Models.load(settings.models, store)
-    assert models.digest == Similarity.load(settings.models, store).digest
+    assert models.digest == SimilarityModel.load(settings.models, store).digest
     assert models.similarity.languages == data.models().similarity.languages
 
 
 @pytest.mark.parametrize("kind", ["nothing", "another kind", "no name"])
-def test_what_is_no_model_is_said(store, tmp_path, kind):
+def test_a_file_of_another_kind_is_refused(store, tmp_path, kind):
     place = tmp_path / "x.isogloss"
     if kind == "another kind":
         io.save(data.models().aligners["en", "de"], place)
     with pytest.raises(Exception, match=r"cannot be|holds a|no model|no such|not found") as caught:
-        Similarity.load(ModelSettings(similarity="store:x" if kind == "no name" else str(place)), store)
+        SimilarityModel.load(ModelSettings(similarity="store:x" if kind == "no name" else str(place)), store)
     assert type(caught.value).__module__ == "isogloss.exceptions"

@@ -1,4 +1,4 @@
-"""The worker: tables follow the journal, and start again where they stood."""
+"""The worker: the read model follows the journal, and continues after a restart."""
 
 import pytest
 
@@ -6,9 +6,8 @@ from isogloss.events import EventStream
 from isogloss.events.annotate import Annotator
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import StoreError
-from isogloss.service.worker import Follower, StreamMaker
-from isogloss.service.worker import _follower as worker
-from isogloss.service.worker._follower import keep_up
+from isogloss.service.worker import JournalProcessor, StreamFactory, _journal_processor
+from isogloss.service.worker._worker_process import run_worker
 from isogloss.store import Store, Update, check_store
 
 ARTICLES = sample_news().articles[:90]
@@ -44,13 +43,13 @@ def store(tmp_path):
 def whole(tmp_path_factory):
     with Store(tmp_path_factory.mktemp("whole") / "news.db") as store:
         store.add(ARTICLES)
-        Follower(store, StreamMaker()).catch_up()
+        JournalProcessor(store, StreamFactory()).catch_up()
         yield tables(store)
 
 
 def test_every_article_is_in_a_cluster_of_an_event(store):
     store.add(ARTICLES)
-    assert Follower(store, StreamMaker()).catch_up() == len(ARTICLES)
+    assert JournalProcessor(store, StreamFactory()).catch_up() == len(ARTICLES)
     with store.database.read() as session:
         assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES),)]
         assert session.run("SELECT count(*) FROM cluster WHERE event NOT IN (SELECT id FROM event)") == [(0,)]
@@ -67,48 +66,48 @@ def test_every_article_is_in_a_cluster_of_an_event(store):
 
 def test_tables_do_not_depend_on_when_they_are_written(store, whole):
     store.add(ARTICLES)
-    follower = Follower(store, StreamMaker())
-    while follower.follow(11):
+    processor = JournalProcessor(store, StreamFactory())
+    while processor.process(11):
         pass
-    follower.store.record_update()
-    follower.follow()
+    processor.store.record_update()
+    processor.process()
     assert without_lines(tables(store)) == without_lines(whole)
 
 
 @pytest.mark.parametrize("every", [1, 1000])
-def test_a_worker_that_starts_again_goes_on(store, whole, every):
+def test_a_restarted_worker_continues(store, whole, every):
     store.add(ARTICLES[:50])
-    Follower(store, StreamMaker(), snapshot_every=every).follow(37)
+    JournalProcessor(store, StreamFactory(), checkpoint_every=every).process(37)
     store.add(ARTICLES[50:])
-    Follower(store, StreamMaker(), snapshot_every=every).follow(40)
-    Follower(store, StreamMaker(), snapshot_every=every).catch_up()
+    JournalProcessor(store, StreamFactory(), checkpoint_every=every).process(40)
+    JournalProcessor(store, StreamFactory(), checkpoint_every=every).catch_up()
     assert without_lines(tables(store)) == without_lines(whole)
 
 
-def test_a_damaged_snapshot_is_done_without(store, whole, caplog):
+def test_a_damaged_checkpoint_is_ignored(store, whole, caplog):
     store.add(ARTICLES)
-    first = Follower(store, StreamMaker())
-    first.follow(60)
-    first.save()
+    first = JournalProcessor(store, StreamFactory())
+    first.process(60)
+    first.save_checkpoint()
     with store.database.write() as session:
         session.run("UPDATE snapshot SET data = ?", [b"junk"])
-    Follower(store, StreamMaker()).catch_up()
+    JournalProcessor(store, StreamFactory()).catch_up()
     assert "the journal from its beginning" in caplog.text
     assert without_lines(tables(store)) == without_lines(whole)
 
 
-def test_memory_is_given_back_every_so_many_lines(store, monkeypatch):
+def test_the_heap_is_trimmed_at_intervals(store, monkeypatch):
     given = []
-    monkeypatch.setattr(worker, "trim_heap", lambda: given.append(1))
-    monkeypatch.setattr(worker, "TIDY", 32)
+    monkeypatch.setattr(_journal_processor, "trim_heap", lambda: given.append(1))
+    monkeypatch.setattr(_journal_processor, "TRIM_HEAP_LINES", 32)
     store.add(ARTICLES[:80])
-    follower = Follower(store, StreamMaker())
+    processor = JournalProcessor(store, StreamFactory())
     for _ in range(8):
-        follower.follow(10)
+        processor.process(10)
     assert len(given) == 2
 
 
-def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch):
+def test_an_article_that_cannot_be_annotated_is_skipped(store, monkeypatch):
     annotate = Annotator.annotate
     monkeypatch.setattr(
         Annotator,
@@ -116,52 +115,54 @@ def test_an_article_that_cannot_be_annotated_holds_nobody_up(store, monkeypatch)
         lambda self, one: 1 / 0 if one.title == ARTICLES[7].title else annotate(self, one),
     )
     store.add(ARTICLES)
-    first = Follower(store, StreamMaker())
-    first.follow(60)
-    first.save()
-    Follower(store, StreamMaker()).catch_up()
+    first = JournalProcessor(store, StreamFactory())
+    first.process(60)
+    first.save_checkpoint()
+    JournalProcessor(store, StreamFactory()).catch_up()
     with store.database.read() as session:
         assert session.run("SELECT count(*) FROM member") == [(len(ARTICLES) - 1,)]
     assert [found["line"] for found in store.quarantined_articles()] == [8]
 
 
-def test_the_tables_again_from_the_journal(store, whole):
+def test_a_rebuild_gives_the_same_tables(store, whole):
     store.add(ARTICLES)
-    Follower(store, StreamMaker()).catch_up()
+    JournalProcessor(store, StreamFactory()).catch_up()
     store.request_rebuild()
-    Follower(store, StreamMaker()).follow()
+    JournalProcessor(store, StreamFactory()).process()
     assert without_lines(tables(store)) == without_lines(whole)
 
 
 def test_a_worker_that_failed_leaves_no_process_behind(store, monkeypatch):
     closed, told = [], []
     monkeypatch.setattr(EventStream, "close", lambda stream: closed.append(stream))
-    monkeypatch.setattr(Follower, "follow", lambda *_: (_ for _ in ()).throw(StoreError("the cable is out")))
-    keep_up(
+    monkeypatch.setattr(
+        JournalProcessor, "process", lambda *_: (_ for _ in ()).throw(StoreError("the cable is out"))
+    )
+    run_worker(
         store,
-        StreamMaker(),
-        snapshot_every=1,
-        pause=0.0,
+        StreamFactory(),
+        checkpoint_every=1,
+        poll_seconds=0.0,
         wait=lambda _: bool(told),
-        tell=lambda *said: told.append(said),
+        report=lambda *said: told.append(said),
     )
     assert (told, len(closed)) == ([(0, "the cable is out")], 1)
 
 
 def test_a_revision_moves_nothing(store):
     store.add(ARTICLES[:20])
-    Follower(store, StreamMaker()).catch_up()
+    JournalProcessor(store, StreamFactory()).catch_up()
     before = tables(store)
     from dataclasses import replace
 
     store.add([replace(ARTICLES[0], body="Something else entirely.")])
-    Follower(store, StreamMaker()).catch_up()
+    JournalProcessor(store, StreamFactory()).catch_up()
     assert without_lines(tables(store)) == without_lines(before)
 
 
-def test_two_workers_do_not_both_write(store):
+def test_the_update_of_a_second_worker_is_refused(store):
     store.add(ARTICLES[:20])
-    first, second = (Follower(store, StreamMaker()) for _ in range(2))
+    first, second = (JournalProcessor(store, StreamFactory()) for _ in range(2))
     first.catch_up()
     with pytest.raises(Exception, match="another worker has written to them"):
         second.store.apply(Update(0, 5))

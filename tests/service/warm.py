@@ -2,10 +2,10 @@
 
 from isogloss.events import EventStream
 from isogloss.events.ingest import sample_news
-from isogloss.service.worker import _subprocess as apart
+from isogloss.service.worker import _worker_process
 from tests.service import poison
 
-__all__ = ["apart", "poison"]
+__all__ = ["_worker_process", "poison"]
 
 with EventStream() as stream:
     stream.add(sample_news().articles[:64])

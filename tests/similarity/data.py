@@ -1,5 +1,7 @@
 """Small comparable corpora whose languages share no word."""
 
+from functools import cache
+
 import numpy as np
 
 from isogloss.corpora import InMemoryCorpus
@@ -10,6 +12,12 @@ CODES = ("en", "de", "fr", "sl")
 
 def comparable_texts(n=240, topics=12, words=8, length=14, languages=CODES, missing=0.0, seed=0):
     """Documents about two topics each; word w of topic t is ``de4w2`` in German, and so on."""
+    made = _comparable_texts(n, topics, words, length, tuple(languages), missing, seed)
+    return {language: list(column) for language, column in made.items()}
+
+
+@cache
+def _comparable_texts(n, topics, words, length, languages, missing, seed):
     rng = np.random.default_rng(seed)
     about = np.array([rng.choice(topics, 2, replace=False) for _ in range(n)])
     texts = {}

@@ -26,7 +26,13 @@ SENT = [
 ]
 TABLES = ("article", "revision", "journal", "request", "quarantine", "cluster", "member", "link", "event")
 MORE_TABLES = ("event_term", "alias", "progress", "snapshot", "model", "feed", "verdict", "token")
-LATER_TABLES = {2: ("tally",), 3: ("metadata",), 4: ("attempt",), 5: ("deletion", "renamed")}
+LATER_TABLES = {
+    2: ("tally",),
+    3: ("metadata",),
+    4: ("attempt",),
+    5: ("deletion", "renamed"),
+    7: ("article_point",),
+}
 
 
 def fill(store):
@@ -48,6 +54,7 @@ def fill(store):
         session.run("INSERT INTO renamed VALUES ('cluster', 70, 3)")
         session.run("INSERT INTO token VALUES ('t1', 'digest', 'read write', 'desk', 1, 2, 0)")
         session.run("INSERT INTO tally VALUES ('here', 3)")
+        session.run("INSERT INTO article_point VALUES (1, 2, 'model', 'en', ?)", [bytes(range(32))])
         session.run("INSERT INTO attempt VALUES (7, 2, 'too slow', 'took 30 s', 12, 13, 0)")
 
 

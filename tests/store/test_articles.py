@@ -107,6 +107,15 @@ def test_the_journal_in_parts_is_the_journal(store):
     assert [entry.article.id for entry in whole] == [str(number) for number in range(10)]
 
 
+def test_lines_and_articles_are_counted_between_bounds(store):
+    assert store.last_line() == 0
+    store.add([article(number) for number in range(4)])
+    store.add([article(1, "Snow.")])
+    assert store.last_line() == 5
+    assert [store.count_lines(*span) for span in ((0, 5), (1, 4), (5, 9))] == [5, 3, 0]
+    assert store.article_numbers_from(3) == [3, 4]
+
+
 def test_a_request_is_answered_once(store):
     first = store.add([article(1), article(2)], key="a")
     before = contents(store)
@@ -122,6 +131,15 @@ def test_an_article_from_the_future_that_comes_again_is_the_same(store):
     store.add([article(1, claimed=far)])
     (receipt,) = store.add([article(1, claimed=far, time=DAY + timedelta(hours=3))])
     assert receipt.status == "same"
+
+
+def test_only_a_time_that_the_source_states_corrects_another(store):
+    later = DAY + timedelta(hours=3)
+    store.add([article(1), article(2, claimed="2205-03-05T08:00:00+00:00")])
+    assert store.add([article(1, time=later, claimed="")])[0].status == "same"
+    assert store.add([article(2, time=later, claimed="")])[0].status == "same"
+    assert store.add([article(1, time=later)])[0].status == "revised"
+    assert store.articles([1])[1].time == later
 
 
 class Failing:

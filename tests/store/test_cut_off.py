@@ -48,7 +48,7 @@ def test_both_ends_of_a_connection_notice_within_a_quarter_of_a_minute_that_a_ho
                 assert connection.info.get_parameters()["tcp_user_timeout"] == "15000"
                 assert asked(connection, "idle_in_transaction_session_timeout") == "1min"
         lease = Lease(store)
-        assert lease.take()
+        assert lease.acquire()
         assert watched(lease._lock._connection) == [15, 15]
         lease.release()
 

@@ -26,7 +26,7 @@ def filled(store):
         data.fill(store)
     finally:
         data.ARTICLES[:] = saved
-    store.save_feed("https://gull.example/feed", {"seen": [first.url, "https://gull.example/2"]})
+    store.save_feed("https://gull.example/feed", {"seen": [first.url, first.id, "https://gull.example/2"]})
     store.apply(Update(4, 4, checkpoint_parts=[("part 0", 4, MARKER.encode()), ("events", 4, b"")]))
     with store.database.write() as session:
         session.run(

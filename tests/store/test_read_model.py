@@ -155,3 +155,16 @@ def test_the_store_answers_the_same(filled):
     assert ask(filled, stale_checkpoint_parts) == []
     filled.apply(Update(8, 8, stale_parts=[("events", 7), ("events", 8)]))
     assert filled.latest_checkpoint() is None
+
+
+def test_a_pair_of_clusters_is_the_same_in_either_order(filled):
+    assert filled.clusters_exist(1, 2)
+    assert not filled.clusters_exist(1, 3)
+    assert filled.link(2, 1) == filled.link(1, 2)
+    assert (filled.link(1, 2)["a"], filled.link(1, 2)["probability"]) == (1, 0.9)
+    assert filled.link(1, 3) is None
+    assert filled.add_verdict(2, 1, same=True, note="a\0b") == (1, 1, 3)
+    assert filled.add_verdict(1, 2, same=False, note="") == (2, 1, 3)
+    with filled.database.read() as session:
+        rows = session.run("SELECT a, b, same, note FROM verdict ORDER BY seq")
+    assert rows == [(1, 2, 1, "a b"), (1, 2, 0, "")]

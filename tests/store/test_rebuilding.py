@@ -65,6 +65,28 @@ def rebuilt(store, *, generation=0, clusters=(1, 2, 3), events=(1, 2)):
     store.finish_rebuild(ids, RebuildResult(7, 7, 4, 2, clusters, events, ("events", 7, b"new"), generation))
 
 
+def test_an_update_after_a_rebuild_names_everything_by_its_public_id():
+    ids = PublicIds(20, 30, clusters={21: 10}, events={31: 5})
+    numbered = Update(
+        7,
+        8,
+        [ClusterRow(1, "en", "e1", 0, 9, [3]), ClusterRow(2, "en", "e2", 0, 9, [4])],
+        [LinkRow(2, 1, 0.7, DATA)],
+        [event(1, 1), event(2, 1)],
+        removed_clusters=[1, 3],
+        relinked=[1, 4],
+        removed_events=["e1", "e3"],
+        aliases=[("e3", "e1")],
+    )
+    public = ids.apply(numbered)
+    assert [(row.id, row.event) for row in public.clusters] == [(10, "e5"), (22, "e32")]
+    assert [{row.a, row.b} for row in public.links] == [{10, 22}]
+    assert [row.id for row in public.events] == ["e5", "e32"]
+    assert (public.removed_clusters, public.relinked) == ([10, 23], [10, 24])
+    assert (public.removed_events, public.aliases) == (["e5", "e33"], [("e33", "e5")])
+    assert PublicIds().apply(numbered) is numbered
+
+
 def test_stories_keep_their_ids_and_others_get_new_ones(filled):
     rebuilt(filled)
     with filled.database.read() as session:

@@ -1,10 +1,10 @@
+from ._base import check_settings as check_settings
 from ._bitext import Bitext as Bitext
 from ._bitext import Sentences as Sentences
 from ._bitext import WordForms as WordForms
 from ._bitext import WordList as WordList
 from ._checkpoint import Checkpoint as Checkpoint
 from ._checkpoint import Checkpoints as Checkpoints
-from ._checks import check_settings as check_settings
 from ._fertility_state import FertilityState as FertilityState
 from ._score import RATES as RATES
 from ._score import AlignmentScore as AlignmentScore

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.alignment._base import AlignerBase
 from isogloss.alignment._bitext import Bitext, WordForms
-from isogloss.alignment._checks import AlignerBase
 from isogloss.alignment._fertility_state import FertilityState
 from isogloss.alignment.decoding import Reader
 from isogloss.alignment.models import (
@@ -25,10 +25,10 @@ from isogloss.alignment.models import (
     PositionLayout,
     Priors,
     Progress,
-    Settings,
     Stage,
     Trained,
     Trainer,
+    TrainingSettings,
     WordClasses,
     exchange_classes,
     extend_parameters,
@@ -51,9 +51,9 @@ UNSEEN = 1e-2
 """What a pair that was never seen together is worth, beside its likeness of spelling."""
 
 
-def model_settings(aligner: AlignerBase, model: str, lexical: LexicalPrior | None = None) -> Settings:
+def model_settings(aligner: AlignerBase, model: str, lexical: LexicalPrior | None = None) -> TrainingSettings:
     """The settings of an aligner for one of its simple models."""
-    return Settings(
+    return TrainingSettings(
         model,
         aligner.agreement,
         aligner.null,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from isogloss.alignment._base import AlignerBase, check_settings
 from isogloss.alignment._bitext import Bitext, WordForms, WordList
-from isogloss.alignment._checks import AlignerBase, check_settings
 from isogloss.alignment._fertility_state import FertilityReader, FertilityState
 from isogloss.alignment._learning import Learner, longest, simple_reader
 from isogloss.alignment.decoding import Heuristic, Links, Reader, symmetrise

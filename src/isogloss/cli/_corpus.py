@@ -44,6 +44,11 @@ PageTables = Annotated[
 RedirectTables = Annotated[
     Files, typer.Option(metavar="LANGUAGE=FILE", help="The redirect table of a Wikipedia, with --pages.")
 ]
+Sitelinks = Annotated[
+    Path | None,
+    typer.Option(help="Wikidata's JSON dump or its table wb_items_per_site, to match articles."),
+]
+NewFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)]
 FORMS = ("auto", "jsonl", "lines", "wikipedia")
 
 
@@ -62,16 +67,11 @@ def build(
             "(.xml, .xml.bz2). Without LANGUAGE, the part of the file name before the first dot is used.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)
-    ],
+    output: NewFolder,
     form: Annotated[
         str, typer.Option("--format", metavar="|".join(FORMS), help="The format of the files.")
     ] = "auto",
-    sitelinks: Annotated[
-        Path | None,
-        typer.Option(help="Wikidata's JSON dump or its table wb_items_per_site, to match articles."),
-    ] = None,
+    sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
     redirects: RedirectTables = None,
@@ -110,22 +110,19 @@ def build(
     tokenisers = {
         code: Tokeniser(code, ngrams=ngrams, stem=stemmer, stop_words=stop_words) for code in readers
     }
-    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
-    with progress_bar(console) as progress:
-        align = link_rows(progress, readers, *tables)
-        with counting_documents(progress, readers) as count:
-            corpus = build_corpus(
-                readers,
-                output,
-                tokenisers,
-                align=align,
-                min_words=min_words,
-                min_df=min_df,
-                min_languages=min_languages,
-                n_jobs=jobs,
-                restart=restart,
-                progress=count,
-            )
+    with linked_documents(console, readers, sitelinks, links, pages, redirects) as (align, count):
+        corpus = build_corpus(
+            readers,
+            output,
+            tokenisers,
+            align=align,
+            min_words=min_words,
+            min_df=min_df,
+            min_languages=min_languages,
+            n_jobs=jobs,
+            restart=restart,
+            progress=count,
+        )
     for reader in readers.values():
         if reader.report.examples:
             console.print(f"{escape(reader.path)}: {escape(str(reader.report))}", highlight=False)
@@ -245,27 +242,6 @@ def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
     return kinds[form](path, lang=code, on_bad="raise" if strict else "skip")
 
 
-def _link_rows(
-    readers: dict[str, DocumentReader],
-    sitelinks: Path | None,
-    links: dict[str, Path],
-    pages: dict[str, Path],
-    redirects: dict[str, Path],
-) -> Concepts | None:
-    """Which articles are one row, as far as files were given that say so."""
-    from isogloss.corpora import Concepts, LanguageLinks, read_langlinks
-
-    if sitelinks is not None:
-        return Concepts.from_sitelinks(sitelinks, readers)
-    if not links:
-        return None
-    index = {code: _index(code, reader, pages, redirects) for code, reader in readers.items()}
-    graph = LanguageLinks(index)
-    for code, path in links.items():
-        graph.add(code, read_langlinks(path))
-    return graph.concepts()
-
-
 def _index(
     code: str, reader: DocumentReader, pages: dict[str, Path], redirects: dict[str, Path]
 ) -> PageIndex:
@@ -285,7 +261,25 @@ def _pairs(text: str | None) -> list[tuple[str, str]]:
     return [(pair[0], pair[1]) for pair in parts]
 
 
-def link_rows(
+@contextmanager
+def linked_documents(
+    console: Console,
+    readers: Mapping[str, DocumentReader],
+    sitelinks: Path | None,
+    links: Files,
+    pages: Files,
+    redirects: Files,
+) -> Iterator[tuple[Concepts | None, Callable[[str, int], None]]]:
+    """Match articles as far as files say which are one row, then count documents, with bars for both."""
+    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
+    with progress_bar(console) as progress:
+        align = _link_rows(progress, readers, *tables)
+        total = total_size(reader.path for reader in readers.values())
+        with reading(progress, "reading", total) as describe:
+            yield align, lambda what, n: describe(f"{what} {n:,}" if n else what)
+
+
+def _link_rows(
     progress: Progress,
     readers: Mapping[str, DocumentReader],
     sitelinks: Path | None,
@@ -293,24 +287,22 @@ def link_rows(
     pages: dict[str, Path],
     redirects: dict[str, Path],
 ) -> Concepts | None:
-    """Return which articles are one row, as far as files say so, with a bar for reading them."""
-    files: list[str | Path] = [] if sitelinks is None else [sitelinks]
-    if sitelinks is None:
-        files += [*links.values(), *pages.values(), *redirects.values()]
-        files += [reader.path for code, reader in readers.items() if links and code not in pages]
-    if not files:
+    from isogloss.corpora import Concepts, LanguageLinks, read_langlinks
+
+    if sitelinks is not None:
+        with reading(progress, "reading links", total_size([sitelinks])):
+            return Concepts.from_sitelinks(sitelinks, readers)
+    if not links:
         return None
+    files: list[str | Path] = [*links.values(), *pages.values(), *redirects.values()]
+    files += [reader.path for code, reader in readers.items() if code not in pages]
     with reading(progress, "reading links", total_size(files)):
-        return _link_rows(dict(readers), sitelinks, links, pages, redirects)
-
-
-@contextmanager
-def counting_documents(
-    progress: Progress, readers: Mapping[str, DocumentReader]
-) -> Iterator[Callable[[str, int], None]]:
-    """Show which language is read, how many documents so far, and how much of all files."""
-    with reading(progress, "reading", total_size(reader.path for reader in readers.values())) as describe:
-        yield lambda what, n: describe(f"{what} {n:,}" if n else what)
+        graph = LanguageLinks(
+            {code: _index(code, reader, pages, redirects) for code, reader in readers.items()}
+        )
+        for code, path in links.items():
+            graph.add(code, read_langlinks(path))
+        return graph.concepts()
 
 
 def _show_build(corpus: ComparableCorpus, as_json: bool) -> None:

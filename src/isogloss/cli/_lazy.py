@@ -14,18 +14,18 @@ from typing import Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["DefaultGroup", "LazyGroup", "Place"]
+__all__ = ["DefaultGroup", "LazyCommand", "LazyGroup"]
 
 
-class Place(NamedTuple):
-    """Where a command lives, and the line that lists it."""
+class LazyCommand(NamedTuple):
+    """A command by module and attribute, imported when it runs, with its help line."""
 
     module: str
     attribute: str
     help: str
 
     def load(self, name: str) -> Any:
-        """The command itself."""
+        """Import the command."""
         found = getattr(import_module(self.module), self.attribute)
         if isinstance(found, typer.Typer):
             found.rich_markup_mode = None
@@ -47,13 +47,13 @@ def _paragraphs(text: str) -> str:
 
 
 class LazyGroup(TyperGroup):
-    """Lists its commands from ``places`` and loads the one that is called."""
+    """Lists its commands from ``lazy_commands`` and loads the one that is called."""
 
-    places: ClassVar[Mapping[str, Place]] = {}
+    lazy_commands: ClassVar[Mapping[str, LazyCommand]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, place in self.places.items():
+        for name, place in self.lazy_commands.items():
             self.commands[name] = TyperCommand(name, help=place.help)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -61,7 +61,7 @@ class LazyGroup(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         if name is None or listed is None:
             return name, listed, rest
-        return name, self.places[name].load(name), rest
+        return name, self.lazy_commands[name].load(name), rest
 
 
 class DefaultGroup(TyperGroup):

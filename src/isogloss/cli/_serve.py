@@ -14,14 +14,14 @@ import typer
 
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._make_events import make_events, store_contents, stream_maker
+from isogloss.cli.store._make_events import make_events, store_contents, stream_factory
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
 
 if TYPE_CHECKING:
-    from isogloss.service.models import Similarity
+    from isogloss.service.models import SimilarityModel
     from isogloss.service.settings import Settings
-    from isogloss.service.worker import TakingTurns
+    from isogloss.service.worker import LeasedWorker
     from isogloss.store import Store
 
 logger = logging.getLogger(__name__)
@@ -97,25 +97,25 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
     as_json : bool
         Whether to print the URL as a JSON object.
     """
-    from isogloss.service import Logged
+    from isogloss.service import AccessLogMiddleware
     from isogloss.service.app import create_app
-    from isogloss.service.models import Models, Similarity
+    from isogloss.service.models import Models, SimilarityModel
     from isogloss.service.server import listen
     from isogloss.service.server import serve as serve_app
 
     _log_warnings(store)
     models = Models.load(settings.models, store)
-    similarity = Similarity(models.similarity, digest=models.digest)
+    similarity = SimilarityModel(models.similarity, digest=models.digest)
     app = create_app(
         settings, store, models=models, worker=_worker(settings, store, similarity) if worker else None
     )
-    app.add_middleware(Logged)
+    app.add_middleware(AccessLogMiddleware)
     _preload_language_data()
     with listen(settings) as listener:
         host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         greeting = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
-        serve_app(app, settings, listener, tell=lambda: echo(greeting))
+        serve_app(app, settings, listener, on_start=lambda: echo(greeting))
 
 
 def _log_warnings(store: Store) -> None:
@@ -135,19 +135,19 @@ def _preload_language_data() -> None:
         identify("Every article is in some language.")
 
 
-def _worker(settings: Settings, store: Store, similarity: Similarity) -> TakingTurns:
+def _worker(settings: Settings, store: Store, similarity: SimilarityModel) -> LeasedWorker:
     """Create the worker, which makes events and applies retention while it holds the lease."""
-    from isogloss.service.worker import ApartWorker, Lease, Retention, TakingTurns, WithRetention
+    from isogloss.service.worker import Lease, LeasedWorker, Retention, RetentionWorker, WorkerProcess
 
-    make = stream_maker(store, settings, similarity)
-    worker = ApartWorker(
+    factory = stream_factory(store, settings, similarity)
+    worker = WorkerProcess(
         store,
-        make,
-        snapshot_every=settings.stream.snapshot_every,
+        factory,
+        checkpoint_every=settings.stream.snapshot_every,
         record_seconds=settings.worker.record_seconds,
         max_memory_mb=settings.worker.max_memory_mb,
     )
-    return TakingTurns(WithRetention(worker, Retention(store, settings)), Lease(store))
+    return LeasedWorker(RetentionWorker(worker, Retention(store, settings)), Lease(store))
 
 
 def work(
@@ -174,7 +174,7 @@ def work(
             param_hint="--prepare",
         )
     from isogloss.service import log_to_stderr
-    from isogloss.service.models import Similarity
+    from isogloss.service.models import SimilarityModel
 
     settings = load_settings(config, store)
     log_to_stderr(as_json=log_json)
@@ -187,11 +187,11 @@ def work(
             echo(json.dumps({"store": counts}) if as_json else store_contents(opened))
             return
         _log_warnings(opened)
-        worker = _worker(settings, opened, Similarity.load(settings.models, opened))
+        worker = _worker(settings, opened, SimilarityModel.load(settings.models, opened))
         _run_until_signal(worker, "" if as_json else "isogloss: working  (Ctrl-C to stop)")
 
 
-def _run_until_signal(worker: TakingTurns, greeting: str) -> None:
+def _run_until_signal(worker: LeasedWorker, greeting: str) -> None:
     """Run a worker until a signal stops it; print the greeting once signals are handled."""
     from isogloss.service import SIGNALS
 

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, NoReturn
 import typer
 
 import isogloss
-from isogloss.cli._lazy import LazyGroup, Place
+from isogloss.cli._lazy import LazyCommand, LazyGroup
 from isogloss.cli._output import echo
 from isogloss.exceptions import IsoglossError
 from isogloss.io import TerminalFormatter
@@ -27,49 +27,63 @@ INTERRUPTED = 130
 class _Commands(LazyGroup):
     """The commands of isogloss."""
 
-    places: ClassVar = {
-        "demo": Place(
+    lazy_commands: ClassVar = {
+        "demo": LazyCommand(
             "isogloss.cli.demo._commands", "demo_group", "Show what isogloss does, on built-in sample data."
         ),
-        "events": Place("isogloss.cli.news._events", "events_group", "Find events in multilingual news."),
-        "init": Place("isogloss.cli.store._ingest", "init", "Create a settings file and an empty store."),
-        "ingest": Place(
+        "events": LazyCommand(
+            "isogloss.cli.news._events", "events_group", "Find events in multilingual news."
+        ),
+        "init": LazyCommand(
+            "isogloss.cli.store._ingest", "init", "Create a settings file and an empty store."
+        ),
+        "ingest": LazyCommand(
             "isogloss.cli.store._ingest", "ingest", "Add articles to the store and find their events."
         ),
-        "watch": Place("isogloss.cli.store._ingest", "watch", "Visit feeds and store new articles."),
-        "serve": Place("isogloss.cli._serve", "serve", "Serve the API and the web pages."),
-        "work": Place(
+        "watch": LazyCommand("isogloss.cli.store._ingest", "watch", "Visit feeds and store new articles."),
+        "serve": LazyCommand("isogloss.cli._serve", "serve", "Serve the API and the web pages."),
+        "work": LazyCommand(
             "isogloss.cli._serve", "work", "Run the worker that turns stored articles into events."
         ),
-        "token": Place("isogloss.cli._serve", "token_group", "Manage access tokens."),
-        "backup": Place(
+        "token": LazyCommand("isogloss.cli._serve", "token_group", "Manage access tokens."),
+        "backup": LazyCommand(
             "isogloss.cli.store._maintenance", "backup", "Back up the store, also while it is in use."
         ),
-        "restore": Place(
+        "restore": LazyCommand(
             "isogloss.cli.store._maintenance", "restore", "Restore a backup. The target store must not exist."
         ),
-        "prune": Place("isogloss.cli.store._prune", "prune", "Show old stories, or delete them with --yes."),
-        "delete": Place("isogloss.cli.store._delete", "delete", "Delete articles and all traces of them."),
-        "doctor": Place("isogloss.cli.store._maintenance", "doctor", "Check the store and report problems."),
-        "concepts": Place(
+        "prune": LazyCommand(
+            "isogloss.cli.store._prune", "prune", "Show old stories, or delete them with --yes."
+        ),
+        "delete": LazyCommand(
+            "isogloss.cli.store._delete", "delete", "Delete articles and all traces of them."
+        ),
+        "doctor": LazyCommand(
+            "isogloss.cli.store._maintenance", "doctor", "Check the store and report problems."
+        ),
+        "concepts": LazyCommand(
             "isogloss.cli.news._concepts", "concepts_group", "Build and query concept dictionaries."
         ),
-        "link": Place(
+        "link": LazyCommand(
             "isogloss.cli.news._link",
             "link_group",
             "Train and score the linker of clusters across languages.",
         ),
-        "model": Place("isogloss.cli._models", "model_group", "Inspect model files."),
-        "align": Place("isogloss.cli.align._commands", "align_group", "Align the words of sentence pairs."),
-        "corpus": Place("isogloss.cli._corpus", "corpus_group", "Build comparable corpora from documents."),
-        "dictionary": Place(
+        "model": LazyCommand("isogloss.cli._models", "model_group", "Inspect model files."),
+        "align": LazyCommand(
+            "isogloss.cli.align._commands", "align_group", "Align the words of sentence pairs."
+        ),
+        "corpus": LazyCommand(
+            "isogloss.cli._corpus", "corpus_group", "Build comparable corpora from documents."
+        ),
+        "dictionary": LazyCommand(
             "isogloss.cli._dictionary", "dictionary_group", "Build bilingual dictionaries from word vectors."
         ),
-        "evaluate": Place("isogloss.cli._evaluate", "evaluate_group", "Evaluate models."),
-        "similar": Place(
+        "evaluate": LazyCommand("isogloss.cli._evaluate", "evaluate_group", "Evaluate models."),
+        "similar": LazyCommand(
             "isogloss.cli._similar", "similar_group", "Find similar documents across languages."
         ),
-        "network": Place(
+        "network": LazyCommand(
             "isogloss.cli.network._commands", "network_group", "Query, learn and draw Bayesian networks."
         ),
     }

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isogloss.events.analyse import AnalysedArticle, ArticleAnalyser
 from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
@@ -70,12 +73,15 @@ class ArticleOutcome(NamedTuple):
         The article that it reprints; a reprint is in no cluster itself.
     repeated : bool
         Whether the article was known; nothing changed then.
+    latent : array or None
+        Its point in the latent space, if there is a model that knows words of it.
     """
 
     article: str
     cluster: int
     original: str | None = None
     repeated: bool = False
+    latent: NDArray[np.float32] | None = None
 
 
 @dataclass
@@ -302,7 +308,8 @@ class EventStream:
         self.pending += 1
         if self.pending >= self.settings.update_every:
             self.update()
-        return ArticleOutcome(article.id, self.clusters.members[article.id].cluster)
+        cluster = self.clusters.members[article.id].cluster
+        return ArticleOutcome(article.id, cluster, latent=analysed.latent)
 
     def _known(self, article: str) -> ArticleOutcome | None:
         first = self.original_of.get(article)
@@ -318,7 +325,7 @@ class EventStream:
         self.reprints_of.setdefault(first, []).append(article.id)
         self.original_of[article.id] = first
         self.changes.reprints.append((article.id, first))
-        return ArticleOutcome(article.id, cluster, first)
+        return ArticleOutcome(article.id, cluster, first, latent=analysed.latent)
 
     def _record_moves(self, decision: Decision) -> None:
         """Record merged, emptied and expired clusters."""

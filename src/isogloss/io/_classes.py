@@ -18,7 +18,7 @@ _RENAMED = {
     "isogloss.alignment.fertility_steps.WordClasses": "isogloss.alignment.models.WordClasses",
     "isogloss.alignment.lexical.LexicalPrior": "isogloss.alignment.models.LexicalPrior",
     "isogloss.alignment.schedule.FertilityProgress": "isogloss.alignment.models.FertilityProgress",
-    "isogloss.alignment.steps.Settings": "isogloss.alignment.models.Settings",
+    "isogloss.alignment.steps.Settings": "isogloss.alignment.models.TrainingSettings",
     "isogloss.events.agglomeration.Rules": "isogloss.events.track.AgglomerationRules",
     "isogloss.events.linker.Linker": "isogloss.events.link.Linker",
     "isogloss.events.state.ClusterSettings": "isogloss.events.cluster.ClusterSettings",

@@ -1,23 +1,38 @@
-"""Something that runs in a thread of its own until it is told to stop."""
+"""Background threads, and the interface of workers."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-__all__ = ["SIGNALS", "Background"]
+__all__ = ["SIGNALS", "BackgroundThread", "Worker"]
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""What stops a service: Ctrl-C, the system, and a terminal that is closed (SIGHUP, which Windows lacks)."""
+"""Signals that stop a service: Ctrl-C, the system, a closed terminal (SIGHUP, which Windows lacks)."""
 
 
-class Background:
-    """A thread that can be started, stopped and asked after; what it does is :meth:`run`.
+class Worker(Protocol):
+    """Makes events of articles while the service runs."""
+
+    def start(self) -> None:
+        """Start, in a thread or process of its own."""
+
+    def stop(self) -> None:
+        """Stop, and return when that is done."""
+
+    def status(self) -> Mapping[str, Any]:
+        """Return the state of the worker; ``alive`` is False when it does not run."""
+
+
+class BackgroundThread:
+    """A daemon thread that can be started and stopped; subclasses implement :meth:`run`.
 
     Parameters
     ----------
     name : str
-        What the thread is called.
+        The name of the thread.
     """
 
     def __init__(self, name: str) -> None:
@@ -31,24 +46,24 @@ class Background:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._stop.clear()
         self._thread = threading.Thread(target=self.run, name=self._name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Have it finish what it is at, and come back when that is done."""
+        """Stop the thread and wait for it."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
         self._thread = None
 
-    def ended(self, seconds: float) -> bool:
-        """Wait so long for it to end; whether it has."""
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread to end, at most so many seconds; return whether it has ended."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.alive
 
     def run(self) -> None:
-        """Do it, until ``self._stop`` is set."""
+        """Work until ``self._stop`` is set."""
         raise NotImplementedError

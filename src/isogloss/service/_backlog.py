@@ -1,4 +1,4 @@
-"""How far events are behind the journal, asked of the store a few times a second at most."""
+"""The backlog of the worker, cached so that the store is queried a few times a second at most."""
 
 from __future__ import annotations
 
@@ -12,35 +12,31 @@ __all__ = ["Backlog"]
 
 
 class Backlog:
-    """Lines of the journal that wait to be made into events.
+    """Number of journal lines that the worker has not processed yet.
 
     Parameters
     ----------
     store : Store
-        Whose journal.
-    seconds : float
-        How old an answer may be.
+        The store.
+    ttl_s : float
+        How long a count is cached, in seconds.
     clock : callable
-        Seconds.
+        Returns the time in seconds.
     """
 
-    def __init__(
-        self, store: Store, *, seconds: float = 0.25, clock: Callable[[], float] = monotonic
-    ) -> None:
-        self.store, self.seconds = store, seconds
+    def __init__(self, store: Store, *, ttl_s: float = 0.25, clock: Callable[[], float] = monotonic) -> None:
+        self.store, self.ttl_s = store, ttl_s
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: tuple[float, int] | None = None
+        self._cached: tuple[float, int] | None = None
 
     def ready(self) -> bool:
-        """Whether the answer is known without the store."""
-        known = self._known
-        return known is not None and self._clock() - known[0] < self.seconds
+        """Return whether the count is cached."""
+        return self._cached is not None and self._clock() - self._cached[0] < self.ttl_s
 
     def waiting(self) -> int:
-        """How many wait."""
+        """Return the number of waiting lines."""
         with self._lock:
-            now = self._clock()
-            if self._known is None or now - self._known[0] >= self.seconds:
-                self._known = now, max(0, self.store.last_line() - self.store.position())
-            return self._known[1]
+            if self._cached is None or not self.ready():
+                self._cached = self._clock(), max(0, self.store.last_line() - self.store.position())
+            return self._cached[1]

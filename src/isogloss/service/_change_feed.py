@@ -1,7 +1,7 @@
-"""New and changed events as they come, as server-sent events.
+"""The change feed: new and changed events as server-sent events.
 
-The id of a message is a line of the journal. It is given with the last of the events that changed at that
-line, so that whoever comes back with it has missed nothing, and at most sees some events of one line again.
+The id of a message is a journal line. Only the last of the events that changed at a line has it, so a client
+that reconnects with the id misses nothing, and receives at most the events of one line again.
 """
 
 from __future__ import annotations
@@ -17,51 +17,61 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from isogloss.service.schemas import EventSummary, ServiceError, moment
-from isogloss.store import Store
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.api.schemas import EventSummary
+from isogloss.store import Store, from_micros
 
-__all__ = ["Changes", "EventStream", "changed_groups", "event_summary"]
+__all__ = ["ChangeFeed", "ChangeFeedResponse", "changed_events_by_line", "event_summary"]
 
-POLL = 0.5
-HEARTBEAT = 15.0
-_LIMIT = 100
+POLL_INTERVAL_S = 0.5
+HEARTBEAT_INTERVAL_S = 15.0
+_MIN_QUERY_EVENTS = 100
 
 
-class Changes:
-    """Clients that follow the events of a store.
+class ChangeFeed:
+    """Sends changed events to a limited number of clients.
 
     Parameters
     ----------
     store : Store
-        Where events are.
-    most : int
-        Clients at the same time; more are sent away.
-    poll, heartbeat : float
-        Seconds between two looks at the store, and between two signs of life.
+        The store.
+    max_clients : int
+        Concurrent clients; further ones are refused.
+    poll_seconds, heartbeat_seconds : float
+        Seconds between two queries of the store, and after which an idle client gets a comment line.
     """
 
-    def __init__(self, store: Store, most: int, *, poll: float = POLL, heartbeat: float = HEARTBEAT) -> None:
-        self.store, self.most = store, most
-        self.poll, self.heartbeat = poll, heartbeat
+    def __init__(
+        self,
+        store: Store,
+        max_clients: int,
+        *,
+        poll_seconds: float = POLL_INTERVAL_S,
+        heartbeat_seconds: float = HEARTBEAT_INTERVAL_S,
+    ) -> None:
+        self.store, self.max_clients = store, max_clients
+        self.poll_seconds, self.heartbeat_seconds = poll_seconds, heartbeat_seconds
         self.listeners = 0
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
-        """Belong to the running loop."""
+        """Bind the feed to the running event loop."""
         self._loop = asyncio.get_running_loop()
 
     def stop(self) -> None:
-        """Send everybody home; may be called from any thread."""
+        """End the responses of all clients; this may be called from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stopped.set)
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Count a listener for as long as the block takes; raise an error where there are too many."""
-        if self.listeners >= self.most:
-            said = f"{self.most} clients follow changes already; try again later or ask GET /events"
-            raise ServiceError(503, said, {"Retry-After": "30"})
+    def subscription(self) -> Iterator[None]:
+        """Count a client during the block; raise an error if there are too many."""
+        if self.listeners >= self.max_clients:
+            message = (
+                f"{self.max_clients} clients follow changes already; try again later or poll GET /events"
+            )
+            raise ServiceError(503, message, {"Retry-After": "30"})
         self.listeners += 1
         try:
             yield
@@ -69,30 +79,30 @@ class Changes:
             self.listeners -= 1
 
     async def follow(self, line: int | None, seconds: float | None) -> AsyncIterator[str]:
-        """Messages about events that changed after a line of the journal; from now on without one.
+        """Return the messages about events that changed after a journal line, by default the present one.
 
-        *Now* is when this returns, before anything is sent: who has an answer misses nothing after it.
+        The present line is read before this returns: a client that has a response misses no later change.
         """
         at = await run_in_threadpool(self.store.position) if line is None else line
-        return self._told(at, seconds)
+        return self._messages(at, seconds)
 
-    async def _told(self, at: int, seconds: float | None) -> AsyncIterator[str]:
+    async def _messages(self, at: int, seconds: float | None) -> AsyncIterator[str]:
         yield "retry: 3000\n\n"
-        ends = None if seconds is None else monotonic() + seconds
-        spoken = monotonic()
+        end = None if seconds is None else monotonic() + seconds
+        last_sent = monotonic()
         while True:
-            for group in await run_in_threadpool(changed_groups, self.store, at):
-                at, spoken = group[-1]["changed"], monotonic()
-                yield "".join(_messages(group))
-            if await self._over(ends):
+            for group in await run_in_threadpool(changed_events_by_line, self.store, at):
+                at, last_sent = group[-1]["changed"], monotonic()
+                yield _format_events(group)
+            if await self._ended(end):
                 return
-            if monotonic() - spoken >= self.heartbeat:
-                spoken = monotonic()
+            if monotonic() - last_sent >= self.heartbeat_seconds:
+                last_sent = monotonic()
                 yield ": here\n\n"
 
-    async def _over(self, ends: float | None) -> bool:
-        """Wait a little; whether it is time to go."""
-        left = self.poll if ends is None else min(self.poll, ends - monotonic())
+    async def _ended(self, end: float | None) -> bool:
+        """Wait for the next poll; return whether the feed has ended."""
+        left = self.poll_seconds if end is None else min(self.poll_seconds, end - monotonic())
         if left <= 0:
             return True
         try:
@@ -105,59 +115,61 @@ class Changes:
 Messages = AsyncIterator[str]
 
 
-class EventStream(StreamingResponse):
-    """The answer that follows changes: it holds a place of a listener from before its first byte to its end.
+class ChangeFeedResponse(StreamingResponse):
+    """A streaming response with the messages of the change feed.
 
     Parameters
     ----------
-    changes : Changes
-        What is followed.
+    feed : ChangeFeed
+        The feed.
     line : int or None
-        Line of the journal to begin after; None begins now.
+        The journal line to start after; None for the present one.
     seconds : float, optional
-        Time after which it ends.
+        Time after which the response ends.
     check : callable, optional
-        Passes messages on for as long as they may be seen.
+        Wraps the messages, and ends them when the client loses its access.
     """
 
     def __init__(
         self,
-        changes: Changes,
+        feed: ChangeFeed,
         line: int | None,
         seconds: float | None = None,
         *,
         check: Callable[[Messages], Messages] = lambda messages: messages,
     ) -> None:
-        self.changes, self.line, self.seconds, self.check = changes, line, seconds, check
+        self.feed, self.line, self.seconds, self.check = feed, line, seconds, check
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__((), media_type="text/event-stream", headers=headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send messages for as long as somebody listens."""
-        with self.changes.place():
-            self.body_iterator = self.check(await self.changes.follow(self.line, self.seconds))
+        """Send messages until the client disconnects."""
+        with self.feed.subscription():
+            self.body_iterator = self.check(await self.feed.follow(self.line, self.seconds))
             await super().__call__(scope, receive, send)
 
 
-def changed_groups(store: Store, line: int) -> list[list[dict[str, Any]]]:
-    """Events that changed after a line, those of one line together and whole."""
-    limit = _LIMIT
+def changed_events_by_line(store: Store, line: int) -> list[list[dict[str, Any]]]:
+    """Return events that changed after a line, grouped by line; every group is complete."""
+    limit = _MIN_QUERY_EVENTS
     while len(found := store.changed_events(line, limit)) == limit:
-        whole = [event for event in found if event["changed"] != found[-1]["changed"]]
-        if whole:
-            found = whole
+        complete = [event for event in found if event["changed"] != found[-1]["changed"]]
+        if complete:
+            found = complete
             break
         limit *= 2
     return [list(group) for _, group in groupby(found, key=lambda event: event["changed"])]
 
 
 def event_summary(event: dict[str, Any]) -> EventSummary:
-    """An event of the store as it is shown."""
+    """Return an event of the store as an API object."""
     return EventSummary.model_validate(
-        event | {"first": moment(event["first"]), "last": moment(event["last"])}
+        event | {"first": from_micros(event["first"]), "last": from_micros(event["last"])}
     )
 
 
-def _messages(group: list[dict[str, Any]]) -> list[str]:
-    lines = [f"event: event\ndata: {event_summary(event).model_dump_json()}\n" for event in group]
-    return [*(f"{each}\n" for each in lines[:-1]), f"id: {group[-1]['changed']}\n{lines[-1]}\n"]
+def _format_events(group: list[dict[str, Any]]) -> str:
+    """Format the events of one line as server-sent events; the last one has the id."""
+    messages = [f"event: event\ndata: {event_summary(event).model_dump_json()}\n\n" for event in group]
+    messages[-1] = f"id: {group[-1]['changed']}\n{messages[-1]}"
+    return "".join(messages)

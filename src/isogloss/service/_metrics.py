@@ -1,4 +1,4 @@
-"""Figures about the service, as Prometheus reads them."""
+"""Metrics of the service, in the format of Prometheus."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.core import GaugeMetricFamily
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Measured", "Metrics"]
+__all__ = ["Metrics", "MetricsMiddleware"]
 
-_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0)
+_BUCKETS_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Metrics:
-    """Counts of requests and articles, and whatever else is asked for when somebody looks.
+    """Counters of requests and articles, and gauges that are read at every scrape.
 
     Parameters
     ----------
     gauges : callable
-        Gives names, each with a sentence and a value.
+        Returns a help text and a value for each name.
     """
 
     def __init__(self, gauges: Callable[[], Mapping[str, tuple[str, float]]]) -> None:
@@ -31,14 +31,14 @@ class Metrics:
         )
         self.seconds = Histogram(
             "isogloss_request_seconds",
-            "Seconds of a request",
+            "Duration of a request in seconds",
             ["route"],
-            buckets=_BUCKETS,
+            buckets=_BUCKETS_S,
             registry=self.registry,
         )
         self.articles = Counter(
             "isogloss_articles",
-            "Articles, by what became of them",
+            "Articles received, by status",
             ["status"],
             registry=self.registry,
         )
@@ -46,7 +46,7 @@ class Metrics:
         self.registry.register(_Gauges(gauges))
 
     def text(self) -> bytes:
-        """All figures."""
+        """Return all metrics as text."""
         return generate_latest(self.registry)
 
 
@@ -55,37 +55,37 @@ class _Gauges:
         self.gauges = gauges
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Nothing to be asked for before somebody looks."""
+        """Return nothing: the gauges are not read at registration."""
         return []
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The values of the moment."""
-        for name, (said, value) in self.gauges().items():
-            yield GaugeMetricFamily(f"isogloss_{name}", said, value=value)
+        """Yield the present values."""
+        for name, (help_text, value) in self.gauges().items():
+            yield GaugeMetricFamily(f"isogloss_{name}", help_text, value=value)
 
 
-class Measured:
-    """An ASGI application around another that counts and times requests by their route.
+class MetricsMiddleware:
+    """ASGI middleware that counts and times requests by route.
 
     Parameters
     ----------
     app : ASGI application
-        What is measured.
+        The wrapped application.
     metrics : Metrics
-        Where the counts go.
+        The metrics.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on and note what became of it."""
+        """Handle a request and record its status and duration."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         status = 500
 
-        async def noting(message: Message) -> None:
+        async def send_recorded(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -93,7 +93,7 @@ class Measured:
 
         start = perf_counter()
         try:
-            await self.app(scope, receive, noting)
+            await self.app(scope, receive, send_recorded)
         finally:
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in _METHODS else "other"

@@ -1,4 +1,4 @@
-"""Pages as they were written last, for as long as what they show is the same."""
+"""A cache of rendered pages."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-__all__ = ["KeptPages"]
+__all__ = ["PageCache"]
 
 
-class KeptPages:
-    """Texts of pages, each with all that it was written from.
+class PageCache:
+    """A bounded cache of rendered pages, each with the content that it was rendered from.
 
-    Who asks has looked at the store already: a page is used again only if it would be written the same.
+    The caller has read the content from the store; the cache saves only the rendering.
 
     Parameters
     ----------
-    most : int
-        Pages that are kept: the ones that were last asked for.
+    max_pages : int
+        Pages that are kept, the most recently used ones.
 
     Examples
     --------
-    >>> pages = KeptPages(most=10)
-    >>> pages.text("/", ["rain"], lambda: "<p>rain</p>")
+    >>> cache = PageCache(max_pages=10)
+    >>> cache.get("/", ["rain"], lambda: "<p>rain</p>")
     '<p>rain</p>'
-    >>> pages.text("/", ["rain"], lambda: "not written again")
+    >>> cache.get("/", ["rain"], lambda: "not rendered again")
     '<p>rain</p>'
-    >>> pages.text("/", ["snow"], lambda: "<p>snow</p>")
+    >>> cache.get("/", ["snow"], lambda: "<p>snow</p>")
     '<p>snow</p>'
     """
 
-    def __init__(self, most: int = 64) -> None:
-        self.most = most
+    def __init__(self, max_pages: int = 64) -> None:
+        self.max_pages = max_pages
         self._lock = threading.Lock()
         self._pages: OrderedDict[Hashable, tuple[object, str]] = OrderedDict()
 
-    def text(self, name: Hashable, shown: object, write: Callable[[], str]) -> str:
-        """A page that shows something: as it was written before, or else as it is written now.
+    def get(self, key: Hashable, content: object, render: Callable[[], str]) -> str:
+        """Return a page from the cache, or render it if its content has changed.
 
         Parameters
         ----------
-        name : hashable
-            What tells the page from others.
-        shown : object
-            All that the page is written from besides its name; it must not be changed afterwards.
-        write : callable
-            Gives the text.
+        key : hashable
+            Identifies the page.
+        content : object
+            Everything else that the page depends on; it must not be changed afterwards.
+        render : callable
+            Renders the page.
         """
-        kept = self._pages.get(name)
-        text = kept[1] if kept is not None and kept[0] == shown else write()
+        cached = self._pages.get(key)
+        page = cached[1] if cached is not None and cached[0] == content else render()
         with self._lock:
-            self._pages[name] = shown, text
-            self._pages.move_to_end(name)
-            while len(self._pages) > self.most:
+            self._pages[key] = content, page
+            self._pages.move_to_end(key)
+            while len(self._pages) > self.max_pages:
                 self._pages.popitem(last=False)
-        return text
+        return page

@@ -1,82 +1,70 @@
-"""What an application is made of, for its routes."""
+"""The application state that routes share."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
 from fastapi import Depends, Request
 
+from isogloss.service._background import Worker
 from isogloss.service._backlog import Backlog
-from isogloss.service._change_feed import Changes
+from isogloss.service._change_feed import ChangeFeed
+from isogloss.service._group_commit import GroupWriter
 from isogloss.service._metrics import Metrics
-from isogloss.service._page_cache import KeptPages
-from isogloss.service.api import GroupWriter
-from isogloss.service.auth import Access
-from isogloss.service.models import Comparing, Models
-from isogloss.service.schemas import ServiceError
-from isogloss.service.search import Neighbours, Search
+from isogloss.service._page_cache import PageCache
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.auth import AccessControl
+from isogloss.service.models import Models, TextComparer
+from isogloss.service.search import EventSearch, NeighbourIndex
 from isogloss.service.settings import Settings
 from isogloss.service.worker import Retention
 from isogloss.store import Store
 
-__all__ = ["Here", "Parts", "Worker", "check_text"]
-
-
-class Worker(Protocol):
-    """What makes events of articles while the service runs."""
-
-    def start(self) -> None:
-        """Begin, in a thread or process of its own."""
-
-    def stop(self) -> None:
-        """End, and come back when that is done."""
-
-    def status(self) -> Mapping[str, Any]:
-        """How it is; ``alive`` is False when it is not."""
+__all__ = ["AppState", "AppStateDep", "check_text"]
 
 
 @dataclass
-class Parts:
-    """Everything that routes use."""
+class AppState:
+    """The application state: settings, store, models and everything else that routes use."""
 
     settings: Settings
     store: Store
-    access: Access
+    access: AccessControl
     models: Models
-    comparing: Comparing
-    neighbours: Neighbours
-    search: Search
-    changes: Changes
+    comparing: TextComparer
+    neighbours: NeighbourIndex
+    search: EventSearch
+    changes: ChangeFeed
     backlog: Backlog
     metrics: Metrics
     retention: Retention
     worker: Worker | None = None
     writer: GroupWriter | None = None
     checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Articles of one request are checked at a time: it takes computing and no waiting."""
-    pages: KeptPages = field(default_factory=KeptPages)
+    """Articles of one request are validated at a time, since that takes CPU and never waits."""
+    pages: PageCache = field(default_factory=PageCache)
 
     def need_writer(self) -> GroupWriter:
-        """The writer, which is there while the application runs."""
+        """Return the writer, which exists while the application runs."""
         if self.writer is None:
             raise ServiceError(503, "the service is not running yet; try again", {"Retry-After": "1"})
         return self.writer
 
 
-async def _parts(request: Request) -> Parts:
-    parts: Parts = request.app.state.parts
-    return parts
+async def _app_state(request: Request) -> AppState:
+    state: AppState = request.app.state.parts
+    return state
 
 
-Here = Annotated[Parts, Depends(_parts)]
+AppStateDep = Annotated[AppState, Depends(_app_state)]
+"""The application state as a dependency of a route."""
 
 
-def check_text(parts: Parts, *texts: str) -> None:
-    """Refuse texts that are too long to work on while others wait."""
-    most = parts.settings.limits.text_characters
+def check_text(state: AppState, *texts: str) -> None:
+    """Raise an error if a text exceeds ``limits.text_characters``."""
+    max_chars = state.settings.limits.text_characters
     for text in texts:
-        if len(text) > most:
-            raise ServiceError(413, f"a text has {len(text):,} characters; expected at most {most:,}")
+        if len(text) > max_chars:
+            raise ServiceError(413, f"a text has {len(text):,} characters; expected at most {max_chars:,}")

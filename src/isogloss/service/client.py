@@ -1,4 +1,4 @@
-"""A client of the service: its routes as methods; requests are sent again where that is safe."""
+"""HTTP client of the service, with a method per route and safe retries."""
 
 from __future__ import annotations
 
@@ -16,39 +16,38 @@ from isogloss.extras import require_extra
 require_extra("client", "the client of the service")
 import httpx  # noqa: E402
 
-__all__ = ["Client"]
-
-PREFIX = "/api/v1"
-BUSY = frozenset({429, 503})
-"""Statuses that say that nothing was done, and when to come again."""
+API_PREFIX = "/api/v1"
+RETRY_STATUSES = frozenset({429, 503})
+"""Statuses of requests that had no effect and may be retried after ``Retry-After``."""
 
 MAX_WAIT_S = 60.0
-"""Longest wait before another attempt, whatever a service asks for."""
+"""Longest wait before a retry, whatever the service asks for."""
 
-Answer = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Client:
-    """The service at an address, for any number of threads.
+    """Client of a service; may be used by several threads.
 
-    Answers are plain dicts and lists, as the reference of the API has them. An answer of 429 or 503 is waited
-    out, as long as the service asks for; a broken connection is tried again where that changes nothing.
+    Methods return plain dicts and lists as in the reference of the API. Requests with the status 429 or 503
+    are retried after the time that the service asks for; requests on broken connections are retried if they
+    are idempotent.
 
     Parameters
     ----------
     url : str
-        Where the service is, such as ``http://127.0.0.1:8470``.
+        URL of the service, such as ``http://127.0.0.1:8470``.
     token : str
-        What it is asked with; none by default.
+        Access token; none by default.
     retries : int
-        How often a request is sent again.
+        Maximum number of retries.
     timeout : float
-        Seconds that one answer may take.
+        Seconds to wait for a response.
 
     Raises
     ------
     ServiceClientError
-        The service refuses or does not answer; ``status`` and ``code`` say why.
+        The service reports an error or does not respond; see ``status`` and ``code``.
 
     Examples
     --------
@@ -64,11 +63,11 @@ class Client:
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.Client(
-            base_url=self.url + PREFIX,
+            base_url=self.url + API_PREFIX,
             headers=headers,
             timeout=timeout,
             verify=ssl.create_default_context() if secure else False,
-            trust_env=False,  # the token goes to this address and to no proxy
+            trust_env=False,  # send the token to no proxy
         )
 
     def __enter__(self) -> Self:
@@ -81,26 +80,25 @@ class Client:
         """Close all connections."""
         self._http.close()
 
-    def send(self, articles: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str = "") -> Answer:
-        """Send one article or many; they are on the disk when this returns.
+    def send(self, articles: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, key: str = "") -> Json:
+        """Send one article or several; they are committed to disk when this returns.
 
         Parameters
         ----------
         articles : mapping or sequence of mappings
-            Fields as :func:`~isogloss.events.parse_article` takes them.
+            Records for :func:`~isogloss.events.parse_article`.
         key : str
-            The name of this request, so that it counts once however often it is sent; a random one by
-            default.
+            Idempotency key; random by default.
         """
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         return self._object("POST", "/articles", body=articles, headers=headers)
 
-    def article(self, seq: int) -> Answer:
-        """An article with its earlier texts."""
+    def article(self, seq: int) -> Json:
+        """Return an article with its earlier versions."""
         return self._object("GET", f"/articles/{int(seq)}")
 
-    def articles(self, **filters: Any) -> Answer:
-        """One page of articles without their bodies, the last that came first, and its ``cursor``.
+    def articles(self, **filters: Any) -> Json:
+        """Return a page of articles without their bodies, most recently received first, with its ``cursor``.
 
         Parameters
         ----------
@@ -109,16 +107,16 @@ class Client:
         """
         return self._object("GET", "/articles", filters)
 
-    def all_articles(self, **filters: Any) -> Iterator[Answer]:
-        """Articles of all pages."""
+    def all_articles(self, **filters: Any) -> Iterator[Json]:
+        """Iterate over the articles of all pages."""
         return _pages(self.articles, "articles", filters)
 
     def delete_article(self, seq: int) -> None:
-        """Delete an article with all its traces; events are made anew without it."""
-        self._ask("DELETE", f"/articles/{int(seq)}")
+        """Delete an article and everything derived from it."""
+        self._request("DELETE", f"/articles/{int(seq)}")
 
-    def events(self, q: str | None = None, **filters: Any) -> Answer:
-        """One page of events: ``events`` and the ``cursor`` of the next page.
+    def events(self, q: str | None = None, **filters: Any) -> Json:
+        """Return a page of events, with the ``cursor`` of the next page.
 
         Parameters
         ----------
@@ -130,36 +128,36 @@ class Client:
         """
         return self._object("GET", "/events", {"q": q, **filters})
 
-    def all_events(self, q: str | None = None, **filters: Any) -> Iterator[Answer]:
-        """Events of all pages."""
+    def all_events(self, q: str | None = None, **filters: Any) -> Iterator[Json]:
+        """Iterate over the events of all pages."""
         return _pages(self.events, "events", {"q": q, **filters})
 
-    def event(self, id: str) -> Answer:
-        """An event with its clusters, articles and links; its id is another if it joined another."""
+    def event(self, id: str) -> Json:
+        """Return an event with its clusters, articles and links; of a merged event, the current one."""
         return self._object("GET", f"/events/{_quoted(id)}")
 
-    def cluster(self, id: int) -> Answer:
-        """Articles of one language that tell one story."""
+    def cluster(self, id: int) -> Json:
+        """Return a cluster."""
         return self._object("GET", f"/clusters/{int(id)}")
 
-    def link(self, a: int, b: int) -> Answer:
-        """Why two clusters are taken for one event."""
+    def link(self, a: int, b: int) -> Json:
+        """Return the link of two clusters with its evidence."""
         return self._object("GET", f"/links/{int(a)}/{int(b)}")
 
-    def judge(self, a: int, b: int, *, same: bool, note: str = "") -> Answer:
-        """Say whether two clusters are about one event."""
+    def judge(self, a: int, b: int, *, same: bool, note: str = "") -> Json:
+        """Send a verdict on whether two clusters are about one event."""
         body = {"same": same, "note": note}
         return self._object("POST", f"/links/{int(a)}/{int(b)}/verdict", body=body)
 
-    def changes(self, after: int | None = None, *, seconds: float | None = None) -> Iterator[Answer]:
-        """New and changed events as they come, again and again after a broken connection.
+    def changes(self, after: int | None = None, *, seconds: float | None = None) -> Iterator[Json]:
+        """Iterate over new and changed events, reconnecting after a broken connection.
 
         Parameters
         ----------
         after : int, optional
-            A line of the journal to begin after, such as ``changed`` of the last event seen.
+            Journal line to start after, such as ``changed`` of the last event received.
         seconds : float, optional
-            When to end; never by default.
+            Time after which to stop; endless by default.
         """
         ends = None if seconds is None else time.monotonic() + seconds
         line, failures = after, 0
@@ -168,101 +166,96 @@ class Client:
             if left is not None and left <= 0:
                 return
             try:
-                for came, event in self._messages("/changes", line, left):
-                    line, failures = came, 0
+                for latest, event in self._messages("/changes", line, left):
+                    line, failures = latest, 0
                     yield event
             except httpx.TransportError as error:
                 failures += 1
                 if failures > self.retries:
-                    raise self._no_answer(error) from error
+                    raise self._unreachable(error) from error
                 time.sleep(_backoff(failures))
             except _BusyError as busy:
                 failures += 1
                 if failures > self.retries:
-                    raise busy.refusal from None
+                    raise busy.error from None
                 time.sleep(busy.seconds if left is None else min(busy.seconds, left))
 
-    def compare(self, a: str, b: str, *, langs: tuple[str | None, str | None] = (None, None)) -> Answer:
-        """How similar two texts are, and why."""
+    def compare(self, a: str, b: str, *, langs: tuple[str | None, str | None] = (None, None)) -> Json:
+        """Compare two texts."""
         body = {"a": {"text": a, "lang": langs[0]}, "b": {"text": b, "lang": langs[1]}}
         return self._object("POST", "/similarity", body=body)
 
-    def similar(self, text: str, lang: str | None = None, **options: Any) -> Answer:
-        """Articles nearest to a text; options are ``k``, ``languages``, ``since`` and ``until``."""
+    def similar(self, text: str, lang: str | None = None, **options: Any) -> Json:
+        """Find articles similar to a text; options are ``k``, ``languages``, ``since`` and ``until``."""
         return self._object("POST", "/similar", body={"text": text, "lang": lang, **options})
 
-    def similar_to(self, seq: int, **options: Any) -> Answer:
-        """Articles nearest to one of the store; options as of :meth:`similar`."""
+    def similar_to(self, seq: int, **options: Any) -> Json:
+        """Find articles similar to a stored one; options as in :meth:`similar`."""
         return self._object("GET", f"/articles/{int(seq)}/similar", options)
 
-    def topics(self, start: int = 0, limit: int = 10) -> list[Answer]:
-        """Components of the model with their strongest words."""
+    def topics(self, start: int = 0, limit: int = 10) -> list[Json]:
+        """List topics of the similarity model with their strongest words."""
         return self._list("GET", "/topics", {"start": start, "limit": limit})
 
-    def topic(self, n: int) -> Answer:
-        """One component."""
+    def topic(self, n: int) -> Json:
+        """Return a topic."""
         return self._object("GET", f"/topics/{int(n)}")
 
-    def translate(self, lang: str, word: str, to: str | None = None, k: int = 10) -> Answer:
-        """Translations of a word."""
+    def translate(self, lang: str, word: str, to: str | None = None, k: int = 10) -> Json:
+        """Translate a word."""
         return self._object("GET", f"/words/{_quoted(lang)}/{_quoted(word)}", {"to": to, "k": k})
 
-    def align(
-        self, source: str, target: str, *, langs: tuple[str | None, str | None] = (None, None)
-    ) -> Answer:
-        """Which words of two sentences translate each other."""
+    def align(self, source: str, target: str, *, langs: tuple[str | None, str | None] = (None, None)) -> Json:
+        """Align the words of two sentences."""
         body = {
             "source": {"text": source, "lang": langs[0]},
             "target": {"text": target, "lang": langs[1]},
         }
         return self._object("POST", "/align", body=body)
 
-    def models(self) -> list[Answer]:
-        """Models that answers are made with."""
+    def models(self) -> list[Json]:
+        """List the models of the service."""
         return self._list("GET", "/models")
 
-    def health(self) -> Answer:
-        """Whether the service is alive."""
+    def health(self) -> Json:
+        """Check that the service is alive."""
         return self._object("GET", "/health")
 
-    def ready(self) -> Answer:
-        """Whether the service can do its work; it is an error if it cannot."""
+    def ready(self) -> Json:
+        """Check that the service is ready; raises an error if it is not."""
         return self._object("GET", "/ready")
 
-    def status(self) -> Answer:
-        """How much there is of everything."""
+    def status(self) -> Json:
+        """Return table sizes, the backlog and the progress of the worker."""
         return self._object("GET", "/status")
 
-    def limits(self) -> Answer:
-        """Limits by their names."""
+    def limits(self) -> Json:
+        """Return all limits by name."""
         return dict(self._object("GET", "/limits")["limits"])
 
     def metrics(self) -> str:
-        """Figures, as Prometheus reads them."""
-        return self._text("GET", "/metrics")
+        """Return metrics in the text format of Prometheus."""
+        return self._request("GET", "/metrics").decode()
 
-    def make_token(self, scopes: Sequence[str], *, label: str = "", days: float = 365.0) -> Answer:
-        """Make a token; it is shown this once."""
+    def make_token(self, scopes: Sequence[str], *, label: str = "", days: float = 365.0) -> Json:
+        """Make a token; its value cannot be retrieved again."""
         return self._object("POST", "/tokens", body={"scopes": list(scopes), "label": label, "days": days})
 
-    def tokens(self) -> list[Answer]:
-        """Tokens without their secrets."""
+    def tokens(self) -> list[Json]:
+        """List all tokens without their secrets."""
         return self._list("GET", "/tokens")
 
     def revoke_token(self, id: str) -> None:
-        """Take a token back."""
-        self._ask("DELETE", f"/tokens/{_quoted(id)}")
+        """Revoke a token."""
+        self._request("DELETE", f"/tokens/{_quoted(id)}")
 
-    def _object(self, *asked: Any, **more: Any) -> Answer:
-        return dict(json.loads(self._ask(*asked, **more)))
+    def _object(self, *args: Any, **kwargs: Any) -> Json:
+        return dict(json.loads(self._request(*args, **kwargs)))
 
-    def _list(self, *asked: Any, **more: Any) -> list[Answer]:
-        return list(json.loads(self._ask(*asked, **more)))
+    def _list(self, *args: Any, **kwargs: Any) -> list[Json]:
+        return list(json.loads(self._request(*args, **kwargs)))
 
-    def _text(self, *asked: Any, **more: Any) -> str:
-        return self._ask(*asked, **more).decode()
-
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
@@ -271,52 +264,52 @@ class Client:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Send a request and wait for its answer.
+        """Send a request and return the body of the response.
 
-        What reads, and what has a key, is sent again after a broken connection; everything is after 429
-        and 503, which say that nothing was done.
+        Requests that read or have an idempotency key are retried after a broken connection, all requests
+        after the statuses 429 and 503, which mean that nothing was done.
         """
-        sent = dict(headers or {})
+        all_headers = dict(headers or {})
         content = None
         if body is not None:
             content = json.dumps(body, default=str).encode()
-            sent["Content-Type"] = "application/json"
-        idempotent = method != "POST" or "Idempotency-Key" in sent
+            all_headers["Content-Type"] = "application/json"
+        idempotent = method != "POST" or "Idempotency-Key" in all_headers
         for attempt in range(self.retries + 1):
             last = attempt == self.retries
             try:
                 response = self._http.request(
-                    method, path, params=_given(query), content=content, headers=sent
+                    method, path, params=_without_none(query), content=content, headers=all_headers
                 )
             except httpx.TransportError as error:
                 if last or not idempotent:
-                    raise self._no_answer(error) from error
+                    raise self._unreachable(error) from error
                 time.sleep(_backoff(attempt))
                 continue
             if response.status_code < 400:
                 return response.content
-            wait = _wait(response)
+            wait = _retry_after(response)
             if last or wait is None:
-                raise _refusal(response)
+                raise _error(response)
             time.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
     def _messages(
         self, path: str, after: int | None, seconds: float | None
-    ) -> Iterator[tuple[int | None, Answer]]:
-        """Server-sent events of one connection: the line to come back with, and the data."""
+    ) -> Iterator[tuple[int | None, Json]]:
+        """Iterate over the server-sent events of one connection: the line to resume after, and the data."""
         with self._http.stream(
             "GET",
             path,
-            params=_given({"after": after, "seconds": seconds}),
+            params=_without_none({"after": after, "seconds": seconds}),
             headers={"Accept": "text/event-stream"},
         ) as response:
             if response.status_code != 200:
                 response.read()
-                refusal, wait = _refusal(response), _wait(response)
-                raise refusal if wait is None else _BusyError(refusal, wait)
+                error, wait = _error(response), _retry_after(response)
+                raise error if wait is None else _BusyError(error, wait)
             line, data = after, ""
-            for text in _lines(response):
+            for text in _iter_lines(response):
                 name, _, value = text.partition(": ")
                 if name == "id":
                     line = int(value)
@@ -326,35 +319,35 @@ class Client:
                     yield line, json.loads(data)
                     data = ""
 
-    def _no_answer(self, error: Exception) -> ServiceClientError:
-        return ServiceClientError(f"{self.url} does not answer ({error})")
+    def _unreachable(self, error: Exception) -> ServiceClientError:
+        return ServiceClientError(f"{self.url} does not respond ({error})")
 
 
 class _BusyError(Exception):
-    """An answer that asks to come again after some seconds."""
+    """A response with ``Retry-After``."""
 
-    def __init__(self, refusal: ServiceClientError, seconds: float) -> None:
-        super().__init__(refusal, seconds)
-        self.refusal, self.seconds = refusal, seconds
+    def __init__(self, error: ServiceClientError, seconds: float) -> None:
+        super().__init__(error, seconds)
+        self.error, self.seconds = error, seconds
 
 
 def _is_secure(url: str) -> bool:
-    """Whether an address is one of HTTPS; raise an error if it is not one of HTTP either."""
+    """Whether a URL uses HTTPS; raise an error if it does not use HTTP either."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         parsed = httpx.URL()
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ServiceClientError(f"the address is {url!r}; expected one such as http://127.0.0.1:8470")
+        raise ServiceClientError(f"the URL is {url!r}; expected one such as http://127.0.0.1:8470")
     return parsed.scheme == "https"
 
 
-def _given(query: Mapping[str, Any] | None) -> dict[str, Any]:
+def _without_none(query: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (query or {}).items() if value is not None}
 
 
-def _lines(response: httpx.Response) -> Iterator[str]:
-    """Lines of a stream; unlike those of httpx they end at line feeds only, as those of events do."""
+def _iter_lines(response: httpx.Response) -> Iterator[str]:
+    """Iterate over lines that end with a line feed; httpx would also split at other line separators."""
     rest = b""
     for part in response.iter_bytes():
         *lines, rest = (rest + part).split(b"\n")
@@ -362,31 +355,31 @@ def _lines(response: httpx.Response) -> Iterator[str]:
 
 
 def _backoff(attempt: int) -> float:
-    """Seconds to wait after a broken connection, 6.4 at most."""
+    """Return the seconds to wait after a broken connection, at most 6.4."""
     return 0.1 * 2.0 ** min(attempt, 6)
 
 
-def _wait(response: httpx.Response) -> float | None:
-    """Seconds after which to send a request again, if its answer says so."""
+def _retry_after(response: httpx.Response) -> float | None:
+    """Return the seconds after which to retry, if the response says so."""
     after = response.headers.get("Retry-After", "")
-    if response.status_code not in BUSY or not (after.isascii() and after.isdigit()):
+    if response.status_code not in RETRY_STATUSES or not (after.isascii() and after.isdigit()):
         return None
     return min(float(after), MAX_WAIT_S)
 
 
-def _refusal(response: httpx.Response) -> ServiceClientError:
+def _error(response: httpx.Response) -> ServiceClientError:
     status = response.status_code
     try:
-        told = response.json()["error"]
-        return ServiceClientError(f"{status}: {told['message']}", status=status, code=str(told["code"]))
+        error = response.json()["error"]
+        return ServiceClientError(f"{status}: {error['message']}", status=status, code=str(error["code"]))
     except (ValueError, KeyError, TypeError):
         return ServiceClientError(f"{status}: {response.content[:200]!r}", status=status)
 
 
-def _pages(ask: Callable[..., Answer], name: str, filters: dict[str, Any]) -> Iterator[Answer]:
-    """What all pages have, from the first that is asked for."""
+def _pages(fetch: Callable[..., Json], name: str, filters: dict[str, Any]) -> Iterator[Json]:
+    """Iterate over the items of all pages."""
     while True:
-        page = ask(**filters)
+        page = fetch(**filters)
         yield from page[name]
         if not page["cursor"]:
             return

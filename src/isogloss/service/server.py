@@ -1,4 +1,4 @@
-"""The service on an address: it starts, says so, and stops without losing what it acknowledged."""
+"""HTTP server: listens, serves the application, and shuts down gracefully."""
 
 from __future__ import annotations
 
@@ -21,37 +21,35 @@ from isogloss.events import freeze_gc
 from isogloss.exceptions import SettingsError
 from isogloss.service._background import SIGNALS
 from isogloss.service.http import (
-    BACKLOG,
-    Connections,
-    HttpConnection,
+    ACCEPT_BACKLOG,
+    ConnectionLimiter,
+    LimitedHttpProtocol,
     connection_limit,
     raise_descriptor_limit,
 )
 from isogloss.service.settings import Settings
 
-__all__ = ["Server", "listen", "running", "serve"]
-
-SWITCH = 0.0015
-"""Seconds that a thread may compute while another waits, such as the one that talks to clients."""
+SWITCH_INTERVAL_S = 0.0015
+"""Interpreter switch interval; short, so that computing threads do not delay the event loop."""
 
 logger = logging.getLogger(__name__)
 
 
 class Server(uvicorn.Server):
-    """A server that sends followers of changes home when it is told to stop.
+    """uvicorn server with connection limits that ends event streams on shutdown.
 
     Parameters
     ----------
     app : FastAPI
-        What it serves.
+        The application.
     settings : Settings
-        How long requests have to end.
+        Sections ``server`` and ``limits``.
     """
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         self.app = app
         limits = settings.limits
-        self.open_connections = Connections(
+        self.limiter = ConnectionLimiter(
             connection_limit(limits.connections),
             limits.connections_per_client,
             unlimited=settings.server.trusted_proxies,
@@ -59,14 +57,12 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=cast(
-                    type[HttpConnection], partial(HttpConnection, open_connections=self.open_connections)
-                ),
+                http=cast(type[LimitedHttpProtocol], partial(LimitedHttpProtocol, limiter=self.limiter)),
                 log_config=None,
                 access_log=False,
                 lifespan="on",
-                backlog=BACKLOG,
-                proxy_headers=False,  # by default those of 127.0.0.1 are believed; see server.trusted_proxies
+                backlog=ACCEPT_BACKLOG,
+                proxy_headers=False,  # uvicorn would trust 127.0.0.1; see server.trusted_proxies
                 server_header=False,
                 timeout_graceful_shutdown=max(1, round(settings.server.stop_seconds)),
                 timeout_keep_alive=30,
@@ -74,86 +70,86 @@ class Server(uvicorn.Server):
         )
 
     def stop(self) -> None:
-        """Stop soon; may be called from any thread."""
+        """Begin to shut down; may be called from any thread."""
         self.app.state.parts.changes.stop()
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """What a signal does."""
+        """Shut down on a signal."""
         self.app.state.parts.changes.stop()
         super().handle_exit(sig, frame)
 
 
 def listen(settings: Settings) -> socket.socket:
-    """A socket on the address of the settings; port 0 takes any that is free.
+    """Open a socket on the address of the settings; port 0 chooses a free port.
 
     Raises
     ------
     SettingsError
-        The address is not one of this machine, or is taken.
+        The address is not available.
     """
     host, port = settings.server.host, settings.server.port
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        place = socket.create_server((host, port), family=family, backlog=BACKLOG)
-        # Connections inherit it; without it the parts of an answer wait for each other, 40 ms each time.
-        place.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return place
+        sock = socket.create_server((host, port), family=family, backlog=ACCEPT_BACKLOG)
+        # Connections inherit it; Nagle's algorithm would delay the second part of a response by 40 ms.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sock
     except (OSError, OverflowError) as error:
-        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        said = "another program listens there, maybe another isogloss" if taken else error
+        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        reason = "another program, maybe another isogloss, listens there" if in_use else error
         raise SettingsError(
-            f"cannot listen on {host}, port {port}: {said}; choose others with server.host and server.port, "
-            "or with --host and --port"
+            f"cannot listen on {host}, port {port}: {reason}; choose another address with server.host and "
+            "server.port, or with --host and --port"
         ) from error
 
 
 def serve(
     app: FastAPI,
     settings: Settings,
-    place: socket.socket | None = None,
+    sock: socket.socket | None = None,
     *,
-    tell: Callable[[], None] = lambda: None,
+    on_start: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; requests that have begun end first. To be called in the main thread.
+    """Serve until SIGTERM or SIGINT, then finish open requests. Must be called in the main thread.
 
     Parameters
     ----------
     app : FastAPI
-        What :func:`~isogloss.service.app.create_app` made.
+        Application from :func:`~isogloss.service.app.create_app`.
     settings : Settings
-        Where to listen.
-    place : socket, optional
-        What :func:`listen` gave, if somebody wanted to know the port beforehand.
-    tell : callable
-        Is called when signals stop the service, and before it answers.
+        Address and limits.
+    sock : socket, optional
+        Socket from :func:`listen`; by default one is opened.
+    on_start : callable
+        Called once signals are handled, before the first request is.
     """
     raise_descriptor_limit(settings.limits.connections)
     server = Server(app, settings)
-    with place or listen(settings) as bound, _signals_stop(server):
-        tell()
+    with sock or listen(settings) as bound, _signals_stop(server):
+        on_start()
         logger.info("listening on %s port %s", *bound.getsockname()[:2])
-        sys.setswitchinterval(SWITCH)
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         freeze_gc()
         server.run(sockets=[bound])
 
 
 @contextmanager
 def running(app: FastAPI, settings: Settings) -> Iterator[str]:
-    """Serve in a thread, for as long as the block takes; gives the address.
+    """Serve in a thread while the block runs, for tests and notebooks; yields the URL.
 
-    For tests and notebooks; port 0 of the settings takes any that is free.
+    Port 0 of the settings chooses a free port.
     """
-    with listen(settings) as place:
+    with listen(settings) as sock:
         server = Server(app, settings)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, name="isogloss-server")
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, name="isogloss-server")
         thread.start()
         try:
             while not server.started and thread.is_alive():
                 thread.join(0.01)
             if not server.started:
-                raise SettingsError("the service could not start; its log says why")
-            host, port = place.getsockname()[:2]
+                raise SettingsError("the service could not start; see its log")
+            host, port = sock.getsockname()[:2]
             yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         finally:
             server.stop()
@@ -162,13 +158,13 @@ def running(app: FastAPI, settings: Settings) -> Iterator[str]:
 
 @contextmanager
 def _signals_stop(server: Server) -> Iterator[None]:
-    """Have a signal stop the server and nothing else.
+    """Stop the server on a signal, and do nothing else.
 
-    One may come before uvicorn looks after them, and uvicorn raises those that stopped it again at its end.
-    What is ignored, as ``nohup`` has it, stays so.
+    A signal may arrive before uvicorn installs its handlers, and uvicorn raises the signals that stopped it
+    again at its end. Signals that are ignored, as under ``nohup``, stay ignored.
     """
-    wanted = [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, lambda *_: server.stop()) for each in wanted}
+    handled = [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda *_: server.stop()) for each in handled}
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""Settings: one TOML file, every value with a name, a default and a sentence; the environment overrides it.
+"""Settings from a TOML file and the environment.
 
-``isogloss init`` writes the file with every default, so that nothing has to be looked up. A variable such as
-``ISOGLOSS_SERVER__PORT`` overrides ``port`` of the section ``[server]``.
+``isogloss init`` writes a file with all defaults and comments. A variable such as ``ISOGLOSS_SERVER__PORT``
+overrides ``port`` of the section ``[server]``.
 """
 
 from __future__ import annotations
@@ -36,17 +36,6 @@ from pydantic_settings import (
 
 from isogloss.exceptions import SettingsError
 
-__all__ = [
-    "FeedSettings",
-    "LimitSettings",
-    "ModelSettings",
-    "ServerSettings",
-    "Settings",
-    "StoreSettings",
-    "StreamSettings",
-    "WorkerSettings",
-]
-
 logger = logging.getLogger(__name__)
 
 PREFIX = "ISOGLOSS_"
@@ -57,47 +46,48 @@ NonNegativeFloat = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class _Section(BaseModel):
-    """A table of the file: values of the right kind, and no others."""
+    """Section of the file: types are strict, unknown names are errors."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     renamed: ClassVar[dict[str, str]] = {}
-    """Names of today, by those that settings had before."""
+    """Current names of settings by their former names."""
 
     @model_validator(mode="before")
     @classmethod
-    def _rename(cls, told: Any) -> Any:
-        """Understand old names, with a warning."""
-        if not isinstance(told, dict):
-            return told
+    def _rename(cls, values: Any) -> Any:
+        """Accept former names, with a warning."""
+        if not isinstance(values, dict):
+            return values
         for old, new in cls.renamed.items():
-            if old not in told:
+            if old not in values:
                 continue
-            if new in told:
-                raise ValueError(f"has {old}, the old name of {new}, which is there too; remove {old}")
-            logger.warning("the setting %s is called %s now; please rename it", old, new)
-            told = {new if name == old else name: value for name, value in told.items()}
-        return told
+            if new in values:
+                raise ValueError(f"has both {new} and {old}, its former name; remove {old}")
+            logger.warning("the setting %s has been renamed to %s; please update it", old, new)
+            values = {new if name == old else name: value for name, value in values.items()}
+        return values
 
 
 class ServerSettings(_Section):
-    """Where the service listens, and who may ask."""
+    """Address of the service, and who may reach it."""
 
     host: str = Field(
-        "127.0.0.1", description="address to listen on; another than this machine's own needs tokens"
+        "127.0.0.1",
+        description="address to listen on; an address that other hosts can reach requires a token",
     )
     port: NonNegativeInt = Field(8470, description="port to listen on")
     names: list[str] = Field(
-        default_factory=list, description="further names that this service is asked for by; * for any name"
+        default_factory=list, description="further host names of the service; * accepts any name"
     )
     trusted_proxies: list[str] = Field(
         default_factory=list,
-        description="addresses or networks of proxies, such as 127.0.0.1 or 10.0.0.0/8; only their "
-        "X-Forwarded-For and X-Forwarded-Proto headers are believed",
+        description="addresses or networks of reverse proxies, such as 127.0.0.1 or 10.0.0.0/8, whose "
+        "X-Forwarded-For and X-Forwarded-Proto headers are trusted",
     )
-    public_read: bool = Field(True, description="whether reading needs no token")
+    public_read: bool = Field(True, description="allow reading without a token")
     stop_seconds: NonNegativeFloat = Field(
-        8.0, description="time that requests have to end when the service stops"
+        8.0, description="seconds that open requests have to finish when the service stops"
     )
 
     @field_validator("trusted_proxies")
@@ -115,142 +105,140 @@ class ServerSettings(_Section):
 
 
 class StoreSettings(_Section):
-    """Where everything is kept, and for how long."""
+    """Database, and retention of articles."""
 
     renamed = {"forget_hours": "prune_hours"}
 
-    place: str = Field("isogloss.db", description="a file of SQLite, or postgresql://user@host/name")
+    place: str = Field("isogloss.db", description="SQLite file, or postgresql://user@host/name")
     keep_days: NonNegativeInt = Field(
         0,
-        description="days after its last article for which a story is kept, counted back from the newest "
-        "article; 0 keeps everything. Old stories are deleted only after isogloss prune --yes",
+        description="days to keep a story after its last article, counted back from the newest article; "
+        "0 keeps everything. Nothing is deleted before isogloss prune --yes has been run once",
     )
     prune_hours: NonNegativeFloat = Field(
-        1.0, description="hours between two runs that delete old stories; 0 leaves it to isogloss prune"
+        1.0, description="hours between scheduled prunings; 0 leaves pruning to isogloss prune"
     )
     prune_max_percent: NonNegativeFloat = Field(
-        1.0, description="share of all articles that such a run may delete; more needs isogloss prune --yes"
+        1.0,
+        description="share of all articles that a scheduled pruning may delete without isogloss prune --yes",
     )
     prune_without_asking: bool = Field(
-        False, description="delete up to half of the store without isogloss prune --yes, whatever the share"
+        False,
+        description="let scheduled prunings delete up to half of the store without isogloss prune --yes",
     )
 
 
 class LimitSettings(_Section):
-    """What one request, one client and all of them together may cost."""
+    """Limits on requests, clients and articles."""
 
     renamed = {"concurrent": "concurrent_reads"}
 
-    body_bytes: PositiveInt = Field(8 << 20, description="largest body of a request")
-    body_seconds: PositiveFloat = Field(
-        30.0, description="time that the body of a request may take to arrive"
-    )
-    batch: PositiveInt = Field(500, description="most articles in one request")
+    body_bytes: PositiveInt = Field(8 << 20, description="maximum size of a request body")
+    body_seconds: PositiveFloat = Field(30.0, description="seconds in which a request body must arrive")
+    batch: PositiveInt = Field(500, description="maximum number of articles in one request")
     title_characters: PositiveInt = Field(
-        1_000, description="longest title of an article; the rest of a longer one is cut"
+        1_000, description="maximum length of a title; longer ones are truncated"
     )
     article_characters: PositiveInt = Field(
-        1_000_000, description="longest body of an article; the rest of a longer one is cut"
+        1_000_000, description="maximum length of an article body; longer ones are truncated"
     )
-    text_characters: PositiveInt = Field(100_000, description="longest text to compare or search with")
-    sentence_words: PositiveInt = Field(200, description="longest sentence to align")
-    reads_per_second: PositiveFloat = Field(50.0, description="requests of one client that read, in the mean")
-    writes_per_second: PositiveFloat = Field(400.0, description="articles of one client, in the mean")
-    burst_seconds: PositiveFloat = Field(2.0, description="how much of a client's allowance may come at once")
+    text_characters: PositiveInt = Field(
+        100_000, description="maximum length of a text to compare or search with"
+    )
+    sentence_words: PositiveInt = Field(200, description="maximum number of words in a sentence to align")
+    reads_per_second: PositiveFloat = Field(50.0, description="mean rate of read requests per client")
+    writes_per_second: PositiveFloat = Field(400.0, description="mean rate of articles per client")
+    burst_seconds: PositiveFloat = Field(2.0, description="size of a burst, in seconds of the mean rate")
     concurrent_reads: PositiveInt = Field(
-        64, description="requests that read at the same time; more are answered with 503"
+        64, description="maximum number of concurrent read requests; further ones get 503"
     )
     concurrent_writes: PositiveInt = Field(
-        32, description="requests that write at the same time, which take no places of those that read"
+        32, description="maximum number of concurrent write requests, counted separately"
     )
     connections: PositiveInt = Field(
-        1000, description="open connections; beyond it the oldest that wait for their client are closed"
+        1000, description="maximum number of open connections; beyond it the oldest idle ones are closed"
     )
     connections_per_client: PositiveInt = Field(
-        100, description="the same for each address, but those of server.trusted_proxies"
+        100, description="the same per address, except server.trusted_proxies"
     )
-    listeners: NonNegativeInt = Field(32, description="clients that follow changes at the same time")
+    listeners: NonNegativeInt = Field(32, description="maximum number of clients of the change feed")
     backlog: PositiveInt = Field(
-        50_000, description="articles that may wait to be made into events; more are refused with 503"
+        50_000, description="maximum number of articles waiting for the worker; further ones get 503"
     )
     stalled_seconds: PositiveFloat = Field(
         300.0,
-        description="time that an article may wait while nothing is written, before /ready says so with 503",
+        description="seconds that an article may wait without any progress before /ready reports 503",
     )
     free_disk_mb: NonNegativeInt = Field(
-        256, description="room on the disk of an SQLite store; with less, /ready says so with 503"
+        256, description="free disk space of an SQLite store below which /ready reports 503"
     )
 
 
 class StreamSettings(_Section):
-    """How articles become events."""
+    """Clustering and linking of articles into events."""
 
-    window_days: PositiveFloat = Field(10.0, description="days after its last article at which a story ends")
-    max_articles: PositiveInt = Field(200_000, description="articles in the window at most")
+    window_days: PositiveFloat = Field(10.0, description="days after its last article until a story expires")
+    max_articles: PositiveInt = Field(200_000, description="maximum number of articles in the window")
     threshold: PositiveFloat = Field(
-        0.5, description="probability from which clusters of two languages are one event"
+        0.5, description="probability of a link from which two clusters are one event"
     )
-    snapshot_every: PositiveInt = Field(
-        5_000, description="articles after which the state is saved, to start again from"
-    )
+    snapshot_every: PositiveInt = Field(5_000, description="number of articles between two checkpoints")
 
 
 class WorkerSettings(_Section):
-    """The worker that makes events."""
+    """The worker that turns articles into events."""
 
     jobs: NonNegativeInt = Field(
         1,
-        description="processes that look at the words of articles; 1 for none beside the worker, "
-        "0 for one per core",
+        description="processes that analyse articles; 1 uses only the worker process, 0 one process per core",
     )
     dask_scheduler: str = Field(
         "",
-        description="address of a Dask scheduler, such as tcp://host:8786, whose workers do that instead",
+        description="address of a Dask scheduler, such as tcp://host:8786, that analyses articles instead",
     )
     record_seconds: PositiveFloat = Field(
         30.0,
-        description="CPU time that one article may take, and ten times that by the clock; an article that "
+        description="CPU seconds that one article may take (ten times as many by the clock); an article that "
         "takes longer twice is quarantined, see isogloss doctor",
     )
     max_memory_mb: NonNegativeInt = Field(
         0,
-        description="memory of the worker and its processes; an article that takes more twice is "
-        "quarantined; 0 for four fifths of what the machine or its container has",
+        description="memory limit of the worker and its processes; an article that exceeds it twice is "
+        "quarantined; 0 means four fifths of the memory of the machine or container",
     )
 
     @property
     def n_jobs(self) -> int:
-        """The same as the library counts it: -1 for one per core."""
+        """Number of jobs as in scikit-learn: -1 for one per core."""
         return self.jobs or -1
 
 
 class ModelSettings(_Section):
-    """Models that the service answers with."""
+    """Models of the service."""
 
     similarity: str = Field(
-        "", description="a file of 'isogloss similar fit', or store:NAME for one in the store"
+        "", description="file of 'isogloss similar fit', or store:NAME for a model in the store"
     )
-    report: str = Field("", description="a JSON file with the evaluation of the similarity model")
+    report: str = Field("", description="JSON file with the evaluation of the similarity model")
     nearest_in_database: bool = Field(
         True,
-        description="PostgreSQL with pgvector looks for articles near a text; "
-        "false for the memory of each service",
+        description="search for similar articles in PostgreSQL with pgvector; false for an index in memory",
     )
     aligners: list[str] = Field(
-        default_factory=list, description="files of word aligners, named like en-de.isogloss"
+        default_factory=list, description="word aligner files, named like en-de.isogloss"
     )
     dictionaries: list[str] = Field(
-        default_factory=list, description="files of word pairs, named like en-de.tsv"
+        default_factory=list, description="dictionary files, named like en-de.tsv"
     )
 
 
 class FeedSettings(_Section):
-    """Feeds that ``isogloss watch`` visits."""
+    """Feeds of ``isogloss watch``."""
 
-    urls: list[str] = Field(default_factory=list, description="RSS and Atom feeds, and sitemaps")
-    minutes: PositiveFloat = Field(10.0, description="time between two visits of one feed")
+    urls: list[str] = Field(default_factory=list, description="URLs of RSS and Atom feeds and sitemaps")
+    minutes: PositiveFloat = Field(10.0, description="minutes between two visits of a feed")
     parse_seconds: PositiveFloat = Field(
-        10.0, description="CPU time that parsing one feed may take; it is skipped after that"
+        10.0, description="CPU seconds that parsing a feed may take before it is skipped"
     )
 
 
@@ -262,9 +250,9 @@ class Settings(BaseSettings):
     >>> Settings().server.port
     8470
     >>> print(Settings().as_toml()[:98])
-    # where the service listens, and who may ask
+    # address of the service, and who may reach it
     [server]
-    # address to listen on; another than this ...
+    # address to listen on; an address that ...
     """
 
     model_config = SettingsConfigDict(
@@ -288,36 +276,35 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only :meth:`load` looks at the environment: what a program asks for by itself is what it gets."""
+        """Ignore the environment; only :meth:`load` reads it."""
         return (init_settings,)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Settings:
-        """Read a file and the environment, which overrides it; what neither has is as by default.
+        """Read a file and the environment, which overrides the file.
 
         Raises
         ------
         SettingsError
-            The file cannot be read, or there is a name or a value that is not known.
+            The file cannot be read, or a name or value is invalid.
         """
-        told = {} if path is None else _read(Path(path))
-        variables = _Environment(cls)
-        for section, values in variables().items():
-            if isinstance(values, dict) and isinstance(told.setdefault(section, {}), dict):
-                told[section] = told[section] | values
+        sections = {} if path is None else _read(Path(path))
+        for section, values in _Environment(cls)().items():
+            if isinstance(values, dict) and isinstance(sections.setdefault(section, {}), dict):
+                sections[section] = sections[section] | values
             else:
-                told[section] = values
+                sections[section] = values
         try:
-            return cls(**told)
+            return cls(**sections)
         except ValidationError as error:
             raise SettingsError(_explain(error, path)) from error
 
     def as_toml(self) -> str:
-        """The file that says all of this, with a sentence for every value."""
+        """Return a settings file with a comment for every value."""
         parts = []
         for section, values in self:
-            said = (type(values).__doc__ or "").strip().rstrip(".")
-            lines = [f"# {said[:1].lower()}{said[1:]}", f"[{section}]"]
+            title = (type(values).__doc__ or "").strip().rstrip(".")
+            lines = [f"# {title[:1].lower()}{title[1:]}", f"[{section}]"]
             for name, field in type(values).model_fields.items():
                 lines += [f"# {field.description}", f"{name} = {_toml(getattr(values, name))}"]
             parts.append("\n".join(lines))
@@ -325,10 +312,10 @@ class Settings(BaseSettings):
 
 
 class _Environment(EnvSettingsSource):
-    """Variables of the environment that are settings."""
+    """Settings in environment variables."""
 
     def __call__(self) -> dict[str, Any]:
-        """Return values by section and name; refuse a variable of a section that is not there."""
+        """Return values by section and name; variables of unknown sections are errors."""
         for name in os.environ:
             section, delimiter, _ = name.upper().removeprefix(PREFIX).partition(DELIMITER)
             known = [each.upper() for each in self.settings_cls.model_fields]
@@ -340,27 +327,27 @@ class _Environment(EnvSettingsSource):
         return super().__call__()
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
-        """Leave what is not JSON as it is: the validation names the variable."""
+        """Keep invalid JSON as text, so that the validation error names the variable."""
         try:
             return super().decode_complex_value(field_name, field, value)
         except ValueError:
             return value
 
 
-def _read(place: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        with place.open("rb") as file:
+        with path.open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
         raise SettingsError(
-            f"{place}: cannot be read ({error.strerror}); make one with isogloss init"
+            f"cannot read {path} ({error.strerror}); isogloss init writes a settings file"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{place}: is not TOML ({error})") from error
+        raise SettingsError(f"{path} is not valid TOML ({error})") from error
 
 
 def _explain(invalid: ValidationError, path: str | os.PathLike[str] | None) -> str:
-    """Say in a sentence where the first mistake is, what came and what was expected."""
+    """Describe the first error: where it is, what was found and what was expected."""
     error = invalid.errors()[0]
     section, *names = map(str, error["loc"])
     key = [section, *names[:1]]
@@ -376,9 +363,9 @@ def _explain(invalid: ValidationError, path: str | os.PathLike[str] | None) -> s
     if kind == "model_type":
         return f"{where} is {value!r}; expected a table"
     if len(names) > 1:
-        return f"{where} has {value!r}; expected texts"
+        return f"{where} has {value!r}; expected strings"
     if kind in ("greater_than", "greater_than_equal"):
-        return f"{where} is {value!r}; expected {'more' if kind == 'greater_than' else 'no less'} than 0"
+        return f"{where} is {value!r}; expected {'more than 0' if kind == 'greater_than' else '0 or more'}"
     if kind == "finite_number":
         return f"{where} is {value!r}; expected a finite number"
     default = known[key[-1]].get_default(call_default_factory=True)
@@ -386,13 +373,13 @@ def _explain(invalid: ValidationError, path: str | os.PathLike[str] | None) -> s
 
 
 def _fields(section: str) -> dict[str, FieldInfo]:
-    """The settings of a section, or the sections if there is no such one."""
+    """Return the settings of a section, or the sections if it is unknown."""
     found = Settings.model_fields.get(section)
     return Settings.model_fields if found is None else type(found.default).model_fields
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    """The name that was probably meant, or all there are."""
+    """Return the most similar name, or all names."""
     near = difflib.get_close_matches(name, known, 1)
     return near[0] if near else f"one of {', '.join(known)}"
 

@@ -147,6 +147,13 @@ STEPS: tuple[Step, ...] = (
         """DELETE FROM tally WHERE name IN
             ('prepared_here', 'prepared_elsewhere', 'prepared_stale', 'prepared_damaged')""",
     ),
+    (
+        # An empty vector: the model knows no word of the article, or not its language.
+        """CREATE TABLE article_point (
+            seq {serial}, article {integer} NOT NULL UNIQUE REFERENCES article (seq) ON DELETE CASCADE,
+            model TEXT NOT NULL, lang TEXT NOT NULL, vector {blob} NOT NULL)""",
+        "CREATE INDEX article_point_model ON article_point (model, seq)",
+    ),
 )
 """All migration steps; the version of a database is the number of steps applied to it."""
 

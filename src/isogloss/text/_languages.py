@@ -1,4 +1,7 @@
-"""The languages that text may come in: codes, names, scripts, directions, stop words."""
+"""The known languages: codes, names, scripts, writing directions, stop words.
+
+To add a language, add a line to ``_TABLE``. ``docs/design/architecture.rst`` lists further tables to extend.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Segmenter = Literal["words", "unspaced"]
 
 @dataclass(frozen=True)
 class Language:
-    """What is known of one language.
+    """A language: its codes, name and script.
 
     Attributes
     ----------
@@ -27,9 +30,9 @@ class Language:
     name : str
         The name in English.
     script : str
-        The ISO 15924 code of the usual script; ``Jpan`` is Japanese's mixture.
+        The ISO 15924 code of the usual script; ``Jpan`` is the mixed script of Japanese.
     segmenter : {'words', 'unspaced'}
-        Whether the script puts blanks between words.
+        Whether the script puts spaces between words.
     direction : {'ltr', 'rtl'}
         The direction of writing.
     """
@@ -41,17 +44,17 @@ class Language:
 
     @property
     def segmenter(self) -> Segmenter:
-        """Whether words have blanks between them, or a dictionary is needed to find them."""
+        """``words`` if spaces separate words, ``unspaced`` if a dictionary is needed to find them."""
         return "unspaced" if self.script in _UNSPACED else "words"
 
     @property
     def direction(self) -> Literal["ltr", "rtl"]:
-        """From left to right, or from right to left."""
+        """Writing direction: from left to right, or from right to left."""
         return "rtl" if self.script in _RIGHT_TO_LEFT else "ltr"
 
 
 def language(code: str) -> Language:
-    """The language with an ISO 639-1 or 639-3 code; a region or a script after it is of no account.
+    """Return the language with an ISO 639-1 or 639-3 code; a region or script after the code is ignored.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def language(code: str) -> Language:
     Raises
     ------
     ValueError
-        No language has this code; the message has the nearest ones.
+        No language has this code; the message suggests similar ones.
 
     Examples
     --------
@@ -87,7 +90,7 @@ def language(code: str) -> Language:
 
 
 def known_languages() -> tuple[Language, ...]:
-    """All languages of the registry, in order of their codes.
+    """Return all known languages, sorted by code.
 
     Examples
     --------
@@ -99,12 +102,12 @@ def known_languages() -> tuple[Language, ...]:
 
 @cache
 def stopwords(code: str) -> frozenset[str]:
-    """The words of a language that say little, in lower case, from the package ``stopwordsiso``.
+    """Return the stop words of a language, in lower case, from the package ``stopwordsiso``.
 
     Raises
     ------
     ValueError
-        There is no list for the language; the most frequent words of a corpus do as well.
+        There is no list for the language; leave out the most frequent words of a corpus instead.
     ModuleNotFoundError
         The extra ``isogloss[text]`` is not installed.
 
@@ -134,7 +137,7 @@ def _near(base: str) -> list[Language]:
 
 @cache
 def _index() -> dict[str, Language]:
-    """Every code, the ones of parts and dialects included, with its language."""
+    """Map every code, including those of dialects, to its language."""
     rows = (row.split(maxsplit=3) for row in _TABLE.strip().splitlines())
     found = [Language(code, code3, name, script) for code, code3, script, name in rows]
     index = {code: one for one in found for code in (one.code, one.code3)}
@@ -144,7 +147,7 @@ def _index() -> dict[str, Language]:
 _UNSPACED = frozenset({"Hans", "Jpan", "Khmr", "Laoo", "Mymr", "Thai"})
 _RIGHT_TO_LEFT = frozenset({"Arab", "Hebr", "Thaa"})
 _STOP_LIST = {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "arz": "ar", "ary": "ar"}
-"""Languages that take the stop words of another."""
+"""Languages that use the stop words of another."""
 
 _OTHER_CODES = {
     "arb": "ar", "azj": "az", "cmn": "zh", "ekk": "et", "fil": "tl",
@@ -152,7 +155,7 @@ _OTHER_CODES = {
     "ory": "or", "pes": "fa", "plt": "mg", "prs": "fa", "swh": "sw", "uzn": "uz", "ydd": "yi",
     "zsm": "ms", "als": "sq", "gug": "gn", "quz": "qu", "pbt": "ps",
 }  # fmt: skip
-"""Codes of members of a macrolanguage, and codes of old."""
+"""Codes of members of a macrolanguage, and obsolete codes."""
 
 _TABLE = """
 ace ace Latn Acehnese

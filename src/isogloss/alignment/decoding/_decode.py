@@ -14,7 +14,7 @@ from isogloss.alignment.models import (
     IndexedBitext,
     PairTable,
     PositionLayout,
-    Settings,
+    TrainingSettings,
     expect,
     side,
 )
@@ -28,7 +28,7 @@ class Reader:
 
     Parameters
     ----------
-    settings : Settings
+    settings : TrainingSettings
         Which model, with how many threads.
     parameters : AlignmentParameters
         What it has learned.
@@ -42,7 +42,7 @@ class Reader:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: TrainingSettings,
         parameters: AlignmentParameters,
         table: PairTable,
         classes: tuple[NDArray[np.int32], NDArray[np.int32]],
@@ -50,9 +50,9 @@ class Reader:
     ) -> None:
         self.settings, self.parameters, self.table = settings, parameters, table
         self.classes, self.layout = classes, layout
-        self.forward, self.backward = (side(parameters, d, classes[d]) for d in (0, 1))
+        forward, backward = (side(parameters, d, classes[d]) for d in (0, 1))
         kind, _, null, uniform = settings.numbers()
-        self.numbers = kind, 0, null, uniform
+        self._learned = (parameters.lexicon, (kind, 0, null, uniform), forward, backward, settings.threads)
 
     def index(self, bitext: Bitext) -> IndexedBitext:
         """A stretch of the text with its pairs and its tables over positions found."""
@@ -71,16 +71,7 @@ class Reader:
         """The posterior of every cell in each direction, each direction on its own."""
         arrays = text.text()
         forward, backward = np.zeros((2, len(arrays.slots)), dtype=np.float32)
-        link_posteriors(
-            arrays,
-            self.parameters.lexicon,
-            self.numbers,
-            self.forward,
-            self.backward,
-            self.settings.threads,
-            forward,
-            backward,
-        )
+        link_posteriors(arrays, *self._learned, forward, backward)
         return forward, backward
 
     def agreed(self, bitext: Bitext, threshold: float) -> Links:
@@ -111,16 +102,7 @@ class Reader:
     def _origins(self, bitext: Bitext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         text = self.index(bitext).text()
         forward, backward = (np.empty(len(side.words), np.int32) for side in (bitext.target, bitext.source))
-        best_links(
-            text,
-            self.parameters.lexicon,
-            self.numbers,
-            self.forward,
-            self.backward,
-            self.settings.threads,
-            forward,
-            backward,
-        )
+        best_links(text, *self._learned, forward, backward)
         return forward, backward
 
     def _agreed(self, bitext: Bitext, threshold: float) -> Links:

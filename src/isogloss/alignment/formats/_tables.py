@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from isogloss.alignment._checks import AlignerBase
+from isogloss.alignment._base import AlignerBase
 from isogloss.alignment.models import DIRECTIONS, FertilityRow, JumpRow
 
 __all__ = ["fertility_rows", "jump_rows", "lexicon_rows"]

@@ -36,7 +36,7 @@ from ._steps import AGREEMENTS as AGREEMENTS
 from ._steps import DIRECTIONS as DIRECTIONS
 from ._steps import TABLED as TABLED
 from ._steps import AlignmentParameters as AlignmentParameters
-from ._steps import Settings as Settings
+from ._steps import TrainingSettings as TrainingSettings
 from ._steps import expect as expect
 from ._steps import side as side
 from ._steps import start as start

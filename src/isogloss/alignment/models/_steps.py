@@ -33,7 +33,7 @@ __all__ = [
     "MODELS",
     "TABLED",
     "AlignmentParameters",
-    "Settings",
+    "TrainingSettings",
     "alignment_model",
     "side",
     "start",
@@ -58,7 +58,7 @@ DIRECTIONS = ("forward", "backward")
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """What stays fixed while one model trains.
 
     Parameters
@@ -146,7 +146,7 @@ def start(
 
 
 def alignment_model(
-    settings: Settings,
+    settings: TrainingSettings,
     table: PairTable,
     classes: tuple[NDArray[np.int32], NDArray[np.int32]],
     layout: PositionLayout | None = None,
@@ -169,7 +169,7 @@ def side(p: AlignmentParameters, direction: int, classes: NDArray[np.int32]) -> 
 
 
 def expect(
-    settings: Settings,
+    settings: TrainingSettings,
     classes: tuple[NDArray[np.int32], NDArray[np.int32]],
     batch: IndexedBitext,
     p: AlignmentParameters,
@@ -203,7 +203,7 @@ def _zero_sums(null: Single, jumps: Single, _: Any, table: Single) -> tuple[Arra
 
 
 def solve(
-    settings: Settings,
+    settings: TrainingSettings,
     table: PairTable,
     layout: PositionLayout | None,
     found: ExpectedCounts,
@@ -234,14 +234,16 @@ def solve(
     return dataclasses.replace(out, tension=tension, table_forward=tables[0], table_backward=tables[1])
 
 
-def _solve_jumps(settings: Settings, found: ExpectedCounts, p: AlignmentParameters, direction: int) -> Array:
+def _solve_jumps(
+    settings: TrainingSettings, found: ExpectedCounts, p: AlignmentParameters, direction: int
+) -> Array:
     name = DIRECTIONS[direction]
     weights: Array = getattr(p, f"jumps_{name}")
     pseudo = settings.jumps_before(direction, weights.shape[1] // 2)
     return solve_jumps(found[f"jumps_{name}"], found[f"reached_{name}"], weights, pseudo)
 
 
-def expected_log_joint(settings: Settings, found: ExpectedCounts, p: AlignmentParameters) -> float:
+def expected_log_joint(settings: TrainingSettings, found: ExpectedCounts, p: AlignmentParameters) -> float:
     """What the text and its alignment are expected to say, from the sums alone.
 
     Under agreement the sums are not those of a posterior, and the log-likelihood stands in.
@@ -265,7 +267,7 @@ def expected_log_joint(settings: Settings, found: ExpectedCounts, p: AlignmentPa
     return total
 
 
-def _log_prior(settings: Settings, table: PairTable, p: AlignmentParameters) -> float:
+def _log_prior(settings: TrainingSettings, table: PairTable, p: AlignmentParameters) -> float:
     lexical = settings.lexical
     out = lexical.log_density(table, p.lexicon, p.posterior)
     out += NULL_PSEUDO * float(np.log(p.null_forward).sum() + np.log(p.null_backward).sum())

@@ -14,7 +14,7 @@ from isogloss.alignment._bitext import Bitext
 from isogloss.alignment.models._pairs import IndexedBitext, PairTable
 from isogloss.alignment.models._positions import PositionLayout
 from isogloss.alignment.models._schedule import Progress, Stage
-from isogloss.alignment.models._steps import AlignmentParameters, Settings, alignment_model
+from isogloss.alignment.models._steps import AlignmentParameters, TrainingSettings, alignment_model
 from isogloss.em import FullExpectation, Iteration, run_em
 from isogloss.engine import Batches, Engine
 
@@ -51,7 +51,7 @@ class Trainer:
         Classes of source and of target words.
     layout : PositionLayout or None
         Position tables, for models that have them.
-    settings : Settings
+    settings : TrainingSettings
         Of every stage, but for the model.
     engine : Engine
         Where the sums run.
@@ -62,7 +62,7 @@ class Trainer:
     table: PairTable
     classes: tuple[NDArray[np.int32], NDArray[np.int32]]
     layout: PositionLayout | None
-    settings: Settings
+    settings: TrainingSettings
     engine: Engine
     prune: float = 0.0
 

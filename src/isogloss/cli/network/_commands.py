@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import typer
 
-from isogloss.cli._lazy import LazyGroup, Place
+from isogloss.cli._lazy import LazyCommand, LazyGroup
 
 __all__ = ["network_group"]
 
@@ -16,31 +16,33 @@ _ASK, _LEARN = "isogloss.cli.network._ask", "isogloss.cli.network._learn"
 class _Commands(LazyGroup):
     """The commands about networks; only those that learn need all of the library."""
 
-    places: ClassVar = {
-        "show": Place(
+    lazy_commands: ClassVar = {
+        "show": LazyCommand(
             _ASK,
             "show_network",
             "Draw a network: its variables, graph, factorisation and number of parameters.",
         ),
-        "query": Place(
+        "query": LazyCommand(
             _ASK,
             "query",
             "Compute probabilities given evidence: isogloss network query FILE I -g G=g3.",
         ),
-        "explain": Place(_ASK, "explain", "Explain whether two variables are independent given others."),
-        "learn": Place(_LEARN, "learn", "Learn the probabilities of a network from rows."),
-        "tree": Place(
+        "explain": LazyCommand(
+            _ASK, "explain", "Explain whether two variables are independent given others."
+        ),
+        "learn": LazyCommand(_LEARN, "learn", "Learn the probabilities of a network from rows."),
+        "tree": LazyCommand(
             _LEARN,
             "tree",
             "Learn the most likely tree over the columns of a file (Chow and Liu).",
         ),
-        "compare": Place(
+        "compare": LazyCommand(
             _LEARN,
             "compare",
             "Compare graphs on complete rows by BIC and BDeu, best first.",
         ),
-        "sample": Place(_ASK, "sample", "Sample rows from a network."),
-        "convert": Place(_ASK, "convert", "Write a network in another format."),
+        "sample": LazyCommand(_ASK, "sample", "Sample rows from a network."),
+        "convert": LazyCommand(_ASK, "convert", "Write a network in another format."),
     }
 
 

@@ -13,14 +13,14 @@ from isogloss.cli._console import Console
 from isogloss.cli._corpus import (
     Json,
     LinkTables,
+    NewFolder,
     PageTables,
     RedirectTables,
-    counting_documents,
-    link_rows,
+    Sitelinks,
+    linked_documents,
     named_files,
 )
-from isogloss.cli._output import echo, not_stdout
-from isogloss.cli._progress import progress_bar
+from isogloss.cli._output import echo
 
 if TYPE_CHECKING:
     from isogloss.events.annotate import ConceptDictionary
@@ -47,13 +47,8 @@ def build(
             "name before the first dot is used.",
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)
-    ],
-    sitelinks: Annotated[
-        Path | None,
-        typer.Option(help="Wikidata's JSON dump or its table wb_items_per_site, to match articles."),
-    ] = None,
+    output: NewFolder,
+    sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
     redirects: RedirectTables = None,
@@ -81,20 +76,16 @@ def build(
         raise typer.BadParameter(
             "several languages, and nothing says which articles are one concept: give --sitelinks or --links"
         )
-    console = Console(stderr=True)
-    tables = (sitelinks, named_files(links), named_files(pages), named_files(redirects))
-    with progress_bar(console) as progress:
-        align = link_rows(progress, dumps, *tables)
-        with counting_documents(progress, dumps) as count:
-            build_concepts(
-                dumps,
-                output,
-                align,
-                min_links=min_links,
-                min_share=min_share,
-                min_linked=min_linked,
-                progress=count,
-            )
+    with linked_documents(Console(stderr=True), dumps, sitelinks, links, pages, redirects) as (align, count):
+        build_concepts(
+            dumps,
+            output,
+            align,
+            min_links=min_links,
+            min_share=min_share,
+            min_linked=min_linked,
+            progress=count,
+        )
     _show(ConceptDictionary(output), as_json)
 
 

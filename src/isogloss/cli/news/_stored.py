@@ -50,14 +50,14 @@ def list_events(
     as_json: JsonOutput = False,
 ) -> None:
     """List the events of a store."""
-    from isogloss.service.search import named_terms
+    from isogloss.service.search import resolve_terms
     from isogloss.store import EventQuery, to_micros
 
     with open_store(load_settings(config, store)) as opened:
         query = EventQuery(
             since=to_micros(since.replace(tzinfo=UTC)) if since else None,
             until=to_micros(until.replace(tzinfo=UTC)) if until else None,
-            terms=named_terms(opened, lang=lang or (), place=place or (), concept=concept or ()),
+            terms=resolve_terms(opened, lang=lang or (), place=place or (), concept=concept or ()),
             min_languages=languages,
             sort=sort,
             limit=min(limit, PAGE),

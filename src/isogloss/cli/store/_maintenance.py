@@ -19,7 +19,7 @@ from isogloss.exceptions import StoreError
 
 if TYPE_CHECKING:
     from isogloss.service.settings import Settings
-    from isogloss.service.worker import Preview, Retention
+    from isogloss.service.worker import PrunePreview, Retention
     from isogloss.store import Store
 
 __all__ = ["backup", "doctor", "restore"]
@@ -169,7 +169,7 @@ def _forget(retention: Retention) -> int:
     return prune_now(retention, preview) if preview is not None else 0
 
 
-def _report_lines(report: dict[str, Any], preview: Preview | None) -> Iterator[str]:
+def _report_lines(report: dict[str, Any], preview: PrunePreview | None) -> Iterator[str]:
     database = report["database"]
     yield f"{database['product']} {database['version']}, {database['place']}"
     if "warning" in database:

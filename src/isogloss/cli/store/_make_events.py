@@ -12,27 +12,33 @@ from isogloss.cli._output import counted
 from isogloss.extras import require_extra
 
 if TYPE_CHECKING:
-    from isogloss.service.models import Similarity
+    from isogloss.service.models import SimilarityModel
     from isogloss.service.settings import Settings
-    from isogloss.service.worker import StreamMaker
+    from isogloss.service.worker import StreamFactory
     from isogloss.store import Store
 
-__all__ = ["make_events", "store_contents", "stream_maker"]
+__all__ = ["make_events", "store_contents", "stream_factory"]
 
 ARTICLES_PER_STEP = 64
 """The progress bar moves after this many articles."""
 
 
-def stream_maker(store: Store, settings: Settings, similarity: Similarity) -> StreamMaker:
+def stream_factory(store: Store, settings: Settings, similarity: SimilarityModel) -> StreamFactory:
     """Return the factory of a store's stream, with the model that its events are made with."""
-    from isogloss.service.models import agreed_model
-    from isogloss.service.worker import StreamMaker
+    from isogloss.service.models import model_for_events
+    from isogloss.service.worker import StreamFactory
 
     worker = settings.worker
     if worker.dask_scheduler:
         require_extra("dask", "worker.dask_scheduler")
-    model = agreed_model(store, similarity)
-    return StreamMaker(settings.stream, model, n_jobs=worker.n_jobs, scheduler=worker.dask_scheduler)
+    model = model_for_events(store, similarity)
+    return StreamFactory(
+        settings.stream,
+        model,
+        n_jobs=worker.n_jobs,
+        scheduler=worker.dask_scheduler,
+        points=similarity,
+    )
 
 
 def make_events(
@@ -40,7 +46,7 @@ def make_events(
     settings: Settings,
     progress: Progress,
     *,
-    similarity: Similarity | None = None,
+    similarity: SimilarityModel | None = None,
     rebuild: bool = False,
 ) -> bool:
     """Make events of all waiting articles, and save a checkpoint.
@@ -53,7 +59,7 @@ def make_events(
         The settings.
     progress : Progress
         The progress bar.
-    similarity : Similarity, optional
+    similarity : SimilarityModel, optional
         The model, if it is loaded already.
     rebuild : bool
         Rebuild all events, see :mod:`isogloss.store.queries._rebuild`.
@@ -63,49 +69,53 @@ def make_events(
     bool
         Whether it was done; it is not if another worker holds the lease.
     """
-    from isogloss.service.models import Similarity
-    from isogloss.service.worker import Follower, Lease
+    from isogloss.service.models import SimilarityModel
+    from isogloss.service.worker import JournalProcessor, Lease
 
     with Lease(store) as acquired:
         if not acquired:
             return False
         if rebuild:
             store.request_rebuild()
-        maker = stream_maker(store, settings, similarity or Similarity.load(settings.models, store))
+        factory = stream_factory(store, settings, similarity or SimilarityModel.load(settings.models, store))
         task = progress.add_task("making events", total=None)
         rebuilt = 0
         if store.rebuild_requested():
             rebuilt = store.last_line()
             progress.update(task, total=rebuilt)
-            _rebuild(store, maker, settings, lambda line: progress.update(task, completed=line))
+            _rebuild(store, factory, settings, lambda line: progress.update(task, completed=line))
             progress.update(task, completed=rebuilt)
-        follower = Follower(store, maker)
-        progress.update(task, total=rebuilt + max(0, store.last_line() - follower.position))
+        processor = JournalProcessor(store, factory)
+        progress.update(task, total=rebuilt + max(0, store.last_line() - processor.position))
         try:
-            while done := follower.follow(ARTICLES_PER_STEP):
+            while done := processor.process(ARTICLES_PER_STEP):
                 progress.advance(task, done)
-            follower.settle()
-            follower.save()
-            follower.close()
+            processor.update_events()
+            while processor.add_missing_points():
+                pass
+            processor.save_checkpoint()
+            processor.close()
         finally:
-            follower.stream.close()
+            processor.stream.close()
     return True
 
 
-def _rebuild(store: Store, maker: StreamMaker, settings: Settings, progress: Callable[[int], None]) -> None:
-    """Rebuild events in a process that can be killed when an article costs too much.
+def _rebuild(
+    store: Store, factory: StreamFactory, settings: Settings, progress: Callable[[int], None]
+) -> None:
+    """Rebuild events in a process that is killed when an article exceeds its budget.
 
-    Windows lacks the groups of processes that this takes.
+    Windows has no process groups, which this needs.
     """
-    from isogloss.service.worker import rebuild, rebuild_apart
+    from isogloss.service.worker import rebuild, rebuild_in_process
 
     if sys.platform == "win32":
-        rebuild(store, maker)
+        rebuild(store, factory)
         return
     budget = settings.worker
-    rebuild_apart(
+    rebuild_in_process(
         store,
-        maker,
+        factory,
         record_seconds=budget.record_seconds,
         max_memory_mb=budget.max_memory_mb,
         progress=progress,

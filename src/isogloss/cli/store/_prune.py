@@ -13,7 +13,7 @@ from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
-    from isogloss.service.worker import Preview, Retention
+    from isogloss.service.worker import PrunePreview, Retention
 
 __all__ = ["prune", "prune_now", "retention_lines"]
 
@@ -61,7 +61,7 @@ def prune(
         echo(line)
 
 
-def prune_now(retention: Retention, preview: Preview) -> int:
+def prune_now(retention: Retention, preview: PrunePreview) -> int:
     """Delete what a preview shows, with a progress bar; Ctrl-C stops between two stories."""
     pruned = 0
 
@@ -80,19 +80,19 @@ def prune_now(retention: Retention, preview: Preview) -> int:
             raise
 
 
-def retention_lines(preview: Preview | None) -> Iterator[str]:
+def retention_lines(preview: PrunePreview | None) -> Iterator[str]:
     """Describe what the next scheduled run would do."""
     if preview is None:
         yield "retention: everything is kept (store.keep_days = 0)"
         return
     yield f"retention: {preview.days:g} days; the next run would delete {_amount(preview)}"
     if preview.refusal is not None:
-        yield f"retention needs isogloss prune --yes: {preview.refusal.sentence}"
+        yield f"retention needs isogloss prune --yes: {preview.refusal.message}"
     elif not preview.approved:
         yield "retention is not approved yet; run isogloss prune --yes once for this store"
 
 
-def _preview_lines(preview: Preview) -> Iterator[str]:
+def _preview_lines(preview: PrunePreview) -> Iterator[str]:
     plan = preview.plan
     kept = f"{preview.days:g} days"
     if preview.days > preview.keep_days:
@@ -106,10 +106,10 @@ def _preview_lines(preview: Preview) -> Iterator[str]:
     if plan.articles > len(plan.examples) > 0:
         yield f"  and {plan.articles - len(plan.examples):,} more"
     if preview.refusal is not None and preview.refusal.kind == "clock":
-        yield f"warning: {preview.refusal.sentence}"
+        yield f"warning: {preview.refusal.message}"
 
 
-def _outcome_lines(preview: Preview | None, pruned: int, *, yes: bool) -> Iterator[str]:
+def _outcome_lines(preview: PrunePreview | None, pruned: int, *, yes: bool) -> Iterator[str]:
     if preview is None:
         yield "everything is kept: store.keep_days is 0; use --keep-days to delete old stories once"
     elif yes:
@@ -125,7 +125,7 @@ def _outcome_lines(preview: Preview | None, pruned: int, *, yes: bool) -> Iterat
         yield "nothing was deleted" + (f"; --yes {' and '.join(effects)}" if effects else "")
 
 
-def _amount(preview: Preview) -> str:
+def _amount(preview: PrunePreview) -> str:
     plan = preview.plan
     if not plan.articles:
         return f"no article; no story ended before {plan.cutoff:%Y-%m-%d}"

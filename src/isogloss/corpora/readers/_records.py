@@ -20,8 +20,8 @@ __all__ = [
     "BadRecordError",
     "Document",
     "DocumentReader",
+    "DocumentReport",
     "JsonLines",
-    "ReadReport",
     "numbered_lines",
     "parsed_object",
 ]
@@ -41,7 +41,7 @@ class Document:
 
 
 @dataclasses.dataclass
-class ReadReport(Problems):
+class DocumentReport(Problems):
     """How many documents a reader gave, what it passed over, and which records were bad."""
 
     documents: int = 0
@@ -87,7 +87,7 @@ class DocumentReader(abc.ABC):
 
     Attributes
     ----------
-    report : ReadReport
+    report : DocumentReport
         An account of the last pass.
     """
 
@@ -95,7 +95,7 @@ class DocumentReader(abc.ABC):
         if on_bad not in ("raise", "skip"):
             raise ValueError(f"on_bad={on_bad!r}; expected 'raise' or 'skip'")
         self.path, self.lang, self.on_bad = os.fspath(path), lang, on_bad
-        self.report = ReadReport()
+        self.report = DocumentReport()
 
     @abc.abstractmethod
     def raw(self) -> Iterator[Document]:
@@ -181,7 +181,7 @@ class JsonLines(DocumentReader):
 
     def raw(self) -> Iterator[Document]:
         """The documents of the language."""
-        report = self.report = ReadReport()
+        report = self.report = DocumentReport()
         seen: set[str] = set()
         with open_decompressed(self.path) as file:
             for number, line in numbered_lines(file, self.max_bytes):
@@ -212,7 +212,7 @@ class AlignedLines(DocumentReader):
 
     def raw(self) -> Iterator[Document]:
         """The lines that are not blank."""
-        report = self.report = ReadReport()
+        report = self.report = DocumentReport()
         for number, line in enumerate(read_lines(self.path), 1):
             place = f"{self.path}:{number}"
             try:

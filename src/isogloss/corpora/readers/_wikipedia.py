@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from isogloss.corpora.readers._checking import OnBad
 from isogloss.corpora.readers._markup import BoundedWikiMarkup
-from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, ReadReport
+from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, DocumentReport
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
 __all__ = ["Page", "WikipediaDump"]
@@ -110,7 +110,7 @@ class WikipediaDump(DocumentReader):
 
     def raw(self) -> Iterator[Document]:
         """The articles with their markup."""
-        report = self.report = ReadReport()
+        report = self.report = DocumentReport()
         lang = self.lang or self.site.get("dbname", "").removesuffix("wiki").replace("_", "-")
         wanted = {str(number) for number in self.namespaces}
         for page in self.pages():

@@ -131,7 +131,7 @@ class AnalysisBatch(NamedTuple):
 
     Attributes
     ----------
-    plain : list of tuples
+    profiles : list of tuples
         Profiles without their terms.
     lengths : list of int
         Numbers of clustering terms and of profile terms in title and body; four for each article.

@@ -33,11 +33,11 @@ class TokenisedText:
 
     Attributes
     ----------
-    parts : list of str
-        What stands between blanks, punctuation included.
-    bare, lower : list of str
-        The tokens without the punctuation around them, and in lower case; may be empty strings.
-    small : set of str
+    tokens : list of str
+        What is between spaces, including punctuation.
+    words, lower : list of str
+        The tokens without the punctuation around them, and the same in lower case; may be empty strings.
+    lowercase : set of str
         The words that are written in lower case.
 
     Examples

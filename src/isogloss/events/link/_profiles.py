@@ -325,7 +325,7 @@ class ClusterProfile:
         Article ids, in the order of arrival.
     first, last : float
         Times of the earliest and the latest article, in seconds since 1970.
-    bare : int
+    without_body : int
         Articles without a body.
     vector : Vector
         Sum of article vectors.

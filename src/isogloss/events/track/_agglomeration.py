@@ -105,7 +105,7 @@ def group_linked(
     linked: Mapping[int, dict[int, float]],
     rules: AgglomerationRules,
 ) -> list[list[int]]:
-    """Do the same for links that are given per cluster, in both directions.
+    """Group clusters into events, as :func:`agglomerate` does, by links given per cluster in both directions.
 
     Links to clusters that are not in ``sizes`` are ignored.
     """

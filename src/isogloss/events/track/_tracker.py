@@ -40,7 +40,7 @@ class EventTracker:
         Which cluster is in which event.
     probabilities : dict of int to dict of int to float
         Probabilities of the links that were considered, in both directions.
-    shaken : set of int or None
+    changed_events : set of int or None
         Events whose clusters changed in the last update; None if that is not known.
     """
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable, listed
-from isogloss.graphical.formats._reading import Draft, read_text
+from isogloss.graphical.formats._reading import Draft, read_text, write_text
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, atomic_write
+from isogloss.io import PathLike
 
 __all__ = ["read_bif", "write_bif"]
 
@@ -67,9 +67,7 @@ def write_bif(network: BayesianNetwork, path: PathLike) -> None:
 
     Numbers are written so that they are read back to the bit.
     """
-    text = "".join(_written(network))
-    with atomic_write(path, NetworkFileError) as file:
-        file.write(text.encode())
+    write_text(path, "".join(_written(network)))
 
 
 class _Token(NamedTuple):

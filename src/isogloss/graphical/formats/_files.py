@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical.formats._bif import read_bif, write_bif
-from isogloss.graphical.formats._reading import read_text
+from isogloss.graphical.formats._reading import read_text, write_text
 from isogloss.graphical.formats._xmlbif import read_xmlbif, write_xmlbif
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, atomic_write
+from isogloss.io import PathLike
 
 __all__ = ["check_ending", "read_network", "write_network"]
 
@@ -58,9 +58,7 @@ def _read_json(path: PathLike) -> BayesianNetwork:
 
 
 def _write_json(network: BayesianNetwork, path: PathLike) -> None:
-    text = json.dumps(network.to_dict(), ensure_ascii=False, indent=1)
-    with atomic_write(path, NetworkFileError) as file:
-        file.write(text.encode() + b"\n")
+    write_text(path, json.dumps(network.to_dict(), ensure_ascii=False, indent=1) + "\n")
 
 
 def _read_model(path: PathLike) -> BayesianNetwork:

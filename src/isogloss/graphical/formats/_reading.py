@@ -1,4 +1,4 @@
-"""What the readers of network files share: a network that grows, and errors that name the line."""
+"""What network formats share: text in and out, a network that grows, and errors that name the line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from isogloss.exceptions import NetworkFileError
 from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, open_decompressed
+from isogloss.io import PathLike, atomic_write, open_decompressed
 
-__all__ = ["Draft", "read_text"]
+__all__ = ["Draft", "read_text", "write_text"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,12 @@ def read_text(path: PathLike) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise NetworkFileError(f"{os.fspath(path)}:{line}: is not text in UTF-8; convert the file") from error
+
+
+def write_text(path: PathLike, text: str) -> None:
+    """Write a file that is there whole, or as it was before."""
+    with atomic_write(path, NetworkFileError) as file:
+        file.write(text.encode())
 
 
 class Draft:

@@ -13,9 +13,9 @@ import numpy as np
 
 from isogloss.exceptions import NetworkFileError
 from isogloss.graphical._cpd import CPD
-from isogloss.graphical.formats._reading import Draft
+from isogloss.graphical.formats._reading import Draft, write_text
 from isogloss.graphical.network import BayesianNetwork
-from isogloss.io import PathLike, XmlReader, atomic_write, open_decompressed
+from isogloss.io import PathLike, XmlReader, open_decompressed
 
 __all__ = ["read_xmlbif", "write_xmlbif"]
 
@@ -24,20 +24,7 @@ _BLOCKS = ("NETWORK", "VARIABLE", "DEFINITION", "PROBABILITY")
 
 
 def read_xmlbif(path: PathLike, *, tolerance: float = 1e-3) -> BayesianNetwork:
-    """Read a network from an XMLBIF file, packed or not.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    tolerance : float, default=1e-3
-        Probabilities that sum to one but for this much, because the file has few digits, are scaled to do
-        so; all others are kept to the last digit.
-
-    Raises
-    ------
-    NetworkFileError
-        The file cannot be read; the message names the line.
+    """Read a network from an XMLBIF file, packed or not; parameters and errors are those of :func:`read_bif`.
 
     Examples
     --------
@@ -60,9 +47,7 @@ def write_xmlbif(network: BayesianNetwork, path: PathLike) -> None:
 
     Numbers are written so that they are read back to the bit.
     """
-    text = "".join(_written(network))
-    with atomic_write(path, NetworkFileError) as file:
-        file.write(text.encode())
+    write_text(path, "".join(_written(network)))
 
 
 @dataclasses.dataclass

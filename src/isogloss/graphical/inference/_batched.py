@@ -19,7 +19,7 @@ from isogloss.graphical.inference._contraction import BATCH, Contraction
 from isogloss.graphical.inference._junction import Calibrated, JunctionTree
 from isogloss.graphical.inference._kinds import Kind, RowsByKind
 from isogloss.graphical.inference._plans import TINY
-from isogloss.graphical.inference._relevance import Part, Relevance, mask_of
+from isogloss.graphical.inference._relevance import HiddenPart, Relevance, mask_of
 
 __all__ = ["WholeTree", "chunks", "log_likelihoods", "posteriors", "split_rare"]
 
@@ -128,7 +128,7 @@ def split_rare(by_kind: RowsByKind, tree: WholeTree, compiled: int = _COMPILED) 
     which is reckoned as ``compiled`` entries of the tree for each of its tables.
     """
     parts = by_kind.parts
-    n_rows: Counter[Part] = Counter()
+    n_rows: Counter[HiddenPart] = Counter()
     for found, rows in zip(parts, by_kind.rows, strict=True):
         for part in found:
             n_rows[part] += len(rows)

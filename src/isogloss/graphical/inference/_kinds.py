@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.graphical.inference._relevance import Part, Relevance, bits
+from isogloss.graphical.inference._relevance import HiddenPart, Relevance, bits
 
 __all__ = ["Kind", "RowsByKind", "distinct"]
 
@@ -32,7 +32,7 @@ class Kind:
     ``observed`` their other variables; ``boundary`` is the union of the latter.
     """
 
-    part: Part
+    part: HiddenPart
     hidden: tuple[int, ...]
     families: tuple[int, ...]
     scopes: tuple[tuple[int, ...], ...]
@@ -40,7 +40,7 @@ class Kind:
     boundary: tuple[int, ...]
 
     @classmethod
-    def of(cls, relevance: Relevance, part: Part) -> Kind:
+    def of(cls, relevance: Relevance, part: HiddenPart) -> Kind:
         """The kind of a part."""
         families = tuple(bits(part.families))
         members = [relevance.families[f] for f in families]
@@ -86,7 +86,7 @@ class RowsByKind:
         self.patterns, self.rows = _patterns(codes)
 
     @cached_property
-    def parts(self) -> list[list[Part]]:
+    def parts(self) -> list[list[HiddenPart]]:
         """The parts of every pattern."""
         everything = self.relevance.everything
         return [
@@ -96,7 +96,7 @@ class RowsByKind:
 
     def kinds(self, chosen: Sequence[int] | None = None) -> list[tuple[Kind, Index]]:
         """The kinds with their row numbers, of all patterns or some."""
-        rows: dict[Part, list[Index]] = {}
+        rows: dict[HiddenPart, list[Index]] = {}
         for k in range(len(self.patterns)) if chosen is None else chosen:
             for part in self.parts[k]:
                 rows.setdefault(part, []).append(self.rows[k])

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 
 from isogloss.graphical._structure import Graph
 
-__all__ = ["Part", "Relevance", "bits", "mask_of"]
+__all__ = ["HiddenPart", "Relevance", "bits", "mask_of"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class HiddenPart:
     """Hidden variables that depend on each other given the observed ones, as sets of bits.
 
     ``families`` are the variables whose tables mention one of the hidden ones.
@@ -68,11 +68,11 @@ class Relevance:
                 needed |= self._members[v]
         return needed
 
-    def part(self, wanted: int, observed: int) -> Part:
+    def part(self, wanted: int, observed: int) -> HiddenPart:
         """Everything that matters for the wanted variables; several independent parts count as one."""
         return self._grow(wanted, observed, self.needed(observed, wanted))
 
-    def parts(self, observed: int, wanted: int = 0, only: int = 0) -> list[Part]:
+    def parts(self, observed: int, wanted: int = 0, only: int = 0) -> list[HiddenPart]:
         """The parts into which the hidden variables fall; barren ones that are not wanted are left out.
 
         With ``only``, the parts that hold one of these variables.
@@ -85,7 +85,7 @@ class Relevance:
             found.append(part)
         return found
 
-    def _grow(self, start: int, observed: int, needed: int) -> Part:
+    def _grow(self, start: int, observed: int, needed: int) -> HiddenPart:
         hidden, families, frontier = start, 0, start
         while frontier:
             v = frontier.bit_length() - 1
@@ -96,9 +96,9 @@ class Relevance:
                 reached = self._members[family] & ~observed & ~hidden
                 hidden |= reached
                 frontier |= reached
-        return Part(hidden, families)
+        return HiddenPart(hidden, families)
 
-    def boundary(self, part: Part) -> tuple[int, ...]:
+    def boundary(self, part: HiddenPart) -> tuple[int, ...]:
         """The observed variables that the tables of a part mention, in order."""
         mentioned = 0
         for family in bits(part.families):

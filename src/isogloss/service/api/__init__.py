@@ -1,5 +1,8 @@
-"""Routes of the JSON API, by resource."""
+"""The JSON API: routes by resource, request and response bodies, errors.
 
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+=============  =====================================================
+``routes``     the endpoints of ``/api/v1``, one module per resource
+``schemas``    pydantic models of request and response bodies
+``errors``     the error body, and handlers that produce it
+=============  =====================================================
+"""

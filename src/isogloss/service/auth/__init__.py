@@ -1,4 +1,4 @@
-"""Authentication: tokens, scopes and rate limits."""
+"""Access control: tokens, scopes, allowed hosts and rate limits."""
 
 import lazy_loader
 

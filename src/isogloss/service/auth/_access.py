@@ -1,4 +1,4 @@
-"""Who may do what: the token of a request, and the allowance of its client."""
+"""Access control: authentication by token, scopes, and rate limits per client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Annotated, Any
 
@@ -17,188 +17,166 @@ from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from isogloss.exceptions import SettingsError
-from isogloss.service.auth._tokens import Holder, KnownTokens, list_tokens
-from isogloss.service.schemas import ServiceError
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.auth._tokens import Principal, TokenCache, list_tokens
 from isogloss.service.settings import ServerSettings, Settings
 from isogloss.store import Store
 
-__all__ = [
-    "BEARER",
-    "NOBODY",
-    "PRINCIPAL",
-    "SAFE_METHODS",
-    "Access",
-    "Admin",
-    "AuthenticatedRoute",
-    "Principal",
-    "RateLimiter",
-    "Reader",
-    "RequireScope",
-    "Writer",
-    "check_exposure",
-]
-
-NOBODY = Holder("", frozenset())
-PRINCIPAL = "isogloss.principal"
-"""Key of the ASGI scope under which the :class:`Principal` of an admitted request is."""
+ANONYMOUS = Principal("", frozenset())
+AUTHORIZATION = "isogloss.authorization"
+"""Key of the ASGI scope that holds the :class:`Authorization` of a request."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing and whose body, if any, is not read."""
 
+MAX_RATE_LIMITED_CLIENTS = 100_000
 
-MAX_CLIENTS = 100_000
-"""Clients whose allowances are known at the same time."""
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 @dataclass(frozen=True, slots=True)
-class Principal:
-    """Who was admitted to a route, and for what."""
+class Authorization:
+    """A principal, the scope it was authorized for, and the id that limits per client count by."""
 
-    holder: Holder
-    needed: str
+    principal: Principal
+    scope: str
     client: str
-    """What limits of one client count: the id of a token, or an address where there is no token."""
+    """Id of the token, or the address of the client without one."""
 
 
 class RateLimiter:
-    """Token buckets, one for each client; the least recent are dropped when there are too many.
+    """Token buckets, one per client; the least recently used are dropped when there are too many.
 
     Parameters
     ----------
     per_second : float
-        What a client may have in the mean.
+        Mean rate of one client.
     burst_seconds : float
-        How much of it may be saved up.
+        Capacity of a bucket, in seconds of the mean rate.
     clock : callable
-        Seconds.
+        Returns seconds.
 
     Examples
     --------
     >>> now = 0.0
-    >>> rates = RateLimiter(2.0, 1.0, clock=lambda: now)
-    >>> [rates.wait("a") for _ in range(3)]
+    >>> limiter = RateLimiter(2.0, 1.0, clock=lambda: now)
+    >>> [limiter.acquire("a") for _ in range(3)]
     [0.0, 0.0, 0.5]
     >>> now = 0.5
-    >>> rates.wait("a")
+    >>> limiter.acquire("a")
     0.0
     """
 
     def __init__(
         self, per_second: float, burst_seconds: float, *, clock: Callable[[], float] = monotonic
     ) -> None:
-        self.per_second, self.size = per_second, max(per_second * burst_seconds, 1.0)
+        self.per_second, self.capacity = per_second, max(per_second * burst_seconds, 1.0)
         self._clock = clock
         self._lock = threading.Lock()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: str, cost: float = 1.0) -> float:
-        """Take from a client's allowance; 0, or the seconds until there is enough, and nothing is taken.
+    def acquire(self, client: str, cost: float = 1.0) -> float:
+        """Take from the bucket of a client: return 0, or the seconds to wait if it holds too little.
 
-        A cost above the whole allowance is let through when the allowance is full, and owed afterwards.
+        A cost above the capacity is allowed when the bucket is full, and leaves it in debt.
         """
         now = self._clock()
         with self._lock:
-            level, since = self._buckets.pop(client, (self.size, now))
-            level = min(self.size, level + (now - since) * self.per_second)
-            needed = min(cost, self.size)
+            level, since = self._buckets.pop(client, (self.capacity, now))
+            level = min(self.capacity, level + (now - since) * self.per_second)
+            needed = min(cost, self.capacity)
             enough = level >= needed - 1e-9
             self._buckets[client] = (level - cost if enough else level, now)
-            if len(self._buckets) > MAX_CLIENTS:
+            if len(self._buckets) > MAX_RATE_LIMITED_CLIENTS:
                 self._buckets.popitem(last=False)
         return 0.0 if enough else (needed - level) / self.per_second
 
 
-@dataclass
-class Access:
-    """Decides on requests.
+class AccessControl:
+    """Authenticates requests, checks their scopes and applies rate limits.
 
-    On an address that only this machine can reach, with no proxy in front, and as long as the store has no
-    token, everything is allowed; otherwise writing needs a token, and reading does where ``public_read`` is
-    off.
+    Everything is allowed on a loopback address without a proxy as long as the store has no token. Otherwise
+    writing requires a token, and so does reading if ``server.public_read`` is off.
+
+    Parameters
+    ----------
+    store : Store
+        Store of the tokens.
+    settings : Settings
+        Sections ``server`` and ``limits``.
     """
 
-    store: Store
-    settings: Settings
-    reads: RateLimiter = field(init=False)
-    writes: RateLimiter = field(init=False)
-    tokens: KnownTokens = field(init=False)
-
-    def __post_init__(self) -> None:
-        limits = self.settings.limits
-        self.tokens = KnownTokens(self.store)
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        limits = settings.limits
+        self.tokens = TokenCache(store)
         self.reads = RateLimiter(limits.reads_per_second, limits.burst_seconds)
         self.writes = RateLimiter(limits.writes_per_second, limits.burst_seconds)
 
-    def holder(self, request: Request) -> Holder:
-        """Who asks; a token that does not hold is an error, whatever it was for."""
-        kind, token = _given(request)
-        if kind:
-            found = self.tokens.who_has(token) if kind == "bearer" else None
-            if found is None:
-                self.pay(request, NOBODY, self.reads, 1.0)
+    def authenticate(self, request: Request) -> Principal:
+        """Return the principal of a request; an invalid token is an error even where none is required."""
+        scheme, token = _credentials(request)
+        public: frozenset[str] = frozenset({"read"}) if self.settings.server.public_read else frozenset()
+        if scheme:
+            principal = self.tokens.verify(token) if scheme == "bearer" else None
+            if principal is None:
+                self.charge(request, ANONYMOUS, self.reads, 1.0)
                 raise ServiceError(401, "the token is unknown, expired or revoked", _CHALLENGE)
-            return replace(found, scopes=found.scopes | self._public())
-        if self._at_home():
-            return Holder("local", frozenset({"admin"}))
-        return Holder("", self._public())
+            return replace(principal, scopes=principal.scopes | public)
+        if not _is_exposed(self.settings.server) and self.tokens.store_is_empty():
+            return Principal("local", frozenset({"admin"}))
+        return Principal("", public)
 
-    async def admit(self, request: Request, scope: str) -> Holder:
-        """Authenticate a request and take from its allowance, once; only headers are looked at.
+    async def authorize(self, request: Request, scope: str) -> Principal:
+        """Authenticate a request by its headers and charge its client, once per request.
 
-        The store is asked in a thread, and only about tokens that were not asked for a moment ago.
+        Tokens that are not cached are verified in a thread.
         """
-        known: Principal | None = request.scope.get(PRINCIPAL)
-        if known is not None and known.needed == scope:
-            return known.holder
-        if self.tokens.ready(_given(request)[1]):
-            holder = self.need(request, scope)
+        known: Authorization | None = request.scope.get(AUTHORIZATION)
+        if known is not None and known.scope == scope:
+            return known.principal
+        if self.tokens.is_cached(_credentials(request)[1]):
+            principal = self._authorize(request, scope)
         else:
-            holder = await run_in_threadpool(self.need, request, scope)
-        request.scope[PRINCIPAL] = Principal(holder, scope, _client(request, holder))
-        return holder
+            principal = await run_in_threadpool(self._authorize, request, scope)
+        request.scope[AUTHORIZATION] = Authorization(principal, scope, _client(request, principal))
+        return principal
 
-    def need(self, request: Request, scope: str) -> Holder:
-        """Return the holder of a request's token if it has a scope; raise an error otherwise."""
-        holder = self.holder(request)
-        if not holder.may(scope):
-            self.pay(request, holder, self.reads, 1.0)
-            if not holder.id:
+    def _authorize(self, request: Request, scope: str) -> Principal:
+        principal = self.authenticate(request)
+        if not principal.has_scope(scope):
+            self.charge(request, principal, self.reads, 1.0)
+            if not principal.id:
                 raise ServiceError(401, f"this needs a token with the scope {scope!r}", _CHALLENGE)
             raise ServiceError(403, f"the token does not have the scope {scope!r}")
-        rates, cost = (self.reads, 1.0) if scope == "read" else (self.writes, 1.0)
-        self.pay(request, holder, rates, cost)
-        return holder
+        self.charge(request, principal, self.reads if scope == "read" else self.writes, 1.0)
+        return principal
 
-    def pay(self, request: Request, holder: Holder, rates: RateLimiter, cost: float) -> None:
-        """Take from the allowance of a token, or of an address where there is none."""
-        wait = rates.wait(_client(request, holder), cost)
+    def charge(self, request: Request, principal: Principal, limiter: RateLimiter, cost: float) -> None:
+        """Count a cost against the rate limit of a token, or of an address without one."""
+        wait = limiter.acquire(_client(request, principal), cost)
         if wait > 0:
-            after = str(max(1, math.ceil(wait)))
-            raise ServiceError(429, f"too many requests; wait {after} s", {"Retry-After": after})
-
-    def _public(self) -> frozenset[str]:
-        """What everybody may do, with any token that holds or without one."""
-        return frozenset({"read"}) if self.settings.server.public_read else frozenset()
-
-    def _at_home(self) -> bool:
-        return not _is_exposed(self.settings.server) and self.tokens.none()
+            seconds = str(max(1, math.ceil(wait)))
+            raise ServiceError(429, f"too many requests; retry after {seconds} s", {"Retry-After": seconds})
 
 
-_CHALLENGE = {"WWW-Authenticate": "Bearer"}
+def _credentials(request: Request) -> tuple[str, str]:
+    """Return the scheme of the Authorization header in lower case, and the credentials."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return scheme.lower(), token.strip()
 
 
-def _given(request: Request) -> tuple[str, str]:
-    """The kind of credentials that a request brings, in small letters, and the credentials."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return kind.lower(), token.strip()
+def _client(request: Request, principal: Principal) -> str:
+    return principal.id or (request.client.host if request.client else "")
 
 
-def _client(request: Request, holder: Holder) -> str:
-    return holder.id or (request.client.host if request.client else "")
+def allowed_hosts(server: ServerSettings) -> set[str]:
+    """Return the values of the Host header that the service accepts."""
+    local = {"127.0.0.1", "localhost", "::1"} if _is_loopback(server.host) else set()
+    return {server.host.lower(), *local, *(name.lower() for name in server.names)}
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -206,36 +184,36 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_exposed(server: ServerSettings) -> bool:
-    """Whether others than this machine can reach the service, themselves or through a proxy."""
-    return not is_loopback(server.host) or bool(server.trusted_proxies)
+    """Whether other hosts can reach the service, directly or through a proxy."""
+    return not _is_loopback(server.host) or bool(server.trusted_proxies)
 
 
 def check_exposure(settings: Settings, store: Store) -> None:
-    """Refuse to listen where others can reach, as long as there is no token."""
+    """Refuse to be reachable by other hosts as long as there is no token."""
     server = settings.server
     if not _is_exposed(server) or list_tokens(store):
         return
-    if is_loopback(server.host):
+    if _is_loopback(server.host):
         raise SettingsError(
-            f"server.trusted_proxies is {server.trusted_proxies}, so others can reach the service, "
-            "and there is no token yet; make one with isogloss token make admin"
+            f"server.trusted_proxies is {server.trusted_proxies}, so other hosts can reach the service, "
+            "but there is no token yet; make one with isogloss token make admin"
         )
     raise SettingsError(
-        f"server.host is {server.host!r}, which others can reach, and there is no token yet; "
-        "make one with isogloss token, or listen on 127.0.0.1"
+        f"server.host is {server.host!r}, which other hosts can reach, but there is no token yet; "
+        "make one with isogloss token make admin, or listen on 127.0.0.1"
     )
 
 
 BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="token",
-    description="A token of `POST /tokens`. Without one, everything is allowed on an address of this machine "
-    "as long as there is no token at all, and elsewhere reading is, unless that is switched off.",
+    description="A token from `POST /tokens` or `isogloss token make`. On a loopback address, no token is "
+    "needed until the first one is made. Elsewhere, reading needs no token unless it is turned off.",
 )
 
 
 class RequireScope:
-    """Dependency of a route: gives the holder of the request's token, who must have a scope.
+    """Dependency that returns the principal of a request, which must have a scope.
 
     Parameters
     ----------
@@ -246,27 +224,27 @@ class RequireScope:
     def __init__(self, scope: str) -> None:
         self.scope = scope
 
-    async def __call__(self, request: Request) -> Holder:
-        """Admit a request."""
-        access: Access = request.app.state.access
-        return await access.admit(request, self.scope)
+    async def __call__(self, request: Request) -> Principal:
+        """Authorize a request."""
+        access: AccessControl = request.app.state.access
+        return await access.authorize(request, self.scope)
 
 
 class _RequireScopeOfApi(RequireScope):
-    """The same, described in the schema of the API."""
+    """The same, documented in the OpenAPI document."""
 
-    async def __call__(self, request: Request, _: Annotated[object, Security(BEARER)] = None) -> Holder:
+    async def __call__(self, request: Request, _: Annotated[object, Security(BEARER)] = None) -> Principal:
         return await super().__call__(request)
 
 
 class AuthenticatedRoute(APIRoute):
-    """A route that authenticates requests by their headers before it reads their bodies.
+    """Route that authenticates requests by their headers before it reads their bodies.
 
-    FastAPI by itself reads and parses a body before it asks any dependency.
+    FastAPI by itself reads and parses a body before it calls any dependency.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Handle a request whose :class:`RequireScope` has been asked first."""
+        """Return a handler that calls :class:`RequireScope` first."""
         handle = super().get_route_handler()
         required = [each.call for each in self.dependant.dependencies if isinstance(each.call, RequireScope)]
 
@@ -280,6 +258,6 @@ class AuthenticatedRoute(APIRoute):
         return authenticated
 
 
-Reader = Annotated[Holder, Depends(_RequireScopeOfApi("read"))]
-Writer = Annotated[Holder, Depends(_RequireScopeOfApi("write"))]
-Admin = Annotated[Holder, Depends(_RequireScopeOfApi("admin"))]
+Reader = Annotated[Principal, Depends(_RequireScopeOfApi("read"))]
+Writer = Annotated[Principal, Depends(_RequireScopeOfApi("write"))]
+Admin = Annotated[Principal, Depends(_RequireScopeOfApi("admin"))]

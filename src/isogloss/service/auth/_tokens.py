@@ -1,7 +1,7 @@
-"""Tokens: who may do what, for how long.
+"""Access tokens: creation, verification, revocation.
 
-A token is shown once, when it is made. The store keeps a digest of it, so that a stolen copy of the store
-opens nothing.
+A token is shown once, when it is made. The store keeps only a digest, so a stolen copy of the store grants
+nothing.
 """
 
 from __future__ import annotations
@@ -14,38 +14,41 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from isogloss.exceptions import StoreError
 from isogloss.store import Database, Store, to_micros
 
-__all__ = ["SCOPES", "Holder", "KnownTokens", "list_tokens", "make_token", "revoke_token", "who_has"]
-
 SCOPES = ("read", "write", "admin")
-"""What a token may allow; ``admin`` allows everything."""
+"""Scopes of tokens; ``admin`` includes the others."""
 
-MOST_DAYS = 3650
-"""How long a token may hold."""
+MAX_TOKEN_DAYS = 3650
 
 _PREFIX = "isg"
-_Kept = tuple[str, str, str, int, int]
-"""Of a token in the store: the digest of its secret, scopes, label, when it ends, whether it was revoked."""
-
-_changes: WeakKeyDictionary[Database, int] = WeakKeyDictionary()
-"""How often this process has made or revoked tokens of a database."""
+_change_counts: WeakKeyDictionary[Database, int] = WeakKeyDictionary()
+"""How often this process has made or revoked tokens of a database; invalidates :class:`TokenCache`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """Who holds a token, and what it allows."""
+class Principal:
+    """The identity behind a request: the id of its token (empty without one), and its scopes."""
 
     id: str
     scopes: frozenset[str]
     label: str = ""
 
-    def may(self, scope: str) -> bool:
-        """Whether something is allowed."""
+    def has_scope(self, scope: str) -> bool:
+        """Whether a scope is granted."""
         return scope in self.scopes or "admin" in self.scopes
+
+
+class _TokenRow(NamedTuple):
+    digest: str
+    scopes: str
+    label: str
+    expires: int
+    revoked: int
 
 
 def make_token(
@@ -56,20 +59,20 @@ def make_token(
     days: float = 365.0,
     now: datetime | None = None,
 ) -> str:
-    """Make a token and keep its digest.
+    """Make a token and store its digest.
 
     Parameters
     ----------
     store : Store
-        Where digests are kept.
+        Store of the digests.
     scopes : sequence of str
-        Of :data:`SCOPES`.
+        Some of :data:`SCOPES`.
     label : str
-        Who it is for.
+        Who or what it is for.
     days : float
-        How long it holds, up to ten years.
+        Lifetime, up to ten years.
     now : datetime, optional
-        When it begins.
+        Time of creation.
 
     Returns
     -------
@@ -79,127 +82,131 @@ def make_token(
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise StoreError(f"scopes are {list(scopes)}; expected some of {', '.join(SCOPES)}")
-    if not 0 < days <= MOST_DAYS:
-        raise StoreError(f"days is {days:g}; expected more than 0 and at most {MOST_DAYS:,}")
-    moment = now or datetime.now(UTC)
-    name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-    row = [name, _digest(secret), " ".join(sorted(set(scopes))), label]
+    if not 0 < days <= MAX_TOKEN_DAYS:
+        raise StoreError(f"days is {days:g}; expected more than 0 and at most {MAX_TOKEN_DAYS:,}")
+    created = now or datetime.now(UTC)
+    token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    row = [token_id, _digest(secret), " ".join(sorted(set(scopes))), label]
     with store.database.write() as session:
         session.run(
             "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, 0)",
-            [*row, to_micros(moment), to_micros(moment + timedelta(days=days))],
+            [*row, to_micros(created), to_micros(created + timedelta(days=days))],
         )
-    _note_change(store)
-    return f"{_PREFIX}_{name}_{secret}"
+    _count_change(store)
+    return f"{_PREFIX}_{token_id}_{secret}"
 
 
-def who_has(store: Store, token: str, now: datetime | None = None) -> Holder | None:
-    """The holder of a token; None when it is unknown, changed, expired or revoked."""
-    return _holder(token, _kept(store, _id_of(token)), now)
+def verify_token(store: Store, token: str, now: datetime | None = None) -> Principal | None:
+    """Return the principal of a token, or None if it is unknown, altered, expired or revoked."""
+    return _verify(token, _read_row(store, _token_id(token)), now)
 
 
-class KnownTokens:
-    """Tokens as the store had them a moment ago, so that not every request asks it.
+class TokenCache:
+    """Recently used tokens, so that not every request queries the store.
 
-    What this process does to tokens holds at once, what others do within ``seconds``.
+    Changes by this process apply at once, changes by others within ``max_age_s``.
 
     Parameters
     ----------
     store : Store
-        Where tokens are.
-    seconds : float
-        How long an answer of the store is believed.
-    most : int
-        Tokens that are remembered; the ones that were asked for longest ago are forgotten.
+        Store of the tokens.
+    max_age_s : float
+        Age at which a cached row is read again.
+    max_tokens : int
+        Size; the token that was read longest ago is evicted.
     clock : callable
-        Seconds.
+        Returns seconds.
     """
 
     def __init__(
         self,
         store: Store,
         *,
-        seconds: float = 1.0,
-        most: int = 1000,
+        max_age_s: float = 1.0,
+        max_tokens: int = 1000,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self.store, self.seconds, self.most = store, seconds, most
+        self.store, self.max_age_s, self.max_tokens = store, max_age_s, max_tokens
         self._clock = clock
-        self._known: OrderedDict[str, tuple[float, int, _Kept | None]] = OrderedDict()
-        self._none: tuple[float, int, bool] | None = None
+        self._rows: OrderedDict[str, tuple[float, int, _TokenRow | None]] = OrderedDict()
+        self._empty: tuple[float, int, bool] | None = None
 
-    def ready(self, token: str) -> bool:
-        """Whether a question about a token, or about none, is answered without the store."""
-        return self._holds(self._known.get(_id_of(token)) if token else self._none)
+    def is_cached(self, token: str) -> bool:
+        """Whether a token, or the absence of any if it is empty, is verified without the store."""
+        return self._is_fresh(self._rows.get(_token_id(token)) if token else self._empty)
 
-    def who_has(self, token: str, now: datetime | None = None) -> Holder | None:
-        """The holder of a token, see :func:`who_has`."""
-        name = _id_of(token)
-        found = self._known.get(name)
-        if found is None or not self._holds(found):
+    def verify(self, token: str, now: datetime | None = None) -> Principal | None:
+        """Return the principal of a token, see :func:`verify_token`."""
+        token_id = _token_id(token)
+        cached = self._rows.get(token_id)
+        if cached is None or not self._is_fresh(cached):
             stamp = self._stamp()
-            found = self._known[name] = (*stamp, _kept(self.store, name))
-            while len(self._known) > self.most:
-                self._known.popitem(last=False)
-        return _holder(token, found[2], now)
+            cached = self._rows[token_id] = (*stamp, _read_row(self.store, token_id))
+            while len(self._rows) > self.max_tokens:
+                self._rows.popitem(last=False)
+        return _verify(token, cached[2], now)
 
-    def none(self) -> bool:
-        """Whether there has never been a token."""
-        if self._none is None or not self._holds(self._none):
+    def store_is_empty(self) -> bool:
+        """Whether the store has never had a token."""
+        if self._empty is None or not self._is_fresh(self._empty):
             stamp = self._stamp()
-            self._none = (*stamp, not list_tokens(self.store))
-        return self._none[2]
+            self._empty = (*stamp, not list_tokens(self.store))
+        return self._empty[2]
 
     def _stamp(self) -> tuple[float, int]:
-        return self._clock(), _changes.get(self.store.database, 0)
+        return self._clock(), _change_counts.get(self.store.database, 0)
 
-    def _holds(self, known: tuple[float, int, object] | None) -> bool:
-        now, change = self._stamp()
-        return known is not None and known[1] == change and now - known[0] < self.seconds
-
-
-def _id_of(token: str) -> str:
-    return token.partition("_")[2].partition("_")[0]
+    def _is_fresh(self, cached: tuple[float, int, object] | None) -> bool:
+        now, changes = self._stamp()
+        return cached is not None and cached[1] == changes and now - cached[0] < self.max_age_s
 
 
-def _kept(store: Store, name: str) -> _Kept | None:
-    with store.database.read() as session:
-        row = session.one("SELECT secret, scopes, label, expires, revoked FROM token WHERE id = ?", [name])
-    return None if row is None else (str(row[0]), str(row[1]), str(row[2]), int(row[3]), int(row[4]))
-
-
-def _holder(token: str, kept: _Kept | None, now: datetime | None) -> Holder | None:
-    """Who a token makes of its bearer; it takes as long whether or not its id is known."""
-    prefix, _, rest = token.partition("_")
-    name, _, secret = rest.partition("_")
-    right = hmac.compare_digest(kept[0] if kept else _digest(""), _digest(secret))
-    if kept is None or not right or prefix != _PREFIX or kept[4]:
-        return None
-    if to_micros(now or datetime.now(UTC)) >= kept[3]:
-        return None
-    return Holder(name, frozenset(kept[1].split()), kept[2])
-
-
-def _note_change(store: Store) -> None:
-    _changes[store.database] = _changes.get(store.database, 0) + 1
-
-
-def revoke_token(store: Store, name: str) -> bool:
-    """Take a token back by its id; whether there was one."""
+def revoke_token(store: Store, token_id: str) -> bool:
+    """Revoke a token by its id; return whether there was one."""
     with store.database.write() as session:
-        found = session.run("UPDATE token SET revoked = 1 WHERE id = ? AND revoked = 0 RETURNING id", [name])
-    _note_change(store)
-    return bool(found)
+        revoked = session.run(
+            "UPDATE token SET revoked = 1 WHERE id = ? AND revoked = 0 RETURNING id", [token_id]
+        )
+    _count_change(store)
+    return bool(revoked)
 
 
 def list_tokens(store: Store) -> list[dict[str, object]]:
-    """Tokens without their secrets, the newest first."""
+    """Return all tokens without their secrets, newest first."""
     fields = ("id", "scopes", "label", "created", "expires", "revoked")
     with store.database.read() as session:
         rows = session.run(f"SELECT {', '.join(fields)} FROM token ORDER BY created DESC, id")
     return [dict(zip(fields, row, strict=True)) for row in rows]
 
 
+def _token_id(token: str) -> str:
+    return token.partition("_")[2].partition("_")[0]
+
+
+def _read_row(store: Store, token_id: str) -> _TokenRow | None:
+    with store.database.read() as session:
+        row = session.one(
+            "SELECT secret, scopes, label, expires, revoked FROM token WHERE id = ?", [token_id]
+        )
+    return None if row is None else _TokenRow(str(row[0]), str(row[1]), str(row[2]), int(row[3]), int(row[4]))
+
+
+def _verify(token: str, row: _TokenRow | None, now: datetime | None) -> Principal | None:
+    """Compare a token with its row, in the same time whether or not its id is known."""
+    prefix, _, rest = token.partition("_")
+    token_id, _, secret = rest.partition("_")
+    matches = hmac.compare_digest(row.digest if row else _digest(""), _digest(secret))
+    if row is None or not matches or prefix != _PREFIX or row.revoked:
+        return None
+    if to_micros(now or datetime.now(UTC)) >= row.expires:
+        return None
+    return Principal(token_id, frozenset(row.scopes.split()), row.label)
+
+
+def _count_change(store: Store) -> None:
+    _change_counts[store.database] = _change_counts.get(store.database, 0) + 1
+
+
 def _digest(secret: str) -> str:
-    """Secrets are long and random, so that a plain digest cannot be turned back."""
+    """Hash a secret; it is long and random, so a plain hash cannot be reversed."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""Limits on connections, headers and bodies, before a request reaches a route."""
+"""HTTP limits: connections and headers at the protocol, size and number of requests in middleware."""
 
 import lazy_loader
 

@@ -1,12 +1,11 @@
-"""HTTP connections, bounded in number, size and time before there is a request.
+"""HTTP connections with limits on their number, and on the size and time of request headers.
 
-A client that sends headers without end, or one letter a minute, is never seen by the application. It is
-refused here, and so is whoever does not speak HTTP, all in the one shape of errors. uvicorn bounds neither
-the size of headers, nor the time until they are there, nor the connections of one client.
+uvicorn bounds neither the size of headers, nor the time until they are complete, nor the connections of one
+client. Violations are rejected here, before there is a request, with the same error body as everywhere.
 
-A connection on which the client has yet to send something costs a descriptor and nothing else, so it is
-closed when another needs its place: the oldest of the client with the most connections first. Connections
-whose requests are being answered are never closed; where there are no others, the new one is refused.
+A connection that waits for its client costs only a descriptor and is closed when another needs its place: the
+client with the most connections loses its oldest first. Connections with a request in progress are never
+closed; if there are no others, the new connection is rejected.
 """
 
 from __future__ import annotations
@@ -23,75 +22,73 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from isogloss.service.schemas import CODES
-
-__all__ = ["BACKLOG", "Connections", "HttpConnection", "connection_limit", "raise_descriptor_limit"]
+from isogloss.service.api.errors import ERROR_CODES
 
 logger = logging.getLogger(__name__)
 
-BACKLOG = 256
-"""Connections that the system accepts before this process looks at them."""
+ACCEPT_BACKLOG = 256
+"""Connections that the kernel queues before this process accepts them."""
 
-RESERVED_DESCRIPTORS = BACKLOG + 128
-"""Descriptors for what is no connection yet, the store, logs and pipes."""
+RESERVED_DESCRIPTORS = ACCEPT_BACKLOG + 128
+"""File descriptors for queued connections, the store, logs and pipes."""
 
-LOG_SECONDS = 10.0
-"""Time between two lines of the log about connections that were closed or refused."""
+LOG_INTERVAL_S = 10.0
+"""Time between two log lines about closed and rejected connections."""
 
-HEAD_BYTES = 64 << 10
-"""Bytes of the first line and the headers of a request together, but for the last piece that arrives."""
+MAX_HEADER_BYTES = 64 << 10
+"""Size of the request line and headers, not counting the last chunk received."""
 
-HEAD_SECONDS = 30.0
-"""Time that they may take to arrive, from when the connection is made or the answer before is sent."""
+HEADER_TIMEOUT_S = 30.0
+"""Time for the headers to arrive, from the start of the connection or the end of the previous response."""
 
-REFUSED_BODY_BYTES = 16 << 20
-"""Bytes of a body that is not wanted, since its request was answered, that are read and dropped.
+MAX_DISCARDED_BYTES = 16 << 20
+"""Bytes of a body that are read and discarded after its request has been answered.
 
-A connection that is closed while its client sends would be reset, and the answer lost. The time is that of
-:data:`HEAD_SECONDS`.
+Closing a connection while the client sends would reset it and lose the response. The time limit is
+:data:`HEADER_TIMEOUT_S`.
 """
 
 
-class Connections:
-    """Open connections, no more than a limit.
+class ConnectionLimiter:
+    """Limits the number of open connections, in total and per client.
 
     Parameters
     ----------
-    most, most_per_client : int
+    limit, limit_per_client : int
         Connections of all clients, and of one address.
     unlimited : sequence of str
-        Addresses and networks that only the first limit applies to.
+        Addresses and networks, such as those of proxies, without a limit per client.
     clock : callable
-        Seconds.
+        Returns seconds.
     """
 
     def __init__(
         self,
-        most: int,
-        most_per_client: int,
+        limit: int,
+        limit_per_client: int,
         *,
         unlimited: Sequence[str] = (),
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self.most, self.most_per_client = most, most_per_client
+        self.limit, self.limit_per_client = limit, limit_per_client
         self._unlimited = [ipaddress.ip_network(each) for each in unlimited]
-        self._open: dict[HttpConnection, None] = {}  # the oldest first
+        self._open: dict[LimitedHttpProtocol, None] = {}  # oldest first
         self._counts: Counter[str] = Counter()
-        self._clock, self._logged = clock, -LOG_SECONDS
-        self._reached = ""  # the limit that was last reached since the last line of the log
-        self._closed = self._refused = 0
+        self._clock, self._logged = clock, -LOG_INTERVAL_S
+        self._reached = ""  # the limit that was last reached since the last log line
+        self._closed = self._rejected = 0
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def add(self, connection: HttpConnection) -> bool:
-        """Count a new connection, closing another if need be; return whether there is room for it."""
+    def add(self, connection: LimitedHttpProtocol) -> bool:
+        """Count a new connection, closing another if necessary; return whether there is room for it."""
         address = connection.address
-        if self._counts[address] >= self.most_per_client and not self._is_unlimited(address):
-            said = f"limits.connections_per_client = {self.most_per_client} of one address"
-            room = self._make_room((each for each in self._open if each.address == address), said)
-        elif len(self._open) >= self.most:
-            room = self._make_room(self._open, f"limits.connections = {self.most}")
+        if self._counts[address] >= self.limit_per_client and not self._is_unlimited(address):
+            reached = f"limits.connections_per_client = {self.limit_per_client} of one address"
+            room = self._make_room((each for each in self._open if each.address == address), reached)
+        elif len(self._open) >= self.limit:
+            room = self._make_room(self._open, f"limits.connections = {self.limit}")
         else:
             room = True
         if room:
@@ -100,8 +97,8 @@ class Connections:
         self._log()
         return room
 
-    def remove(self, connection: HttpConnection) -> None:
-        """Forget a connection that has ended or is about to."""
+    def remove(self, connection: LimitedHttpProtocol) -> None:
+        """Stop counting a connection."""
         if connection in self._open:
             del self._open[connection]
             self._counts[connection.address] -= 1
@@ -111,165 +108,162 @@ class Connections:
 
     def _is_unlimited(self, address: str) -> bool:
         try:
-            known = ipaddress.ip_address(address)
+            parsed = ipaddress.ip_address(address)
         except ValueError:
             return False
-        return any(known in network for network in self._unlimited)
+        return any(parsed in network for network in self._unlimited)
 
-    def _make_room(self, candidates: Iterable[HttpConnection], limit: str) -> bool:
-        """Close the connection that is missed least; return whether there is one."""
-        waiting = [each for each in candidates if each.waits]
-        worst = max(waiting, key=lambda each: (each.waits, self._counts[each.address]), default=None)
+    def _make_room(self, candidates: Iterable[LimitedHttpProtocol], limit: str) -> bool:
+        """Close the connection that is least needed; return whether there is one."""
+        idle = [each for each in candidates if each.idleness]
+        victim = max(idle, key=lambda each: (each.idleness, self._counts[each.address]), default=None)
         self._reached = limit
-        if worst is None:
-            self._refused += 1
+        if victim is None:
+            self._rejected += 1
             return False
         self._closed += 1
-        self.remove(worst)
-        worst.evict()
+        self.remove(victim)
+        victim.evict()
         return True
 
     def _log(self) -> None:
-        """Write at most one line in a while, with what has happened since the last."""
-        if self._reached and self._clock() - self._logged >= LOG_SECONDS:
+        """Log what has happened since the last line, at most once per :data:`LOG_INTERVAL_S`."""
+        if self._reached and self._clock() - self._logged >= LOG_INTERVAL_S:
             logger.warning(
-                "%d connections are open, limit %s: closed %d that waited for their client, refused %d",
+                "%d connections are open, limit %s: closed %d idle connections, rejected %d new ones",
                 len(self._open),
                 self._reached,
                 self._closed,
-                self._refused,
+                self._rejected,
             )
             self._logged = self._clock()
-            self._reached, self._closed, self._refused = "", 0, 0
+            self._reached, self._closed, self._rejected = "", 0, 0
 
 
-class HttpConnection(HttpToolsProtocol):
-    """One connection of a client.
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol with limits on connections and headers.
 
     Parameters
     ----------
-    open_connections : Connections
-        All that are open.
+    limiter : ConnectionLimiter
+        Counts the connections of the server.
     """
 
-    def __init__(self, *args: Any, open_connections: Connections, **named: Any) -> None:
+    def __init__(self, *args: Any, limiter: ConnectionLimiter, **named: Any) -> None:
         super().__init__(*args, **named)
-        self._open = open_connections
-        self._head: int | None = 0  # bytes of a head that is not whole; None while a body is read
-        self._dropped = 0  # bytes of a body that is not wanted
-        self._late: asyncio.TimerHandle | None = None
+        self._limiter = limiter
+        self._header_bytes: int | None = 0  # of incomplete headers; None while a body is read
+        self._discarded = 0  # bytes of a body whose request has been answered
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def address(self) -> str:
-        """The address it comes from."""
+        """Address of the client."""
         return self.client[0] if self.client else ""
 
     @property
-    def waits(self) -> int:
-        """Return 2 between requests, 1 while the body of a request is missing, 0 while one is answered."""
+    def idleness(self) -> int:
+        """Return 2 between requests, 1 while a body is incomplete, 0 while a request is processed."""
         if self.cycle is None or (self.cycle.response_complete and not self.pipeline):
             return 2
-        return int(self._head is None and self.cycle.more_body and not self.cycle.response_started)
+        return int(self._header_bytes is None and self.cycle.more_body and not self.cycle.response_started)
 
     def evict(self) -> None:
-        """Close it, because another connection needs its place."""
-        if self.waits == 1:
-            self._send_away(503, "too many connections; try again")
+        """Close the connection to make room for another."""
+        if self.idleness == 1:
+            self._reject(503, "too many connections; try again")
         else:
             self._close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect a request soon, if there is room for another connection."""
+        """Wait for the headers of a request, or reject the connection if there are too many."""
         super().connection_made(transport)
-        if self._open.add(self):
-            self._expect_head()
+        if self._limiter.add(self):
+            self._start_timer()
         else:
-            self._send_away(503, "too many connections; try again")
+            self._reject(503, "too many connections; try again")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing any more."""
-        self._forget_time()
-        self._open.remove(self)
+        """Release the place of the connection."""
+        self._cancel_timer()
+        self._limiter.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take the next piece, unless a request is too large with it."""
+        """Process received bytes, unless they exceed a limit."""
         if self.transport.is_closing():
             return
-        if self._head is None and self.cycle.response_complete:
-            self._dropped += len(data)
-            if self._dropped > REFUSED_BODY_BYTES:
+        if self._header_bytes is None and self.cycle.response_complete:
+            self._discarded += len(data)
+            if self._discarded > MAX_DISCARDED_BYTES:
                 self._close()
                 return
-        if self._head is not None:
-            if self._head == 0 and self._late is None:
-                self._expect_head()
-            self._head += len(data)
-            if self._head - len(data) > HEAD_BYTES:
-                said = f"the headers are larger than {HEAD_BYTES:,} bytes; send less, or put it into a body"
-                self._send_away(431, said)
+        if self._header_bytes is not None:
+            if self._header_bytes == 0 and self._timer is None:
+                self._start_timer()
+            self._header_bytes += len(data)
+            if self._header_bytes - len(data) > MAX_HEADER_BYTES:
+                self._reject(431, f"the headers are larger than {MAX_HEADER_BYTES:,} bytes")
                 return
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        """The application takes over."""
-        self._head = None
-        self._forget_time()
+        """Stop the timer: the application takes over."""
+        self._header_bytes = None
+        self._cancel_timer()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """What comes next is another head."""
-        self._head = self._dropped = 0
+        """Wait for the headers of the next request."""
+        self._header_bytes = self._discarded = 0
         if self.cycle.response_complete:
-            self._forget_time()
-            self._expect_head()
+            self._cancel_timer()
+            self._start_timer()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Bound the time in which the rest of a body may come that is not wanted any more."""
+        """Limit the time in which the rest of a discarded body may arrive."""
         super().on_response_complete()
-        refused = self._head is None and self.cycle.response_complete  # and no other request has followed
-        if refused and not self.transport.is_closing():
+        rejected = self._header_bytes is None and self.cycle.response_complete  # and no request has followed
+        if rejected and not self.transport.is_closing():
             if self.expect_100_continue:  # the client will not send it
                 self.transport.close()
             else:
-                self._expect_head()
+                self._start_timer()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
-        self._send_away(400, "this is not a request of HTTP/1.1; look at its first line and its headers")
+        """Reject what is not HTTP."""
+        self._reject(400, "not an HTTP/1.1 request; check the request line and the headers")
 
-    def _expect_head(self) -> None:
-        self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(HEADER_TIMEOUT_S, self._on_timeout)
 
-    def _forget_time(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _too_late(self) -> None:
-        self._late = None
-        if self._head:
-            self._send_away(
-                408, f"the headers took longer than {HEAD_SECONDS:g} s to arrive; send them at once"
-            )
+    def _on_timeout(self) -> None:
+        self._timer = None
+        if self._header_bytes:
+            self._reject(408, f"the headers took longer than {HEADER_TIMEOUT_S:g} s to arrive")
         else:
             self._close()
 
     def _close(self) -> None:
-        """End the connection; what the client has not read yet is not waited for."""
-        self._forget_time()
+        """Close the connection without waiting for the client to read its responses."""
+        self._cancel_timer()
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()
 
-    def _send_away(self, status: int, message: str) -> None:
-        """Answer in the one shape, and end the connection."""
-        self._forget_time()
+    def _reject(self, status: int, message: str) -> None:
+        """Send an error body and close the connection."""
+        self._cancel_timer()
         if self.transport.is_closing():
             return
-        body = json.dumps({"error": {"code": CODES[status], "message": message}}).encode()
+        body = json.dumps({"error": {"code": ERROR_CODES[status], "message": message}}).encode()
         after = "retry-after: 1\r\n" if status == 503 else ""
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
@@ -280,7 +274,7 @@ class HttpConnection(HttpToolsProtocol):
 
 
 def raise_descriptor_limit(connections: int) -> None:
-    """Let this process open as many descriptors as some connections need, as far as the system allows it."""
+    """Raise the soft limit of open files to what a number of connections needs, as far as allowed."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -292,13 +286,13 @@ def raise_descriptor_limit(connections: int) -> None:
     target = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
-        logger.info("the limit of open files is %d now; it was %d", target, soft)
+        logger.info("raised the limit of open files from %d to %d", soft, target)
     except (OSError, ValueError) as error:
-        logger.warning("the limit of open files stays at %d (%s)", soft, error)
+        logger.warning("cannot raise the limit of open files above %d (%s)", soft, error)
 
 
 def connection_limit(connections: int) -> int:
-    """Return how many connections there may be with the descriptors of this process."""
+    """Return how many connections the file descriptors of this process allow."""
     try:
         import resource
     except ImportError:

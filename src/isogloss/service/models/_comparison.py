@@ -1,4 +1,4 @@
-"""Two texts compared, with reasons; topics are worked out once and kept."""
+"""Comparisons of texts, topics and translations by the similarity model."""
 
 from __future__ import annotations
 
@@ -9,34 +9,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.service.models._registry import Models, settle
-from isogloss.service.schemas import (
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.api.schemas import (
     Channels,
-    CompareAnswer,
-    NamedText,
-    ServiceError,
+    CompareResponse,
     SharedTopic,
-    TopicAnswer,
+    TextInput,
+    TopicResponse,
     Translation,
 )
+from isogloss.service.models._registry import Models, resolve_language
 from isogloss.similarity import Topic, find_topics
 
-__all__ = ["Comparing"]
+__all__ = ["TextComparer", "topic_answer"]
 
-WORDS = 10
+TOPIC_WORDS = 10
 """Words of each end of a topic."""
 
-SHARED = 3
+MAX_SHARED_TOPICS = 3
 """Topics of an explanation."""
 
+_SHARED_WORDS = 5
+_MAX_SHARED_NAMES = 50
 
-class Comparing:
-    """Answers that need a model of meaning.
+
+class TextComparer:
+    """Compares texts and explains the result by topics.
 
     Parameters
     ----------
     models : Models
-        What is there.
+        The models of the service.
     """
 
     def __init__(self, models: Models) -> None:
@@ -44,40 +47,40 @@ class Comparing:
         self._topics: dict[int, Topic] = {}
         self._lock = threading.Lock()
 
-    def compare(self, a: NamedText, b: NamedText) -> CompareAnswer:
-        """How similar two texts are by meaning, or by names alone where there is no model, and why."""
+    def compare(self, a: TextInput, b: TextInput) -> CompareResponse:
+        """Compare two texts by meaning, or by names alone if there is no model, and explain the result."""
         model = self.models.similarity
         known = model.languages if model is not None else None
-        langs = [settle(each.text, each.lang, known) for each in (a, b)]
+        langs = [resolve_language(each.text, each.lang, known) for each in (a, b)]
         named = self.models.names.shared(a.text, langs[0], b.text, langs[1])
         latent, topics = None, []
         if model is not None:
             left, right = (self.project(t.text, lang) for t, lang in zip((a, b), langs, strict=True))
             latent = float(left @ right)
             topics = self.shared(left, right, langs)
-        return CompareAnswer(
-            similarity=_bounded(named.similarity if latent is None else latent),
+        return CompareResponse(
+            similarity=_clip(named.similarity if latent is None else latent),
             languages=langs,
-            channels=Channels(latent=latent, names=_bounded(named.similarity)),
+            channels=Channels(latent=latent, names=_clip(named.similarity)),
             topics=topics,
-            both=list(named.both[:50]),
+            both=list(named.both[:_MAX_SHARED_NAMES]),
         )
 
     def project(self, text: str, lang: str) -> NDArray[np.float32]:
-        """A text as a point of the common space."""
+        """Project a text to the meaning space."""
         point: NDArray[np.float32] = self.models.need_similarity().project([text], lang)[0]
         return point
 
     def shared(self, a: NDArray[Any], b: NDArray[Any], langs: list[str]) -> list[SharedTopic]:
-        """The components that add most to the inner product of two points."""
+        """Return the components that contribute most to the inner product of two points."""
         return self.shared_with(a, [b], langs)[0]
 
     def shared_with(
         self, point: NDArray[Any], others: Sequence[NDArray[Any]], langs: list[str]
     ) -> list[list[SharedTopic]]:
-        """What :meth:`shared` gives for a point and each of others."""
+        """Return :meth:`shared` for a point and each of several others."""
         parts = np.asarray(point, dtype=np.float64) * np.asarray(others, dtype=np.float64)
-        best = np.argsort(-parts, axis=1, kind="stable")[:, :SHARED]
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :MAX_SHARED_TOPICS]
         shares = np.take_along_axis(parts, best, axis=1)
         return [
             [
@@ -91,10 +94,10 @@ class Comparing:
     def _words(self, component: int, sign: float, langs: list[str]) -> dict[str, list[str]]:
         topic = self.topic(component)
         side = topic.positive if sign >= 0 else topic.negative
-        return {lang: [word for word, _ in side[lang][:5]] for lang in langs}
+        return {lang: [word for word, _ in side[lang][:_SHARED_WORDS]] for lang in langs}
 
     def topic(self, component: int) -> Topic:
-        """A component with its words, kept for the next time."""
+        """Return a component with its words, from a cache."""
         if component in self._topics:
             return self._topics[component]
         model = self.models.need_similarity()
@@ -102,20 +105,20 @@ class Comparing:
             raise ServiceError(404, f"there is no topic {component}; the model has 0 to {self.width - 1}")
         with self._lock:
             if component not in self._topics:
-                (self._topics[component],) = find_topics(model, components=[component], words=WORDS)
+                (self._topics[component],) = find_topics(model, components=[component], words=TOPIC_WORDS)
             return self._topics[component]
 
     @property
     def width(self) -> int:
-        """How many topics there are."""
+        """Number of topics."""
         return self.models.width
 
-    def topics(self, start: int, limit: int) -> list[TopicAnswer]:
-        """Some topics, the strongest come first in most models."""
+    def topics(self, start: int, limit: int) -> list[TopicResponse]:
+        """Return some topics; in most models the strongest come first."""
         return [topic_answer(self.topic(c)) for c in range(start, min(start + limit, self.width))]
 
     def translations(self, lang: str, word: str, to: str, k: int) -> list[Translation]:
-        """Words of another language that the model uses alike; none where it does not know the word."""
+        """Return similar words of another language; none if the model does not know the word."""
         model = self.models.similarity
         if model is None or not {lang, to} <= set(model.languages) or lang == to:
             return []
@@ -127,13 +130,13 @@ class Comparing:
         return [Translation(lang=to, word=w, score=score, source="model") for w, score in found]
 
 
-def topic_answer(topic: Topic) -> TopicAnswer:
-    """A topic as it is shown."""
-    return TopicAnswer(
+def topic_answer(topic: Topic) -> TopicResponse:
+    """Return a topic as an API object."""
+    return TopicResponse(
         component=topic.component, strength=topic.strength, positive=topic.positive, negative=topic.negative
     )
 
 
-def _bounded(cosine: float) -> float:
-    """A cosine without what rounding adds to it."""
+def _clip(cosine: float) -> float:
+    """Clip a cosine, which rounding may take beyond 1."""
     return min(1.0, max(-1.0, cosine))

@@ -1,9 +1,9 @@
-"""The models that the service answers with: what is configured is loaded once, what is not is said."""
+"""The models of the service, loaded once from the settings."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,35 +19,81 @@ from isogloss.lexicon import (
     read_dictionary,
     read_induced,
 )
-from isogloss.service.models._dictionaries import Lexicon
-from isogloss.service.models._similarity import Similarity
-from isogloss.service.schemas import ServiceError
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.models._similarity import SimilarityModel
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import DocumentModel, NameChannel
 from isogloss.store import Store
 from isogloss.text import identify, language
 
-__all__ = ["Models", "settle"]
+__all__ = ["Models", "WordTranslations", "resolve_language"]
+
+
+class WordTranslations:
+    """Translations of words from dictionaries, in both directions.
+
+    Parameters
+    ----------
+    dictionaries : iterable of BilingualDictionary or InducedDictionary
+        Translations keep the order of the dictionary; in the reverse direction they are ordered by score.
+
+    Examples
+    --------
+    >>> words = WordTranslations([BilingualDictionary("en", "it", [("cat", "gatto"), ("cat", "gatta")])])
+    >>> words.translate("en", "Cat", "it")
+    [('gatto', None), ('gatta', None)]
+    >>> words.translate("it", "gatta", "en"), words.targets("it")
+    ([('cat', None)], ['en'])
+    """
+
+    def __init__(self, dictionaries: Iterable[BilingualDictionary | InducedDictionary] = ()) -> None:
+        self.sizes: dict[str, int] = {}
+        self._entries: dict[tuple[str, str], dict[str, list[tuple[str, float | None]]]] = {}
+        for each in dictionaries:
+            self._add(each)
+
+    def translate(self, lang: str, word: str, to: str) -> list[tuple[str, float | None]]:
+        """Return translations of a word with their scores, the best first; try lower case if need be."""
+        entries = self._entries.get((lang, to), {})
+        return entries.get(word) or entries.get(word.casefold()) or []
+
+    def targets(self, lang: str) -> list[str]:
+        """Return the languages that words of a language are translated to."""
+        return sorted(to for source, to in self._entries if source == lang)
+
+    def _add(self, dictionary: BilingualDictionary | InducedDictionary) -> None:
+        source, target = dictionary.source, dictionary.target
+        scores: list[float | None] = [None] * len(dictionary)
+        if isinstance(dictionary, InducedDictionary):
+            scores = dictionary.scores.tolist()
+        self.sizes[f"{source}-{target}"] = len(dictionary)
+        forward = self._entries.setdefault((source, target), {})
+        backward = self._entries.setdefault((target, source), {})
+        for (s, t), score in zip(dictionary.pairs, scores, strict=True):
+            forward.setdefault(s, []).append((t, score))
+            backward.setdefault(t, []).append((s, score))
+        for entry in backward.values():
+            entry.sort(key=lambda each: -(each[1] or 0.0))
 
 
 @dataclass
 class Models:
-    """What answers are made with; any of it may be absent.
+    """The models of the service; any of them may be absent.
 
     Parameters
     ----------
     similarity : DocumentModel, optional
         For similarity, search and topics.
     name, report : str, mapping
-        What the similarity model is called, and its evaluation.
+        The name of the similarity model, and its evaluation.
     names : NameChannel
-        For names, numbers and dates; it needs no learning.
+        Compares names, numbers and dates; it needs no training.
     aligners : mapping from (str, str)
         Word aligners by their two languages.
-    lexicon : Lexicon
+    lexicon : WordTranslations
         Dictionaries.
     digest : str
-        Of the file of the similarity model.
+        SHA-256 of the file of the similarity model.
     """
 
     similarity: DocumentModel | None = None
@@ -55,64 +101,64 @@ class Models:
     report: Mapping[str, Any] = field(default_factory=dict)
     names: NameChannel = field(default_factory=NameChannel)
     aligners: Mapping[tuple[str, str], Aligner] = field(default_factory=dict)
-    lexicon: Lexicon = field(default_factory=Lexicon)
+    lexicon: WordTranslations = field(default_factory=WordTranslations)
     digest: str = ""
 
     @classmethod
     def load(cls, settings: ModelSettings, store: Store) -> Models:
-        """Load what the settings name.
+        """Load the models that the settings name.
 
         Raises
         ------
         SettingsError
-            A file or a name is not there, or holds something else.
+            A file or a stored model is missing, or is of another kind.
         """
-        found = Similarity.load(settings, store)
+        found = SimilarityModel.load(settings, store)
         return cls(
             similarity=found.model,
             name=settings.similarity or "similarity",
-            report=_report(settings.report) if settings.report else found.report,
+            report=_read_report(settings.report) if settings.report else found.report,
             names=found.names or NameChannel(),
             aligners={_languages(path): io.load(path, expected=Aligner) for path in settings.aligners},
-            lexicon=Lexicon([_dictionary(path) for path in settings.dictionaries]),
+            lexicon=WordTranslations([_read_dictionary(path) for path in settings.dictionaries]),
             digest=found.digest,
         )
 
     def need_similarity(self) -> DocumentModel:
-        """The similarity model, or an error that says how to come by one."""
+        """Return the similarity model; raise an error if there is none."""
         if self.similarity is None:
             raise ServiceError(
                 404,
-                "this service has no similarity model; make one with 'isogloss similar fit' and name its "
-                "file in models.similarity of the settings",
+                "this service has no similarity model; train one with 'isogloss similar fit', and set "
+                "models.similarity in the settings to its file",
             )
         return self.similarity
 
     @property
     def width(self) -> int:
-        """Dimensions of the common space."""
+        """Number of dimensions of the meaning space."""
         return int(next(iter(self.need_similarity().projectors_.values())).shape[1])
 
     def need_aligner(self, source: str, target: str) -> tuple[Aligner, bool]:
-        """An aligner for two languages, and whether it was learned the other way round."""
-        for pair, turned in (((source, target), False), ((target, source), True)):
+        """Return the aligner of two languages, and whether it was trained in the opposite direction."""
+        for pair, reverse in (((source, target), False), ((target, source), True)):
             if pair in self.aligners:
-                return self.aligners[pair], turned
+                return self.aligners[pair], reverse
         known = ", ".join(f"{a}-{b}" for a, b in self.aligners) or "none"
         raise ServiceError(
             404,
-            f"this service has no word aligner for {source} and {target} (it has {known}); make one with "
-            "'isogloss align' and name its file in models.aligners of the settings",
+            f"this service has no word aligner for {source} and {target} (it has {known}); train one with "
+            "'isogloss align', and add its file to models.aligners in the settings",
         )
 
 
-def settle(text: str, lang: str | None, among: tuple[str, ...] | None = None) -> str:
-    """The language of a text: as given, or identified, perhaps among some.
+def resolve_language(text: str, lang: str | None, among: tuple[str, ...] | None = None) -> str:
+    """Return the code of the given language, or identify that of the text, perhaps among some.
 
     Raises
     ------
     ServiceError
-        It is not known, cannot be identified, or is none of those.
+        The language is unknown, cannot be identified, or is none of those.
     """
     if lang:
         try:
@@ -122,34 +168,34 @@ def settle(text: str, lang: str | None, among: tuple[str, ...] | None = None) ->
     else:
         found, _ = identify(text, among)
         if found is None:
-            raise ServiceError(422, "the text has no letters to tell its language by; give lang")
+            raise ServiceError(422, "the text has no letters to identify its language by; set lang")
         code = found
     if among is not None and code not in among:
         raise ServiceError(422, f"the model does not know the language {code!r}; it has {', '.join(among)}")
     return code
 
 
-def _report(path: str) -> Mapping[str, Any]:
+def _read_report(path: str) -> Mapping[str, Any]:
     try:
-        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        report = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SettingsError(f"models.report: {path} cannot be read ({error}); expected JSON") from error
-    return told if isinstance(told, dict) else {"report": told}
+    return report if isinstance(report, dict) else {"report": report}
 
 
 def _languages(path: str) -> tuple[str, str]:
     pair = languages_of(path)
     if pair == ("source", "target"):
-        raise SettingsError(f"{path}: its name tells no languages; expected a name such as en-de.isogloss")
+        raise SettingsError(f"{path}: the file name has no languages; expected a name such as en-de.isogloss")
     return pair
 
 
-def _dictionary(path: str) -> BilingualDictionary | InducedDictionary:
-    """A dictionary with scores where the file has them."""
+def _read_dictionary(path: str) -> BilingualDictionary | InducedDictionary:
+    """Read a dictionary, with scores if the file has them."""
     _languages(path)
     try:
         with open(path, "rb") as file:
-            first = file.readline(1000).decode("utf-8", "replace").rstrip("\r\n").split("\t")
+            header = file.readline(1000).decode("utf-8", "replace").rstrip("\r\n").split("\t")
     except OSError as error:
         raise SettingsError(f"models.dictionaries: {path} cannot be read ({error.strerror})") from error
-    return read_induced(path) if first == list(COLUMNS) else read_dictionary(path)
+    return read_induced(path) if header == list(COLUMNS) else read_dictionary(path)

@@ -1,7 +1,7 @@
-"""The similarity model that the settings name, and whether events of a store are made with it.
+"""The similarity model of the settings, and whether the events of a store are made with it.
 
-Points of two models have nothing to do with each other, and a worker that starts again must find what it
-found before. So the store remembers the model that its events were begun with, and no other is used for them.
+Points of different models cannot be compared, and a replay of the journal must give the same events. So the
+store records the fingerprint of the model that its events were started with, and no other is used for them.
 """
 
 from __future__ import annotations
@@ -9,44 +9,51 @@ from __future__ import annotations
 import hashlib
 import logging
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isogloss import io
+from isogloss.events import Article
 from isogloss.exceptions import SettingsError
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
-from isogloss.store import Store
-from isogloss.store.queries import rebuild_requested
+from isogloss.store import Store, to_micros
+from isogloss.store.queries import Point, rebuild_requested
 
-__all__ = ["IN_STORE", "Similarity", "agreed_model"]
+__all__ = ["STORE_PREFIX", "SimilarityModel", "model_for_events"]
 
 logger = logging.getLogger(__name__)
 
-IN_STORE = "store:"
-"""What names of models in the store begin with."""
+STORE_PREFIX = "store:"
+"""The prefix of names of models in the store."""
 
-_NAME = "similarity"
-_DIGITS = 15
-"""Of the digest of a model, as a number that every database can hold."""
+_PROGRESS_NAME = "similarity"
+_FINGERPRINT_DIGITS = 15
+"""Hexadecimal digits of the digest that fit into a 64-bit integer."""
+
+_POINT_DIGITS = 16
+_NO_VECTOR = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)
-class Similarity:
-    """A model of documents as the settings name it.
+class SimilarityModel:
+    """A document model as the settings name it.
 
     Parameters
     ----------
     model : DocumentModel, optional
-        The common space of documents; None where the settings name none.
+        Projects documents to the meaning space; None if the settings name no model.
     names : NameChannel, optional
-        For names, where the file has one.
+        Compares names, if the file has one.
     report : mapping
-        Its evaluation, if the store knows it.
+        Its evaluation, if the store has it.
     digest : str
-        Of its file; two models are the same if theirs are.
+        SHA-256 of its file, which identifies the model.
     """
 
     model: DocumentModel | None = None
@@ -54,88 +61,110 @@ class Similarity:
     report: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
+    @property
+    def fingerprint(self) -> str:
+        """The beginning of the digest, which identifies the model of stored points."""
+        return self.digest[:_POINT_DIGITS] or "unnamed"
+
+    def project(self, articles: Mapping[int, Article]) -> list[Point]:
+        """Project articles to the meaning space; the vector is empty where the model knows no word."""
+        by_language: dict[str, list[int]] = defaultdict(list)
+        for number, article in articles.items():
+            by_language[article.lang].append(number)
+        points = []
+        for lang, numbers in by_language.items():
+            if self.model is not None and lang in self.model.languages:
+                vectors = self.model.project([articles[number].text for number in numbers], lang)
+            else:
+                vectors = np.empty((len(numbers), 0), np.float32)
+            points += [
+                Point(number, lang, to_micros(articles[number].time), vector if vector.any() else _NO_VECTOR)
+                for number, vector in zip(numbers, vectors, strict=True)
+            ]
+        return points
+
     @classmethod
-    def load(cls, settings: ModelSettings, store: Store) -> Similarity:
+    def load(cls, settings: ModelSettings, store: Store) -> SimilarityModel:
         """Load the model that the settings name.
 
         Raises
         ------
         SettingsError
-            A file or a name is not there, or holds something else.
+            A file or a stored model is missing, or is of another kind.
         """
         place = settings.similarity
         if not place:
             return cls()
-        if not place.startswith(IN_STORE):
+        if not place.startswith(STORE_PREFIX):
             found = io.load(place)
             with open(place, "rb") as file:
-                return cls._of(found, place, {}, hashlib.file_digest(file, "sha256").hexdigest())
-        kept = store.model(place.removeprefix(IN_STORE))
-        if kept is None:
+                return cls._create(found, place, {}, hashlib.file_digest(file, "sha256").hexdigest())
+        stored = store.model(place.removeprefix(STORE_PREFIX))
+        if stored is None:
             raise SettingsError(f"models.similarity is {place!r}, and the store has no model of that name")
-        data, report = kept
+        data, report = stored
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.isogloss")
             path.write_bytes(data)
-            return cls._of(io.load(path), place, report, hashlib.sha256(data).hexdigest())
+            return cls._create(io.load(path), place, report, hashlib.sha256(data).hexdigest())
 
     @classmethod
-    def _of(cls, found: Any, place: str, report: Mapping[str, Any], digest: str) -> Similarity:
+    def _create(cls, found: Any, place: str, report: Mapping[str, Any], digest: str) -> SimilarityModel:
         if isinstance(found, CombinedSimilarity):
             return cls(found.model, found.names_, report, digest)
         if isinstance(found, DocumentModel):
             return cls(found, None, report, digest)
         raise SettingsError(
-            f"models.similarity: {place} holds a {type(found).__name__}; expected a model of documents, "
-            "as 'isogloss similar fit' makes it"
+            f"models.similarity: {place} holds a {type(found).__name__}; expected a document model, "
+            "as 'isogloss similar fit' writes it"
         )
 
 
-def agreed_model(store: Store, wanted: Similarity) -> DocumentModel | None:
-    """The model to make events with: the wanted one, if there are no events yet or they are made with it.
+def model_for_events(store: Store, wanted: SimilarityModel) -> DocumentModel | None:
+    """Return the model to make events with: that of the settings, if the present events are made with it.
 
     Parameters
     ----------
     store : Store
-        Whose events.
-    wanted : Similarity
-        What the settings name.
+        The store.
+    wanted : SimilarityModel
+        The model of the settings.
 
     Returns
     -------
     DocumentModel or None
-        None, with a warning, for events that were begun without a model.
+        None, with a warning, if the events were started without a model.
 
     Raises
     ------
     SettingsError
-        The events were begun with another model, which is not here.
+        The events were started with another model.
     """
-    number = int(wanted.digest[:_DIGITS] or "0", 16)
-    begun = _begun_with(store, number)
-    if begun == number:
+    fingerprint = int(wanted.digest[:_FINGERPRINT_DIGITS] or "0", 16)
+    used = _model_in_use(store, fingerprint)
+    if used == fingerprint:
         return wanted.model
-    if begun == 0:
+    if used == 0:
         logger.warning(
-            "events go on without models.similarity, as they were begun; isogloss doctor --rebuild makes "
-            "them anew with it"
+            "events are made without models.similarity, as they were started; isogloss doctor --rebuild "
+            "makes them again with it"
         )
         return None
     raise SettingsError(
         "the events of this store are made with another similarity model than models.similarity names now; "
-        "name that one, or make all events anew with isogloss doctor --rebuild"
+        "name that one, or make all events again with isogloss doctor --rebuild"
     )
 
 
-def _begun_with(store: Store, number: int) -> int:
-    """Return the number of the model that events were begun with.
+def _model_in_use(store: Store, fingerprint: int) -> int:
+    """Return the fingerprint of the model that events are made with; 0 for none.
 
-    It is this one from now on if there are no events yet, or if all are to be made anew.
+    If there are no events yet, or a rebuild is requested, the given one is recorded.
     """
     with store.database.write() as session:
         known: dict[str, int] = dict(session.run("SELECT name, seq FROM progress"))
         if known.get("events", 0) > 0 and not rebuild_requested(session):
-            return int(known.get(_NAME, 0))
-        session.run("DELETE FROM progress WHERE name = ?", [_NAME])
-        session.run("INSERT INTO progress VALUES (?, ?)", [_NAME, number])
-    return number
+            return int(known.get(_PROGRESS_NAME, 0))
+        session.run("DELETE FROM progress WHERE name = ?", [_PROGRESS_NAME])
+        session.run("INSERT INTO progress VALUES (?, ?)", [_PROGRESS_NAME, fingerprint])
+    return fingerprint

@@ -1,7 +1,7 @@
-from ._facets import language_codes as language_codes
-from ._facets import named_terms as named_terms
-from ._facets import sound as sound
-from ._neighbours import Neighbours as Neighbours
-from ._search import Search as Search
-from ._stored_neighbours import neighbours_of as neighbours_of
-from ._titles import Titles as Titles
+from ._event_search import EventSearch as EventSearch
+from ._event_search import TitleIndex as TitleIndex
+from ._neighbours import NeighbourIndex as NeighbourIndex
+from ._neighbours import create_neighbour_index as create_neighbour_index
+from ._query_terms import clean_query as clean_query
+from ._query_terms import language_codes as language_codes
+from ._query_terms import resolve_terms as resolve_terms

@@ -1,7 +1,7 @@
-"""Articles as points of the common space: an index that follows the journal.
+"""Search for the articles nearest to a text in the meaning space, in memory or in PostgreSQL with pgvector.
 
-It starts empty, reads the end of the journal in a thread of its own, and then whatever comes. Nothing of it
-is kept: the journal has it all.
+Both indexes read the points that the worker stored, in a background thread. The index in memory starts empty;
+the table of pgvector is filled once for all services of a database.
 """
 
 from __future__ import annotations
@@ -10,36 +10,42 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.events import Article
-from isogloss.service._background import Background
-from isogloss.similarity import DocumentModel, Index, search_each
+from isogloss.service._background import BackgroundThread
+from isogloss.service.models import Models, SimilarityModel
+from isogloss.service.settings import Settings
+from isogloss.similarity import Index, search_each
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
+from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
 
-__all__ = ["Located", "Near", "Neighbours", "located"]
+__all__ = ["ArticleNeighbour", "NeighbourIndex", "PgvectorIndex", "create_neighbour_index"]
 
 logger = logging.getLogger(__name__)
 
-PART = 200
-PAUSE = 0.5
-SEGMENT = 1 << 15
-"""Articles that a search looks at in one go: between two, it may wait for other threads."""
+BATCH_POINTS = 1_000
+"""Points that are read at once."""
 
-AGAIN = 10.0
-"""Seconds between two looks at what was deleted from the store."""
+POLL_INTERVAL_S = 0.5
+"""Seconds between two polls for new points."""
 
-SLACK = 1.05
-"""How far the index grows beyond its bound before the oldest articles go, many at a time."""
+SEGMENT_ARTICLES = 1 << 15
+"""Articles that a search examines in one go; between two segments other threads may run."""
+
+TRIM_INTERVAL_S = 10.0
+"""Seconds between two checks for deleted articles."""
+
+MAX_OVERFLOW = 1.05
+"""How far the index grows beyond its bound before the oldest articles are removed, many at a time."""
 
 
-class Near(NamedTuple):
-    """An article that is near: its language, number and cosine, and where it is."""
+class ArticleNeighbour(NamedTuple):
+    """A near article: its language, number, cosine and point."""
 
     lang: str
     seq: int
@@ -47,53 +53,46 @@ class Near(NamedTuple):
     point: NDArray[np.float32]
 
 
-class Located(NamedTuple):
-    """Articles of a language by their numbers, where they are and when they are from."""
+class NeighbourIndex(BackgroundThread):
+    """An index of articles by meaning, in memory.
 
-    lang: str
-    numbers: list[int]
-    points: NDArray[np.float32]
-    times: list[float]
-
-
-class Neighbours(Background):
-    """The articles of a store, to be found by meaning.
-
-    Memory: bounded by the number of articles, four bytes for each of their dimensions.
+    Memory: bounded by the number of articles, four bytes for each dimension of a point.
 
     Parameters
     ----------
     store : Store
-        Whose articles.
-    model : DocumentModel or None
-        What projects them; without one nothing is ever found.
-    most : int
-        Articles that are held; the ones that came last.
+        The store.
+    model : str
+        The fingerprint of the similarity model; without one the index stays empty.
+    max_articles : int
+        Articles that are kept, the newest ones.
     """
 
-    def __init__(self, store: Store, model: DocumentModel | None, *, most: int = 200_000) -> None:
+    def __init__(self, store: Store, model: str, *, max_articles: int = 200_000) -> None:
         super().__init__("isogloss-neighbours")
-        self.store, self.model, self.most = store, model, most
-        self.line = 0
-        self._looked, self._pruned = -AGAIN, 0
+        self.store, self.model, self.max_articles = store, model, max_articles
+        self.position = 0
+        self._trimmed_at, self._deleted = -TRIM_INTERVAL_S, 0
         self._indexes: dict[str, Index] = {}
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Follow the journal in a thread."""
-        if self.model is not None:
-            self.line = max(self.line, self.store.last_line() - self.most)
+        """Follow the stored points in a thread."""
+        if self.model:
+            with self.store.database.read() as session:
+                first = first_point(session, self.model, self.max_articles)
+            self.position = max(self.position, first - 1)
             super().start()
 
     def catch_up(self) -> int:
-        """Read the next part of the journal; how many lines there were."""
-        entries = self.store.journal(self.line, PART)
-        newest = {entry.number: entry.article for entry in entries if entry.article is not None}
-        if newest and self.model is not None:
-            self._put(list(newest), located(self.model, newest))
-        if entries:
-            self.line = entries[-1].seq
-        return len(entries)
+        """Add the next stored points; return their number."""
+        if not self.model:
+            return 0
+        with self.store.database.read() as session:
+            position, points = read_points(session, self.model, self.position, BATCH_POINTS)
+        self._replace(points)
+        self.position = position
+        return len(points)
 
     def nearest(
         self,
@@ -103,22 +102,22 @@ class Neighbours(Background):
         languages: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[Near]:
-        """The nearest articles of each language, the nearest first."""
+    ) -> list[ArticleNeighbour]:
+        """Return the k nearest articles of each language, the nearest first."""
         if not np.any(point):
             return []
         with self._lock:
-            asked = sorted(self._indexes if languages is None else set(languages) & set(self._indexes))
+            searched = sorted(self._indexes if languages is None else set(languages) & set(self._indexes))
             best = search_each(
-                [self._indexes[lang] for lang in asked],
+                [self._indexes[lang] for lang in searched],
                 point,
                 k,
                 since=None if since is None else float(to_micros(since)),
                 until=None if until is None else float(to_micros(until)),
             )
         found = [
-            Near(lang, seq, score, vector)
-            for lang, (scores, ids, vectors) in zip(asked, best, strict=True)
+            ArticleNeighbour(lang, seq, score, vector)
+            for lang, (scores, ids, vectors) in zip(searched, best, strict=True)
             for seq, score, vector in zip(ids.tolist(), scores.tolist(), vectors, strict=True)
         ]
         return sorted(found, key=lambda near: (-near.similarity, near.seq))
@@ -126,48 +125,56 @@ class Neighbours(Background):
     def __len__(self) -> int:
         return sum(map(len, self._indexes.values()))
 
-    def _put(self, numbers: list[int], found: list[Located]) -> None:
-        """Have articles in the place of what they were before, perhaps in another language."""
+    def run(self) -> None:
+        """Follow the stored points until the thread is stopped."""
+        while not self._stop.is_set():
+            try:
+                more = self.catch_up() == BATCH_POINTS
+                self.trim()
+                if more:
+                    continue
+            except Exception:
+                logger.exception("cannot update the index of articles; trying again")
+            self._stop.wait(POLL_INTERVAL_S)
+
+    def trim(self) -> None:
+        """Remove articles that were deleted from the store, and the oldest if there are too many."""
+        if time.monotonic() >= self._trimmed_at + TRIM_INTERVAL_S:
+            self._trimmed_at = time.monotonic()
+            self._remove_deleted()
+        if len(self) > MAX_OVERFLOW * self.max_articles:
+            numbers = np.sort(self._numbers())
+            self._remove(numbers[: len(numbers) - self.max_articles])
+
+    def _replace(self, points: list[Point]) -> None:
+        """Replace the points of articles, which may have another language than before, or none."""
+        numbers = [point.article for point in points]
+        by_language: dict[str, list[Point]] = defaultdict(list)
+        for point in points:
+            if point.vector.size:
+                by_language[point.lang].append(point)
         with self._lock:
             for index in self._indexes.values():
                 index.remove(numbers)
-            for lang, own, points, times in found:
+            for lang, own in by_language.items():
                 if lang not in self._indexes:
-                    self._indexes[lang] = Index(points.shape[1], segment=SEGMENT)
-                self._indexes[lang].add(own, points, times)
+                    self._indexes[lang] = Index(len(own[0].vector), segment=SEGMENT_ARTICLES)
+                vectors = np.stack([point.vector for point in own])
+                times = [float(point.time) for point in own]
+                self._indexes[lang].add([point.article for point in own], vectors, times)
 
-    def run(self) -> None:
-        """Follow the journal, as long as nothing says to stop."""
-        while not self._stop.is_set():
-            try:
-                if self.catch_up() == PART:
-                    continue
-                self.trim()
-            except Exception:
-                logger.exception("articles could not be put into the index; trying again")
-            self._stop.wait(PAUSE)
-
-    def trim(self) -> None:
-        """Drop articles that are no longer in the store, and the oldest when there are too many."""
-        if time.monotonic() >= self._looked + AGAIN:
-            self._looked = time.monotonic()
-            self._drop_pruned()
-        if len(self) > SLACK * self.most:
-            numbers = np.sort(self._numbers())
-            self._remove(numbers[: len(numbers) - self.most])
-
-    def _drop_pruned(self) -> None:
+    def _remove_deleted(self) -> None:
         tallies = self.store.tallies()
-        pruned = tallies.get(PRUNED_TALLY, 0) + tallies.get(DELETED_TALLY, 0)
-        if pruned == self._pruned:
+        deleted = tallies.get(PRUNED_TALLY, 0) + tallies.get(DELETED_TALLY, 0)
+        if deleted == self._deleted:
             return
         numbers = self._numbers()
         if len(numbers):
             self._remove(np.setdiff1d(numbers, self.store.article_numbers_from(int(numbers.min()))))
-        self._pruned = pruned
+        self._deleted = deleted
 
     def _numbers(self) -> NDArray[np.int64]:
-        """Numbers of all articles of the index."""
+        """Return the numbers of all articles of the index."""
         found = [index.ids for index in self._indexes.values()]
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
@@ -177,15 +184,80 @@ class Neighbours(Background):
                 index.remove(numbers)
 
 
-def located(model: DocumentModel, articles: Mapping[int, Article]) -> list[Located]:
-    """Articles in the common space, by language; a model may not know the language of some."""
-    by_language: dict[str, dict[int, Article]] = defaultdict(dict)
-    for number, article in articles.items():
-        by_language[article.lang][number] = article
-    return [_of_one(model, lang, by_language[lang]) for lang in model.languages if lang in by_language]
+class PgvectorIndex(NeighbourIndex):
+    """An index of articles by meaning, in PostgreSQL with pgvector.
+
+    Of several services on one database one at a time adds articles, and all of them search.
+
+    Parameters
+    ----------
+    store, model, max_articles
+        See :class:`NeighbourIndex`.
+    points : PointTable
+        The table.
+    """
+
+    def __init__(self, store: Store, model: str, points: PointTable, *, max_articles: int = 200_000) -> None:
+        super().__init__(store, model, max_articles=max_articles)
+        self.points, self._count = points, 0
+
+    def catch_up(self) -> int:
+        """Add the next stored points, unless another service does; return their number."""
+        with self.store.database.write_concurrently() as session:
+            if not self.points.try_lock(session):
+                return 0
+            after = max(self.points.position(session), self.position)
+            position, points = read_points(session, self.model, after, BATCH_POINTS)
+            if points:
+                self.points.replace(session, points, position)
+        return len(points)
+
+    def nearest(
+        self,
+        point: NDArray[np.float32],
+        k: int,
+        *,
+        languages: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[ArticleNeighbour]:
+        """Return the k nearest articles of each language, the nearest first."""
+        if not np.any(point):
+            return []
+        found = self.points.nearest(
+            point,
+            k,
+            self.points.languages if languages is None else languages,
+            since=None if since is None else to_micros(since),
+            until=None if until is None else to_micros(until),
+        )
+        exact = point.astype(np.float64)
+        near = [
+            ArticleNeighbour(one.lang, one.article, float(one.vector.astype(np.float64) @ exact), one.vector)
+            for one in found
+        ]
+        return sorted(near, key=lambda each: (-each.similarity, each.seq))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def trim(self) -> None:
+        """Remove the oldest articles if there are too many, and count the others.
+
+        The points of deleted articles are deleted by the database.
+        """
+        if time.monotonic() < self._trimmed_at + TRIM_INTERVAL_S:
+            return
+        self._trimmed_at = time.monotonic()
+        self.points.trim(self.max_articles)
+        self._count = len(self.points)
 
 
-def _of_one(model: DocumentModel, lang: str, articles: Mapping[int, Article]) -> Located:
-    times = [float(to_micros(article.time)) for article in articles.values()]
-    points = model.project([article.text for article in articles.values()], lang)
-    return Located(lang, list(articles), points, times)
+def create_neighbour_index(store: Store, models: Models, settings: Settings) -> NeighbourIndex:
+    """Create the index in the database if the settings and the database allow it, else in memory."""
+    model, max_articles = models.similarity, settings.stream.max_articles
+    fingerprint = SimilarityModel(model, digest=models.digest).fingerprint
+    if model is None or not settings.models.nearest_in_database or not has_pgvector(store.database):
+        return NeighbourIndex(store, fingerprint if model is not None else "", max_articles=max_articles)
+    points = PointTable(store.database, fingerprint, models.width, model.languages)
+    return PgvectorIndex(store, fingerprint, points, max_articles=max_articles)

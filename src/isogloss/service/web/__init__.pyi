@@ -1,1 +1,4 @@
-from ._frame import error_page as error_page
+from ._events import event_pages as event_pages
+from ._rendering import render_error as render_error
+from ._system import system_pages as system_pages
+from ._texts import text_pages as text_pages

@@ -1,4 +1,4 @@
-"""The pages of events: all of them, and one."""
+"""Pages of events: the list, one event, verdicts, and the change feed for open pages."""
 
 from __future__ import annotations
 
@@ -17,54 +17,53 @@ from starlette.concurrency import run_in_threadpool
 
 from isogloss.events import Article
 from isogloss.exceptions import StoreError
-from isogloss.service._change_feed import EventStream
-from isogloss.service._state import Here
-from isogloss.service.schemas import ServiceError
-from isogloss.service.web._cards import Card, Facets, reading_order
-from isogloss.service.web._filters import LABELS, SORTS, Filters
-from isogloss.service.web._frame import PageRoute, language_name, page_of, render, written
-from isogloss.service.web._reasons import reasons, seen_articles
+from isogloss.service._change_feed import ChangeFeedResponse
+from isogloss.service._state import AppStateDep
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.web._event_list import LABELS, SORTS, Card, Facets, Filters, preferred_languages
+from isogloss.service.web._links import linked_articles, view_links
+from isogloss.service.web._rendering import PageRoute, html_response, language_name, render, render_html
 from isogloss.service.web._session import (
-    KEY,
-    Editor,
+    CSRF_COOKIE,
     FormFields,
-    Visitor,
-    check_form,
-    check_own_page,
-    form_key,
+    PageReader,
+    PageWriter,
+    check_csrf,
+    check_same_origin,
+    csrf_token,
     may_read,
     set_cookie,
 )
 from isogloss.service.web.drawing import event_map, timeline
 from isogloss.store import EventQuery, EventQueryResult, Store
 
-__all__ = ["events_router"]
+event_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-events_router = APIRouter(route_class=PageRoute, include_in_schema=False)
+FACET_EVENTS = 100
+"""Number of newest events whose languages, places and concepts can be chosen as filters."""
 
-_FACET_EVENTS = 100
-_ARTICLES, _FEWEST, _MOST = 100, 3, 12
-"""Articles that the page shows, about, and how many of one language at least and at most."""
-_REPRINTS = 20
-"""Reprints of one language that the page lists, folded away."""
-_LANGUAGES = 60
-_DAY = 86_400_000_000
-_LINE = re.compile(r"[0-9]{1,18}")
+PAGE_ARTICLES, MIN_LANGUAGE_ARTICLES, MAX_LANGUAGE_ARTICLES = 100, 3, 12
+"""Approximate number of articles on the page of an event, and bounds of the number per language."""
+
+MAX_LANGUAGE_REPRINTS = 20
+MAX_LANGUAGES = 60
+DAY_MICROS = 86_400_000_000
+_JOURNAL_LINE = re.compile(r"[0-9]{1,18}")
 
 
-@events_router.get("/")
-def now(request: Request, parts: Here, _: Visitor) -> Response:
-    """Events as cards, with filters that stand in the address."""
-    store, path = parts.store, request.url.path
-    filters = Filters.of(request.query_params)
-    wanted = reading_order(request.headers.get("accept-language", ""))
+@event_pages.get("/")
+def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
+    """Show events as cards, with filters in the query string."""
+    store, path = state.store, request.url.path
+    filters = Filters.parse(request.query_params)
+    preferred = preferred_languages(request.headers.get("accept-language", ""))
     position = store.position()
-    page = _page(store, filters)
-    cards = [Card.of(event, wanted) for event in page.events]
+    page = _query(store, filters)
+    cards = [Card.from_event(event, preferred) for event in page.events]
     latest = _latest(store, position)
 
-    def write() -> str:
-        return written(
+    def render_page() -> str:
+        return render_html(
             path,
             "now.html",
             filters=filters,
@@ -76,146 +75,150 @@ def now(request: Request, parts: Here, _: Visitor) -> Response:
             position=position,
         )
 
-    shown = position, page.cursor, cards, latest
-    return page_of(parts.pages.text((path, filters, *wanted), shown, write))
+    content = position, page.cursor, cards, latest
+    return html_response(state.pages.get((path, filters, *preferred), content, render_page))
 
 
-@events_router.get("/event/{name}")
-def event(request: Request, parts: Here, name: str, _: Visitor) -> Response:
-    """One event: its articles by language, when and where, and why they belong together."""
-    store = parts.store
-    told = _told(store, name)
-    if told["id"] != name:
-        return RedirectResponse(f"/event/{quote(told['id'], safe='')}", 308)
-    card = Card.of(told, reading_order(request.headers.get("accept-language", "")))
-    doubtful = request.query_params.get("first") == "doubtful"
-    if doubtful:
-        told["links"].reverse()
-    shown, repeated = _shown(told), _reprints(told)
-    some = (numbers[:_REPRINTS] for numbers in repeated.values())
-    numbers = chain(*shown.values(), *some, seen_articles(told))
+@event_pages.get("/event/{id}")
+def event_page(request: Request, state: AppStateDep, id: str, _: PageReader) -> Response:
+    """Show an event: its articles by language, when, where, and the evidence of its links."""
+    store = state.store
+    event = _get_event(store, id)
+    if event["id"] != id:
+        return RedirectResponse(f"/event/{quote(event['id'], safe='')}", 308)
+    card = Card.from_event(event, preferred_languages(request.headers.get("accept-language", "")))
+    weakest_first = request.query_params.get("first") == "doubtful"
+    if weakest_first:
+        event["links"].reverse()
+    shown, reprints = _shown_articles(event), _reprints(event)
+    listed_reprints = (numbers[:MAX_LANGUAGE_REPRINTS] for numbers in reprints.values())
+    numbers = chain(*shown.values(), *listed_reprints, linked_articles(event))
     articles = store.articles([*numbers], bodies=False)
-    why, more = reasons(told, articles)
-    key = form_key(request)
+    links, more_links = view_links(event, articles)
+    csrf = csrf_token(request)
     page = render(
         request,
         "event.html",
         card=card,
-        columns=_columns(told, shown, repeated, articles | store.articles(_newest(shown, articles))),
-        timeline=timeline(card.days, _lanes(told), {code: language_name(code) for code, _ in card.languages}),
+        columns=_columns(event, shown, reprints, articles | store.articles(_newest(shown, articles))),
+        timeline=timeline(
+            card.days, _lanes(event), {code: language_name(code) for code, _ in card.languages}
+        ),
         map=event_map(card.places, "/map.svg"),
-        reasons=why,
-        more=more,
-        doubtful=doubtful,
-        key=key,
+        links=links,
+        more_links=more_links,
+        weakest_first=weakest_first,
+        csrf_token=csrf,
         thanks=request.query_params.get("thanks", ""),
     )
-    set_cookie(request, page, KEY, key)
+    set_cookie(request, page, CSRF_COOKIE, csrf)
     return page
 
 
-@events_router.get("/changes")
-async def changes(request: Request, parts: Here, _: Visitor) -> Response:
-    """Events that are new or changed, told to open pages, for as long as their visitor may read.
+@event_pages.get("/changes")
+async def stream_changes(request: Request, state: AppStateDep, _: PageReader) -> Response:
+    """Stream new and changed events to open pages, for as long as their reader may read.
 
-    A browser cannot give an event source a token, but sends the cookie along. Every message, and every
-    sign of life between messages, is sent only after another look at the token.
+    An EventSource cannot send a token in a header, but sends the cookie. The token is verified again before
+    every message and heartbeat.
     """
-    check_own_page(request)
+    check_same_origin(request)
     line = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    after = int(line) if _LINE.fullmatch(line) else None
-    return EventStream(parts.changes, after, check=partial(_while_allowed, request))
+    after = int(line) if _JOURNAL_LINE.fullmatch(line) else None
+    return ChangeFeedResponse(state.changes, after, check=partial(_while_allowed, request))
 
 
-@events_router.post("/event/{name}/links/{a}/{b}")
-def judge(
-    request: Request, parts: Here, _: Editor, name: str, a: int, b: int, fields: FormFields
+@event_pages.post("/event/{id}/links/{a}/{b}")
+def judge_link(
+    request: Request, state: AppStateDep, _: PageWriter, id: str, a: int, b: int, fields: FormFields
 ) -> Response:
-    """Keep what somebody says about a link, for the next training of the linker."""
-    check_form(request, fields)
-    store = parts.store
-    told = _told(store, name)
-    known = {frozenset((link["a"], link["b"])) for link in told["links"]}
+    """Store a verdict on a link."""
+    check_csrf(request, fields)
+    store = state.store
+    event = _get_event(store, id)
+    known = {frozenset((link["a"], link["b"])) for link in event["links"]}
     if fields.get("same") not in ("0", "1") or frozenset((a, b)) not in known:
-        raise ServiceError(404, "There is no such link in this event now; it may have changed meanwhile.")
+        raise ServiceError(404, "This event has no such link; it may have changed in the meantime.")
     store.add_verdict(a, b, same=fields["same"] == "1", note=fields.get("note", "")[:1000])
     link = f"link-{min(a, b)}-{max(a, b)}"
-    return RedirectResponse(f"/event/{quote(told['id'], safe='')}?thanks={link}#{link}", 303)
+    return RedirectResponse(f"/event/{quote(event['id'], safe='')}?thanks={link}#{link}", 303)
 
 
 async def _while_allowed(request: Request, messages: AsyncIterator[str]) -> AsyncIterator[str]:
-    async with aclosing(cast(AsyncGenerator[str, None], messages)) as told:
-        async for message in told:
+    """Pass messages on until the token of the request is no longer valid."""
+    async with aclosing(cast(AsyncGenerator[str, None], messages)) as closing:
+        async for message in closing:
             if not await run_in_threadpool(may_read, request):
                 return
             yield message
 
 
-def _page(store: Store, filters: Filters) -> EventQueryResult:
+def _query(store: Store, filters: Filters) -> EventQueryResult:
     try:
         return store.events(filters.query())
     except (OverflowError, UnicodeEncodeError, StoreError) as error:
         if not filters.cursor or error.__cause__ is not None:
             raise
-        raise ServiceError(400, "The address of this page is damaged; begin at the first page.") from error
+        raise ServiceError(400, "The address of this page is invalid; go to the first page.") from error
 
 
 @lru_cache(maxsize=2)
 def _latest(store: Store, position: int) -> list[Card]:
-    """The newest events when the tables stood at a line of the journal."""
-    return [Card.of(event) for event in store.events(EventQuery(limit=_FACET_EVENTS)).events]
+    """Return the newest events; cached by the position of the read model."""
+    return [Card.from_event(event) for event in store.events(EventQuery(limit=FACET_EVENTS)).events]
 
 
-def _told(store: Store, name: str) -> dict[str, Any]:
-    told = store.event(name) if name.isprintable() else None
-    if told is None:
-        raise ServiceError(404, "There is no such event. It may have been deleted because it was old.")
-    return told
+def _get_event(store: Store, id: str) -> dict[str, Any]:
+    event = store.event(id) if id.isprintable() else None
+    if event is None:
+        raise ServiceError(404, "There is no such event. Old events are deleted after a while.")
+    return event
 
 
-def _shown(told: Mapping[str, Any]) -> dict[str, list[int]]:
-    """For each language, those with most articles first, the numbers of the articles that the page shows."""
+def _shown_articles(event: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Choose the articles of the page by language; languages with the most articles come first."""
     shown: dict[str, list[int]] = {}
-    sizes = _sizes(told)
-    most = min(max(_ARTICLES // max(len(sizes), 1), _FEWEST), _MOST)
-    for cluster in sorted(told["clusters"], key=lambda cluster: -cluster["last"]):
-        repeated = set(cluster.get("reprints") or ())
-        own = [number for number in cluster["articles"] if number not in repeated]
+    sizes = _sizes(event)
+    limit = min(max(PAGE_ARTICLES // max(len(sizes), 1), MIN_LANGUAGE_ARTICLES), MAX_LANGUAGE_ARTICLES)
+    for cluster in sorted(event["clusters"], key=lambda cluster: -cluster["last"]):
+        reprints = set(cluster.get("reprints") or ())
+        originals = [number for number in cluster["articles"] if number not in reprints]
         numbers = shown.setdefault(cluster["lang"], [])
-        numbers += own[-most:][: most - len(numbers)]
-    return {lang: shown[lang] for lang in sorted(shown, key=lambda lang: (-sizes[lang], lang))[:_LANGUAGES]}
+        numbers += originals[-limit:][: limit - len(numbers)]
+    order = sorted(shown, key=lambda lang: (-sizes[lang], lang))
+    return {lang: shown[lang] for lang in order[:MAX_LANGUAGES]}
 
 
-def _sizes(told: Mapping[str, Any]) -> Counter[str]:
-    """How many articles there are in each language, reprints left out."""
+def _sizes(event: Mapping[str, Any]) -> Counter[str]:
+    """Count the articles of each language, without reprints."""
     sizes: Counter[str] = Counter()
-    for cluster in told["clusters"]:
+    for cluster in event["clusters"]:
         sizes[cluster["lang"]] += cluster["size"] - len(cluster.get("reprints") or ())
     return sizes
 
 
 def _newest(shown: Mapping[str, list[int]], articles: Mapping[int, Article]) -> list[int]:
-    """Of each language the newest article: the one whose beginning can be read."""
+    """Return the newest article of each language, whose text the page shows."""
     known = ([number for number in numbers if number in articles] for numbers in shown.values())
     return [max(numbers, key=lambda number: articles[number].time) for numbers in known if numbers]
 
 
-def _reprints(told: Mapping[str, Any]) -> dict[str, list[int]]:
-    """For each language the numbers of reprints, the newest first."""
+def _reprints(event: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the reprints of each language, newest first."""
     found: dict[str, list[int]] = {}
-    for cluster in told["clusters"]:
+    for cluster in event["clusters"]:
         found.setdefault(cluster["lang"], []).extend(cluster.get("reprints") or ())
     return {lang: sorted(numbers, reverse=True) for lang, numbers in found.items()}
 
 
 def _columns(
-    told: Mapping[str, Any],
+    event: Mapping[str, Any],
     shown: Mapping[str, list[int]],
-    repeated: Mapping[str, list[int]],
+    reprints: Mapping[str, list[int]],
     articles: Mapping[int, Article],
 ) -> list[dict[str, Any]]:
-    """For each language its newest articles, how many more there are, and its reprints."""
-    sizes = _sizes(told)
+    """Return for each language its newest articles, how many more there are, and its reprints."""
+    sizes = _sizes(event)
     columns = []
     for lang, numbers in shown.items():
         own, copies = (
@@ -224,7 +227,7 @@ def _columns(
                 key=lambda article: article.time,
                 reverse=True,
             )
-            for some in (numbers, repeated[lang][:_REPRINTS])
+            for some in (numbers, reprints[lang][:MAX_LANGUAGE_REPRINTS])
         )
         columns.append(
             {
@@ -232,18 +235,18 @@ def _columns(
                 "size": sizes[lang],
                 "articles": own,
                 "more": sizes[lang] - len(own),
-                "reprints": len(repeated[lang]),
+                "reprints": len(reprints[lang]),
                 "copies": copies,
             }
         )
     return columns
 
 
-def _lanes(told: Mapping[str, Any]) -> dict[str, list[tuple[float, float, int]]]:
-    """When the clusters of each language began and ended, languages with most articles first."""
+def _lanes(event: Mapping[str, Any]) -> dict[str, list[tuple[float, float, int]]]:
+    """Return start, end and size of the clusters of each language, in days since 1970."""
     lanes: dict[str, list[tuple[float, float, int]]] = {}
-    for cluster in told["clusters"]:
-        span = cluster["first"] / _DAY, cluster["last"] / _DAY, cluster["size"]
+    for cluster in event["clusters"]:
+        span = cluster["first"] / DAY_MICROS, cluster["last"] / DAY_MICROS, cluster["size"]
         lanes.setdefault(cluster["lang"], []).append(span)
-    sizes = _sizes(told)
+    sizes = _sizes(event)
     return {lang: lanes[lang] for lang in sorted(lanes, key=lambda lang: (-sizes[lang], lang))}

@@ -1,4 +1,4 @@
-"""Evaluations of models, drawn by their shape: tables of numbers, curves, and single facts."""
+"""Evaluation reports of models as tables and curves, chosen by the shape of the JSON."""
 
 from __future__ import annotations
 
@@ -11,57 +11,59 @@ from markupsafe import Markup
 
 from isogloss.service.web.drawing import curve
 
-__all__ = ["Part", "parts_of"]
-
-_ROWS = 200
-_DEEP = 3
+MAX_TABLE_ROWS = 200
+MAX_NESTING = 3
+MAX_CELL_CHARS = 500
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a report: a picture, a table or both; a table without a head is a list of facts."""
+class ReportSection:
+    """A section of a report: a plot, a table or both; a table without a head lists single values."""
 
     name: str
     head: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
-    picture: Markup | None = None
+    plot: Markup | None = None
 
 
-def parts_of(report: Mapping[str, Any], name: str = "Evaluation", deep: int = 0) -> list[Part]:
-    """A report as parts: single values first, then its tables and curves, in their order.
+def report_sections(
+    report: Mapping[str, Any], name: str = "Evaluation", depth: int = 0
+) -> list[ReportSection]:
+    """Divide a report into sections: single values first, then tables and curves in their order.
 
     Parameters
     ----------
     report : mapping
-        Whatever JSON can hold. Lists of numbers are curves, lists of mappings are tables, and curves too
-        where they are pairs of numbers that rise; mappings of mappings are tables whose rows have names,
-        other mappings are reports of their own. Underscores are blanks.
+        Any JSON object. Lists of numbers become curves. Lists of objects become tables, with a curve if they
+        are pairs of numbers of which the first increase. Objects of objects become tables with row names;
+        other objects are reports of their own. Underscores become spaces.
     name : str
-        What to call the single values.
-    deep : int
-        How many reports this one is in.
+        Title of the section of single values.
+    depth : int
+        Nesting level of the report.
 
     Examples
     --------
-    >>> told = {"mrr": 0.8125, "curve": [1.0, 2.0], "pairs": [{"a": "en", "mrr": 0.5}, {"a": "de"}]}
-    >>> [(part.name, part.head, part.rows) for part in parts_of(told)]  # doctest: +NORMALIZE_WHITESPACE
+    >>> report = {"mrr": 0.8125, "curve": [1.0, 2.0], "pairs": [{"a": "en", "mrr": 0.5}, {"a": "de"}]}
+    >>> [(each.name, each.head, each.rows) for each in report_sections(report)]
+    ... # doctest: +NORMALIZE_WHITESPACE
     [('Evaluation', [], [['mrr', '0.812']]), ('curve', [], []),
      ('pairs', ['a', 'mrr'], [['en', '0.500'], ['de', '']])]
     """
-    facts, parts = [], []
+    singles, sections = [], []
     for key, value in report.items():
-        called = str(key).replace("_", " ")
+        title = str(key).replace("_", " ")
         if _is_curve(value):
-            parts.append(Part(called, picture=curve(list(map(float, value)), called)))
+            sections.append(ReportSection(title, plot=curve(list(map(float, value)), title)))
         elif isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
-            parts.append(_table(called, value, _measured(called, value)))
+            sections.append(_table(title, value, _plot_pairs(title, value)))
         elif isinstance(value, Mapping) and len(value) > 1 and all(map(_is_row, value.values())):
-            parts.append(_table(called, [{"": row} | dict(value[row]) for row in value]))
-        elif isinstance(value, Mapping) and value and deep < _DEEP:
-            parts += parts_of(value, called, deep + 1)
+            sections.append(_table(title, [{"": row} | dict(value[row]) for row in value]))
+        elif isinstance(value, Mapping) and value and depth < MAX_NESTING:
+            sections += report_sections(value, title, depth + 1)
         else:
-            facts.append([called, _written(value)])
-    return [Part(name, rows=facts), *parts] if facts else parts
+            singles.append([title, _format(value)])
+    return [ReportSection(name, rows=singles), *sections] if singles else sections
 
 
 def _is_curve(value: Any) -> bool:
@@ -76,8 +78,8 @@ def _is_row(value: Any) -> bool:
     return isinstance(value, Mapping) and not any(isinstance(each, Mapping | list) for each in value.values())
 
 
-def _measured(name: str, rows: Sequence[Mapping[str, Any]]) -> Markup | None:
-    """A curve of pairs of numbers, the first of which rise; None for other tables."""
+def _plot_pairs(name: str, rows: Sequence[Mapping[str, Any]]) -> Markup | None:
+    """Plot pairs of numbers of which the first increase; None for other tables."""
     names = list(rows[0])
     if len(names) != 2 or len(rows) < 2 or any(list(row) != names for row in rows):
         return None
@@ -89,17 +91,17 @@ def _measured(name: str, rows: Sequence[Mapping[str, Any]]) -> Markup | None:
     return curve(values, f"{name}: {names[1]}", steps, str(names[0]))
 
 
-def _table(name: str, rows: Sequence[Mapping[str, Any]], picture: Markup | None = None) -> Part:
-    head = list(dict.fromkeys(key for row in rows[:_ROWS] for key in row))
-    cells = [[_written(row.get(key)) for key in head] for row in rows[:_ROWS]]
-    return Part(name, [str(key).replace("_", " ") for key in head], cells, picture)
+def _table(name: str, rows: Sequence[Mapping[str, Any]], plot: Markup | None = None) -> ReportSection:
+    head = list(dict.fromkeys(key for row in rows[:MAX_TABLE_ROWS] for key in row))
+    cells = [[_format(row.get(key)) for key in head] for row in rows[:MAX_TABLE_ROWS]]
+    return ReportSection(name, [str(key).replace("_", " ") for key in head], cells, plot)
 
 
-def _written(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.3f}" if 0.01 <= abs(value) < 10 else f"{value:.4g}"
-    return str(value)[:500]
+    return str(value)[:MAX_CELL_CHARS]

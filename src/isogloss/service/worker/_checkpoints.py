@@ -1,11 +1,10 @@
-"""Checkpoints: save the state of a stream in the store, from a forked process, while the stream goes on.
+"""Checkpoints of the stream, saved by a forked process while the stream continues.
 
-A state has hundreds of megabytes. It is saved by a forked copy of the process, which has the stream as it is
-at that moment: the system copies only pages of memory that change meanwhile, so the stream stops for a few
-hundredths of a second instead of seconds. The copy writes a file, which goes to the store in parts, one with
-each update, so that neither the stream nor those who write to the store wait for it. A state counts when its
-last part is there, which has its format, its line of the journal and a digest of all bytes; then parts of
-older ones are taken out, again one with each update.
+A state has hundreds of megabytes. A forked process has the stream as it was at the fork, and the system
+copies only memory pages that change meanwhile, so the stream pauses for some ten milliseconds instead of
+seconds. The child writes a temporary file, which goes to the store in parts, one with each update, so that
+no other writer waits for it. A checkpoint is complete when its header is written, which has the format, the
+journal line and a digest of all bytes; then the parts of older checkpoints are deleted, one with each update.
 """
 
 from __future__ import annotations
@@ -30,230 +29,193 @@ from isogloss.store import Store, Update
 from isogloss.store.queries import CHECKPOINT_HEADER, checkpoint_header, stale_checkpoint_parts
 from isogloss.threads import lower_priority
 
-__all__ = ["Keeping", "SavingApart", "can_save_apart"]
+__all__ = ["CheckpointWriter", "ForkedSave", "can_fork"]
 
 logger = logging.getLogger(__name__)
 
-PART = 4 << 20
-"""Bytes that are written with one update."""
+PART_BYTES = 4 << 20
+"""Bytes of a checkpoint that are written with one update."""
 
-_NICE = 10
-"""How much the copy stands back behind everything else."""
-
-_POLL = 0.01
-"""Seconds between two looks at a copy that is waited for."""
+_NICENESS = 10
+"""Of the child process."""
 
 
-class Keeping:
-    """Keeps states, one at a time.
+class CheckpointWriter:
+    """Writes checkpoints to a store in parts, one checkpoint at a time.
 
     Parameters
     ----------
     store : Store
-        Where they go.
-    saved : int
-        The line of the last state that is whole.
+        The store.
+    line : int
+        The journal line of the last complete checkpoint.
     generation : int, optional
         See :class:`~isogloss.store.Update`.
 
     Attributes
     ----------
-    saved : int
-        The line of the last state that is whole.
+    line : int
+        The journal line of the last complete checkpoint.
     seconds : float
-        How long the last one took, from the beginning to its last part.
+        How long the last checkpoint took, from its start to its last part.
     """
 
-    def __init__(self, store: Store, saved: int = 0, *, generation: int | None = None) -> None:
-        self.store, self.saved, self.seconds = store, saved, 0.0
+    def __init__(self, store: Store, line: int = 0, *, generation: int | None = None) -> None:
+        self.store, self.line, self.seconds = store, line, 0.0
         self.generation = generation
-        self._apart, self._line, self._began = SavingApart(), saved, 0.0
-        self._lines: int | None = None
-        self._digest, self._bytes = hashlib.blake2b(), 0
+        self._forked = ForkedSave()
         self._file: BinaryIO | None = None
-        self._numbers = count()
-        self._old = deque(self._find_old())
+        self._start(line, None)
+        self._stale = deque(self._stale_parts())
 
     @property
     def busy(self) -> bool:
-        """Whether a state is on its way."""
-        return self._apart.busy or self._file is not None
+        """Whether a checkpoint is being written."""
+        return self._forked.busy or self._file is not None
 
-    def begin(self, stream: EventStream, line: int, lines: int | None = None) -> None:
-        """Save the state that a stream has now, at a line of the journal and after so many lines."""
-        self._start(line, lines)
-        if can_save_apart():
-            self._apart.begin(stream)
+    def start(self, stream: EventStream, line: int, lines_read: int | None = None) -> None:
+        """Start a checkpoint of the stream's present state, in a forked process where that is safe."""
+        self._start(line, lines_read)
+        if can_fork():
+            self._forked.start(stream)
         else:
             self._file = io.BytesIO(save_stream(stream))
 
-    def begin_here(self, stream: EventStream, line: int, lines: int | None = None) -> None:
-        """Do the same in this process, in the place of a state that is on its way."""
+    def start_inline(self, stream: EventStream, line: int, lines_read: int | None = None) -> None:
+        """Start a checkpoint without a fork, and abandon one that is being written."""
         self.close()
-        self._start(line, lines)
+        self._start(line, lines_read)
         self._file = io.BytesIO(save_stream(stream))
 
-    def step(self) -> dict[str, Any]:
-        """What the next update writes of it; see :class:`~isogloss.store.Update`."""
-        self._file = self._apart.take() or self._file
+    def next_step(self) -> dict[str, Any]:
+        """Return what the next update shall write or delete, as arguments of ``Update``; empty if nothing."""
+        self._file = self._forked.take() or self._file
         if self._file is not None:
             return {"checkpoint_parts": [self._next_part(self._file)]}
-        return {"stale_parts": [self._old.popleft()]} if self._old else {}
+        return {"stale_parts": [self._stale.popleft()]} if self._stale else {}
 
-    def done(self, step: dict[str, Any]) -> None:
-        """What :meth:`step` gave has been written."""
+    def confirm(self, step: dict[str, Any]) -> None:
+        """Record that a step was written."""
         if any(name == CHECKPOINT_HEADER for name, _, _ in step.get("checkpoint_parts", ())):
-            self.saved, self.seconds = self._line, time.monotonic() - self._began
-            self._old = deque(self._find_old())
+            self.line, self.seconds = self._next_line, time.monotonic() - self._started
+            self._stale = deque(self._stale_parts())
 
-    def keep_now(self, stream: EventStream, line: int, lines: int | None = None) -> None:
-        """Save the state that a stream has now, all of it, in the place of one that is on its way."""
-        self.begin_here(stream, line, lines)
-        while step := self.step():
+    def write_now(self, stream: EventStream, line: int, lines_read: int | None = None) -> None:
+        """Write a whole checkpoint, and abandon one that is being written."""
+        self.start_inline(stream, line, lines_read)
+        while step := self.next_step():
             self.store.apply(Update(line, line, generation=self.generation, **step))
-            self.done(step)
+            self.confirm(step)
 
     def close(self) -> None:
-        """Give up what is not whole."""
-        self._apart.close()
+        """Abandon an incomplete checkpoint."""
+        self._forked.close()
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def _start(self, line: int, lines: int | None) -> None:
-        self._line, self._lines, self._began, self._numbers = line, lines, time.monotonic(), count()
-        self._digest, self._bytes = hashlib.blake2b(), 0
+    def _start(self, line: int, lines_read: int | None) -> None:
+        self._next_line, self._lines_read, self._started = line, lines_read, time.monotonic()
+        self._part_numbers, self._digest, self._bytes = count(), hashlib.blake2b(), 0
 
     def _next_part(self, file: BinaryIO) -> tuple[str, int, bytes]:
-        piece = file.read(PART)
-        if piece:
-            self._digest.update(piece)
-            self._bytes += len(piece)
-            return f"part {next(self._numbers):06}", self._line, piece
+        part = file.read(PART_BYTES)
+        if part:
+            self._digest.update(part)
+            self._bytes += len(part)
+            return f"part {next(self._part_numbers):06}", self._next_line, part
         file.close()
         self._file = None
-        header = checkpoint_header(self._line, self._lines, self._bytes, self._digest.hexdigest())
-        return CHECKPOINT_HEADER, self._line, header
+        header = checkpoint_header(self._next_line, self._lines_read, self._bytes, self._digest.hexdigest())
+        return CHECKPOINT_HEADER, self._next_line, header
 
-    def _find_old(self) -> list[tuple[str, int]]:
+    def _stale_parts(self) -> list[tuple[str, int]]:
         with self.store.database.read() as session:
             return stale_checkpoint_parts(session)
 
 
-def can_save_apart() -> bool:
-    """Whether this system copies processes safely."""
+def can_fork() -> bool:
+    """Return whether this platform forks processes with threads safely enough."""
     return sys.platform == "linux"
 
 
-class SavingApart:
-    """Saves the state of a stream in a copy of the process; one state at a time.
+class ForkedSave:
+    """Saves the state of a stream in a forked process, one state at a time.
 
     Parameters
     ----------
-    longest : float
-        Seconds after which a copy that is not done is given up.
-
-    Attributes
-    ----------
-    seconds : float
-        How long saving took the last time; the stream went on meanwhile.
+    timeout_s : float
+        A child that takes longer is killed.
 
     Notes
     -----
-    The copy has one thread. It reads the stream, which therefore must not be changed by another thread at the
-    moment of :meth:`begin`, writes a file that has no name, and ends without a farewell to anything that it
-    has in common with this process. Memory: the pages that change meanwhile, and what the copy takes to save.
-
-    Examples
-    --------
-    >>> from isogloss.events.checkpoint import restore_stream
-    >>> stream, saving = EventStream(), SavingApart()
-    >>> saving.begin(stream)
-    >>> with saving.wait() as saved:
-    ...     print(restore_stream(saved.read()).count, saving.busy)
-    0 False
+    No other thread may change the stream during :meth:`start`. The child has one thread, writes an unnamed
+    file and exits without cleaning up what it shares with its parent. Memory: the pages that change
+    meanwhile, and what the child needs to serialise the stream.
     """
 
-    def __init__(self, longest: float = 600.0) -> None:
-        self.longest = longest
-        self.seconds = 0.0
+    def __init__(self, timeout_s: float = 600.0) -> None:
+        self.timeout_s = timeout_s
         self._pid = 0
         self._file: BinaryIO | None = None
-        self._began = 0.0
+        self._started = 0.0
 
     @property
     def busy(self) -> bool:
-        """Whether a state is being saved, or was and has not been taken."""
+        """Whether a state is being saved, or is saved and has not been taken."""
         return self._file is not None
 
-    def begin(self, stream: EventStream) -> None:
-        """Save the state that the stream has now."""
+    def start(self, stream: EventStream) -> None:
+        """Start to save the stream's present state."""
         if self.busy:
-            raise RuntimeError("a state is being saved; take it, or close, before the next one")
-        self._began = time.monotonic()
+            raise RuntimeError("a state is being saved; take it or close it before starting the next")
+        self._started = time.monotonic()
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 closed when the state is taken
         with warnings.catch_warnings():
-            # Python warns of copies of processes with threads, which may wait for locks for ever: the copy
-            # only computes and writes to its own file, and is given up if it does not end.
+            # Python warns that the child of a process with threads may deadlock: this one only computes and
+            # writes to its own file, and is killed after the timeout.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._pid = os.fork()
         if not self._pid:
-            _save(stream, self._file)
+            _save_and_exit(stream, self._file)
 
     def take(self) -> BinaryIO | None:
-        """The saved state, once, when it is there, as a file to be read and closed.
-
-        None before, and if it could not be saved.
-        """
+        """Return the saved state, once, as a file to read and close; None if it is not ready or failed."""
         if self._file is None:
             return None
         pid, status = os.waitpid(self._pid, os.WNOHANG)
         if not pid:
-            if time.monotonic() - self._began > self.longest:
-                logger.warning("the state was not saved within %.0f seconds; it is given up", self.longest)
+            if time.monotonic() - self._started > self.timeout_s:
+                logger.warning("the checkpoint process exceeded %.0f seconds; killing it", self.timeout_s)
                 self.close()
             return None
-        self.seconds = time.monotonic() - self._began
-        return self._result(status)
-
-    def wait(self) -> BinaryIO | None:
-        """The saved state, as soon as it is there; None if it could not be saved, or none was begun."""
-        while self.busy:
-            saved = self.take()
-            if saved is not None:
-                return saved
-            time.sleep(_POLL)
-        return None
+        file, self._file = self._file, None
+        if status:
+            logger.warning("the checkpoint process ended with status %d; no checkpoint is written", status)
+            file.close()
+            return None
+        file.seek(0)
+        return file
 
     def close(self) -> None:
-        """Give up what is being saved."""
+        """Kill the child, if there is one."""
         if self._file is not None:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
             self._file.close()
             self._file = None
 
-    def _result(self, status: int) -> BinaryIO | None:
-        assert self._file is not None
-        file, self._file = self._file, None
-        if status:
-            logger.warning("the copy of the process that saves the state ended with status %d", status)
-            file.close()
-            return None
-        file.seek(0)
-        return file
 
-
-def _save(stream: EventStream, file: BinaryIO) -> NoReturn:
-    """What the copy does."""
+def _save_and_exit(stream: EventStream, file: BinaryIO) -> NoReturn:
+    """Run in the child: save the stream and exit."""
     code = 1
     try:
         gc.disable()
-        lower_priority(_NICE)
+        lower_priority(_NICENESS)
         file.write(save_stream(stream))
         file.flush()
         code = 0
     except Exception:
-        logger.exception("the state cannot be saved")
+        logger.exception("cannot save the state of the stream")
     finally:
         os._exit(code)

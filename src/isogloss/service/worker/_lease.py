@@ -1,7 +1,7 @@
-"""One worker at a time: who follows a store holds its lease, and whoever else wants to waits.
+"""Leases: a store has one worker at a time, and any other waits.
 
-A lease ends with the process that holds it, however that ends. Safety does not rest on it: the tables refuse
-an update that does not start where they stand. It only keeps two workers from doing the same work twice.
+A lease ends with the process that holds it. Correctness does not depend on it, because the tables refuse an
+update that does not start at their position; it only keeps two workers from doing the same work.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from isogloss.exceptions import StoreError
-from isogloss.service._background import Background
+from isogloss.service._background import BackgroundThread, Worker
 from isogloss.store import PostgresDatabase, SQLiteDatabase, Store
 from isogloss.store.postgres import connection_parameters, set_server_timeouts
 
-__all__ = ["Lease", "TakingTurns"]
+__all__ = ["Lease", "LeasedWorker"]
 
 logger = logging.getLogger(__name__)
 
-_KEY = 0x15091056
-"""The advisory lock of workers; the second half of its key is the schema."""
+_LOCK_KEY = 0x15091056
+"""First half of the key of the advisory lock of workers; the second half is the schema."""
 
 
 class Lease:
-    """The right to follow a store, which one process has at a time.
+    """The right to be the only worker of a store.
 
-    With SQLite it is a lock on a file beside the database, with PostgreSQL an advisory lock of a connection.
+    With SQLite it is a lock on a file next to the database, with PostgreSQL an advisory lock.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Lease:
     --------
     >>> store = Store("news.db")
     >>> mine, theirs = Lease(store), Lease(store)
-    >>> mine.take(), theirs.take()
+    >>> mine.acquire(), theirs.acquire()
     (True, False)
     >>> mine.release()
-    >>> theirs.take()
+    >>> theirs.acquire()
     True
     >>> theirs.release()
     >>> store.close()
@@ -58,51 +58,51 @@ class Lease:
         elif isinstance(database, PostgresDatabase):
             self._lock = _AdvisoryLock(database.url, database.schema)
         else:
-            raise StoreError(f"there are no leases on a {type(database).__name__}")
+            raise StoreError(f"a {type(database).__name__} has no leases")
 
     def __enter__(self) -> bool:
-        return self.take()
+        return self.acquire()
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.release()
 
-    def take(self) -> bool:
-        """Whether it could be had; it is kept until it is released."""
-        return self._lock.holds() or self._lock.take()
+    def acquire(self) -> bool:
+        """Try to acquire the lease; return whether it is held now."""
+        return self._lock.held() or self._lock.acquire()
 
-    def holds(self) -> bool:
-        """Whether it is still held; a connection to PostgreSQL may have been lost, and the lease with it."""
-        return self._lock.holds()
+    def held(self) -> bool:
+        """Return whether the lease is still held; it is lost with the connection to PostgreSQL."""
+        return self._lock.held()
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lease."""
         self._lock.release()
 
 
 class _Lock(ABC):
     @abstractmethod
-    def take(self) -> bool: ...
+    def acquire(self) -> bool: ...
 
     @abstractmethod
-    def holds(self) -> bool: ...
+    def held(self) -> bool: ...
 
     @abstractmethod
     def release(self) -> None: ...
 
 
 class _FileLock(_Lock):
-    """A lock on a file. The file stays: to remove it would let two processes lock two files of one name."""
+    """A lock on a file, which is never removed: two processes could otherwise lock two files of one name."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._handle: int | None = None
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise StoreError(
-                f"{self.path}: cannot be opened ({error.strerror}); a worker needs it"
+                f"{self.path}: cannot be opened ({error.strerror}); the worker locks this file"
             ) from error
         try:
             _lock(handle)
@@ -112,7 +112,7 @@ class _FileLock(_Lock):
         self._handle = handle
         return True
 
-    def holds(self) -> bool:
+    def held(self) -> bool:
         return self._handle is not None
 
     def release(self) -> None:
@@ -122,7 +122,7 @@ class _FileLock(_Lock):
 
 
 def _lock(handle: int) -> None:
-    """Lock an open file without waiting; OSError if another process has it."""
+    """Lock an open file without waiting; raise OSError if another process has locked it."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -134,29 +134,29 @@ def _lock(handle: int) -> None:
 
 
 class _AdvisoryLock(_Lock):
-    """An advisory lock of PostgreSQL, held by a connection of its own."""
+    """An advisory lock of PostgreSQL, held by its own connection."""
 
     def __init__(self, url: str, schema: str) -> None:
         self.url, self.schema = url, schema
         self._connection: Any = None
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         import psycopg
 
         self.release()
         try:
             self._connection = psycopg.connect(**connection_parameters(self.url), autocommit=True)
             set_server_timeouts(self._connection)
-            question = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
-            (taken,) = self._connection.execute(question, [_KEY, self.schema]).fetchone()
+            query = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
+            (acquired,) = self._connection.execute(query, [_LOCK_KEY, self.schema]).fetchone()
         except psycopg.Error as error:
             self.release()
             raise StoreError(f"PostgreSQL: {str(error).strip()[:300]}") from error
-        if not taken:
+        if not acquired:
             self.release()
-        return bool(taken)
+        return bool(acquired)
 
-    def holds(self) -> bool:
+    def held(self) -> bool:
         import psycopg
 
         if self._connection is None:
@@ -174,68 +174,60 @@ class _AdvisoryLock(_Lock):
             self._connection = None
 
 
-class _Worker(Protocol):
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def status(self) -> Mapping[str, object]: ...
-
-
-class TakingTurns(Background):
-    """A worker that works while it holds the lease of its store, and waits for it otherwise.
+class LeasedWorker(BackgroundThread):
+    """Runs a worker while it holds the lease of its store, and waits for the lease otherwise.
 
     Parameters
     ----------
-    worker : Background
-        What works.
+    worker : Worker
+        The worker.
     lease : Lease
-        Of the store that it works on.
-    pause : float
-        Seconds between two looks at the lease.
+        The lease of its store.
+    poll_seconds : float
+        Seconds between two checks of the lease.
     """
 
-    def __init__(self, worker: _Worker, lease: Lease, *, pause: float = 1.0) -> None:
-        super().__init__("isogloss-turns")
-        self.worker, self.lease, self.pause = worker, lease, pause
+    def __init__(self, worker: Worker, lease: Lease, *, poll_seconds: float = 1.0) -> None:
+        super().__init__("isogloss-lease")
+        self.worker, self.lease, self.poll_seconds = worker, lease, poll_seconds
         self._working = False
 
     def status(self) -> Mapping[str, object]:
-        """How the worker is; one that waits for its turn is alive."""
+        """Return the status of the worker; one that waits for the lease is alive."""
         if self._working:
             return {**self.worker.status(), "waiting": False}
         return {**self.worker.status(), "alive": self.alive, "waiting": True}
 
     def run(self) -> None:
-        """Work while the lease is ours, and wait for it otherwise."""
-        waited = False
+        """Acquire the lease and run the worker, again and again."""
+        warned = False
         while not self._stop.is_set():
-            if self._taken():
-                self._work()
-                waited = False
-            else:
-                if not waited:
-                    logger.warning(
-                        "another worker follows this store and makes its events; this one waits, and takes "
-                        "over when the other stops"
-                    )
-                waited = True
-                self._stop.wait(self.pause)
+            if self._acquire():
+                self._run_worker()
+                warned = False
+                continue
+            if not warned:
+                logger.warning(
+                    "another worker makes the events of this store; this one waits, and takes over when the "
+                    "other stops"
+                )
+            warned = True
+            self._stop.wait(self.poll_seconds)
 
-    def _taken(self) -> bool:
+    def _acquire(self) -> bool:
         try:
-            return self.lease.take()
+            return self.lease.acquire()
         except StoreError as error:
-            logger.warning("the lease of the store cannot be had: %s", error)
+            logger.warning("cannot acquire the lease of the store: %s", error)
             return False
 
-    def _work(self) -> None:
-        """Work until the end, or until the lease is lost."""
+    def _run_worker(self) -> None:
+        """Run the worker until this thread is stopped or the lease is lost."""
         self.worker.start()
         self._working = True
         try:
-            while not self._stop.wait(self.pause):
-                if not self.lease.holds():
+            while not self._stop.wait(self.poll_seconds):
+                if not self.lease.held():
                     logger.warning("the lease of the store was lost; waiting for it again")
                     return
         finally:

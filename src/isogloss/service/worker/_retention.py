@@ -1,4 +1,4 @@
-"""Retention: delete old stories on a schedule, and never more than somebody agreed to.
+"""Retention: delete old stories on a schedule, and never more than the operator has approved.
 
 Everything is kept unless ``store.keep_days`` says otherwise. Even then the scheduled run deletes nothing
 before ``isogloss prune --yes`` has approved that setting for the store, nor more than a small share of the
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from isogloss.exceptions import StoreError
-from isogloss.service._background import Background
+from isogloss.service._background import BackgroundThread, Worker
 from isogloss.service.settings import Settings
 from isogloss.store import (
     PrunePlan,
@@ -27,15 +27,15 @@ from isogloss.store import (
     to_micros,
 )
 
-__all__ = ["Preview", "PruneRefusal", "Retention", "WithRetention", "clock_warning"]
+__all__ = ["PrunePreview", "PruneRefusal", "Retention", "RetentionWorker", "clock_warning"]
 
 logger = logging.getLogger(__name__)
 
 SLACK_DAYS = 1.0
-"""Days kept beyond the window of the stream, whatever the settings say: the stream writes to that window."""
+"""Days that are always kept beyond the window of the stream, to which the stream may still write."""
 
 MAX_CLOCK_BEHIND = timedelta(days=1)
-"""How far the clock may be behind the last article that came, or the last run."""
+"""How far the clock may be behind the last received article or the last run."""
 
 MAX_CLOCK_AHEAD = timedelta(days=30)
 """How far the clock may have moved since the last run."""
@@ -43,39 +43,39 @@ MAX_CLOCK_AHEAD = timedelta(days=30)
 CLOCK_SKEW = timedelta(minutes=5)
 """How far the clock may be behind without a warning."""
 
-MOST_PERCENT = 50.0
-"""Share of the store above which a scheduled run never deletes anything."""
+MAX_SCHEDULED_PERCENT = 50.0
+"""A scheduled run never deletes more than this share of the store."""
 
-CUTOFF_SECONDS = 60.0
-"""How long a cutoff is good enough to count the articles that are older."""
+CUTOFF_TTL_S = 60.0
+"""How long the cutoff that counts old articles is cached."""
 
-NAME = "retention"
-"""Where the store remembers what was approved, and how the last run went."""
+METADATA_NAME = "retention"
+"""The name of the metadata that hold the approval and the outcome of the last run."""
 
 
 class PruneRefusal(NamedTuple):
-    """Why a scheduled run deletes nothing: the kind of reason, and a sentence that says what to do."""
+    """Why a scheduled run deletes nothing: the kind of reason, and a message that says what to do."""
 
     kind: str
-    sentence: str
+    message: str
 
 
 @dataclass(frozen=True)
-class Preview:
+class PrunePreview:
     """What the next run would delete, and whether it would.
 
     Attributes
     ----------
     keep_days : int
-        The setting, or what was given in its place.
+        The setting, or the value given instead.
     days : float
-        Days that are kept: at least the window of the stream and a day more.
+        Days that are kept: at least the window of the stream plus one day.
     reference : datetime
-        The moment they are counted back from.
+        The time from which they are counted back.
     plan : PrunePlan
-        What is older.
+        The older articles and events.
     configured : bool
-        Whether these are the days of the settings.
+        Whether ``keep_days`` is the setting.
     approved : bool
         Whether they were approved for the store.
     refusal : PruneRefusal or None
@@ -91,7 +91,7 @@ class Preview:
     refusal: PruneRefusal | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the preview as a JSON object."""
         plan = self.plan
         return {
             "keep_days": self.keep_days,
@@ -106,12 +106,12 @@ class Preview:
             "newest": _iso(plan.newest),
             "examples": [{"time": _iso(time), "title": title} for time, title in plan.examples],
             "approved": self.approved,
-            "refusal": self.refusal.sentence if self.refusal else "",
+            "refusal": self.refusal.message if self.refusal else "",
         }
 
 
 def _now() -> datetime:
-    """Return the time of the machine."""
+    """Return the time of the machine, in UTC."""
     return datetime.now(UTC)
 
 
@@ -129,7 +129,7 @@ class Retention:
     settings : Settings
         ``store.keep_days`` and the ``store.prune_...`` settings.
     clock : callable
-        Tells the time.
+        Returns the time.
 
     Attributes
     ----------
@@ -148,42 +148,42 @@ class Retention:
     settings: Settings
     clock: Callable[[], datetime] = _now
     pruned: int = field(default=0, init=False)
-    _looked: datetime | None = field(default=None, init=False)
+    _last_run: datetime | None = field(default=None, init=False)
     _refused: str = field(default="", init=False)
     _by_hand: int | None = field(default=None, init=False)
     _cutoff: tuple[float, float] | None = field(default=None, init=False)
 
     @property
     def due(self) -> bool:
-        """Whether it is time for a run: at the start, every few hours, and after ``isogloss prune --yes``."""
+        """Whether a run is due: at the start, every few hours, and after ``isogloss prune --yes``."""
         hours = self.settings.store.prune_hours
         if not hours:
             return False
-        if self._looked is None:
+        if self._last_run is None:
             return True
         if not self.settings.store.keep_days:
             return False
-        if self._refused and self.store.metadata(NAME).get("by_hand") != self._by_hand:
+        if self._refused and self.store.metadata(METADATA_NAME).get("by_hand") != self._by_hand:
             return True
-        return abs(self.clock() - self._looked) >= timedelta(hours=hours)
+        return abs(self.clock() - self._last_run) >= timedelta(hours=hours)
 
     def run(self, *, should_continue: Callable[[], bool] = lambda: True) -> int:
         """Do a scheduled run while ``should_continue`` returns true; count the deleted articles."""
-        self._looked = self.clock()
-        remembered = self.store.metadata(NAME)
-        self._by_hand = remembered.get("by_hand")
+        self._last_run = self.clock()
+        metadata = self.store.metadata(METADATA_NAME)
+        self._by_hand = metadata.get("by_hand")
         preview = self.preview()
         if preview is None:
-            if remembered:  # what was approved is another setting than this
-                self.store.update_metadata(NAME, approved_days=None, checked=None, refusal=None)
+            if metadata:  # the approval was for another setting
+                self.store.update_metadata(METADATA_NAME, approved_days=None, checked=None, refusal=None)
             return 0
         refusal = preview.refusal
-        self._note(refusal)
-        checked = None if refusal and refusal.kind == "clock" else to_micros(self._looked)
+        self._log_refusal(refusal)
+        checked = None if refusal and refusal.kind == "clock" else to_micros(self._last_run)
         self.store.update_metadata(
-            NAME,
-            checked=checked or remembered.get("checked"),
-            refusal=refusal.sentence if refusal else None,
+            METADATA_NAME,
+            checked=checked or metadata.get("checked"),
+            refusal=refusal.message if refusal else None,
         )
         if refusal is not None:
             return 0
@@ -194,26 +194,26 @@ class Retention:
             logger.info("%s articles of stories that ended before %s were pruned", f"{pruned:,}", cutoff)
         return pruned
 
-    def prune(self, preview: Preview, *, progress: Callable[[int], None] = lambda _: None) -> int:
-        """Delete what somebody agreed to, whatever a scheduled run would refuse, and approve the setting.
+    def prune(self, preview: PrunePreview, *, progress: Callable[[int], None] = lambda _: None) -> int:
+        """Delete what the operator agreed to, even if a scheduled run would refuse, and approve the setting.
 
-        Days other than those of the settings are approved for this once only.
+        A number of days that differs from the setting is approved only once.
         """
         pruned = prune_before(self.store, preview.plan.cutoff, progress=progress)
         now = to_micros(self.clock())
         approved = {"approved_days": preview.days} if preview.configured else {}
-        self.store.update_metadata(NAME, by_hand=now, checked=now, refusal=None, **approved)
+        self.store.update_metadata(METADATA_NAME, by_hand=now, checked=now, refusal=None, **approved)
         return pruned
 
-    def preview(self, keep_days: int | None = None, *, examples: int = 0) -> Preview | None:
-        """Work out what would be deleted; None when everything is kept.
+    def preview(self, keep_days: int | None = None, *, examples: int = 0) -> PrunePreview | None:
+        """Return what would be deleted; None when everything is kept.
 
         Parameters
         ----------
         keep_days : int, optional
-            Days in place of those of the settings.
+            Days instead of the setting.
         examples : int
-            Articles to name.
+            Number of articles to list.
         """
         keep = self.settings.store.keep_days if keep_days is None else keep_days
         if not keep:
@@ -221,19 +221,19 @@ class Retention:
         now, days = self.clock(), self._days(keep)
         reference = self._reference(now)
         plan = plan_prune(self.store, reference - timedelta(days=days), examples=examples)
-        remembered = self.store.metadata(NAME)
-        return Preview(
+        metadata = self.store.metadata(METADATA_NAME)
+        return PrunePreview(
             keep,
             days,
             reference,
             plan,
             configured=keep == self.settings.store.keep_days,
-            approved=remembered.get("approved_days") == days,
-            refusal=self._refusal(plan, days, now, remembered),
+            approved=metadata.get("approved_days") == days,
+            refusal=self._refusal(plan, days, now, metadata),
         )
 
     def older(self, times: Iterable[float]) -> int:
-        """Count the articles, given by their times, that are older than the settings keep them."""
+        """Count the times of articles that are before the cutoff."""
         if not self.settings.store.keep_days:
             return 0
         if self._cutoff is None or not self.ready():
@@ -243,20 +243,20 @@ class Retention:
         return sum(time < cutoff for time in times)
 
     def ready(self) -> bool:
-        """Whether :meth:`older` can answer without asking the store."""
+        """Return whether :meth:`older` can answer without a query to the store."""
         if not self.settings.store.keep_days:
             return True
-        return self._cutoff is not None and monotonic() - self._cutoff[0] < CUTOFF_SECONDS
+        return self._cutoff is not None and monotonic() - self._cutoff[0] < CUTOFF_TTL_S
 
     def status(self) -> dict[str, Any]:
-        """Return the setting, and how the last scheduled run went, in whichever process that was."""
-        remembered = self.store.metadata(NAME) if self.settings.store.keep_days else {}
-        checked = remembered.get("checked")
+        """Return the setting and the outcome of the last scheduled run of any process."""
+        metadata = self.store.metadata(METADATA_NAME) if self.settings.store.keep_days else {}
+        checked = metadata.get("checked")
         return {
             "keep_days": self.settings.store.keep_days,
-            "approved": bool(remembered) and remembered.get("approved_days") == self._days(),
+            "approved": bool(metadata) and metadata.get("approved_days") == self._days(),
             "checked": _iso(from_micros(checked)) if checked else None,
-            "refusal": remembered.get("refusal", ""),
+            "refusal": metadata.get("refusal", ""),
         }
 
     def _days(self, keep_days: int | None = None) -> float:
@@ -264,22 +264,22 @@ class Retention:
         return max(float(keep), self.settings.stream.window_days + SLACK_DAYS)
 
     def _reference(self, now: datetime, *, in_event: bool = True) -> datetime:
-        """The newest article that is not in the future; the clock where there is none."""
+        """Return the time of the newest article that is not in the future; the clock if there is none."""
         return newest_article_time(self.store, now, in_event=in_event) or now
 
     def _refusal(
-        self, plan: PrunePlan, days: float, now: datetime, remembered: Mapping[str, Any]
+        self, plan: PrunePlan, days: float, now: datetime, metadata: Mapping[str, Any]
     ) -> PruneRefusal | None:
-        """Why a scheduled run would not delete what a plan says."""
-        if trouble := self._clock_trouble(now, remembered):
-            return PruneRefusal("clock", f"{trouble}; check the clock, then run isogloss prune --yes")
+        """Return why a scheduled run would not carry out a plan; None if it would."""
+        if problem := self._clock_problem(now, metadata):
+            return PruneRefusal("clock", f"{problem}; check the clock, then run isogloss prune --yes")
         if not (plan.articles or plan.events or plan.records):
             return None
         store = self.settings.store
         would = f"it would delete {plan.articles:,} of {plan.total:,} articles ({plan.percent:.1f} %)"
         look = "isogloss prune shows them, isogloss prune --yes deletes them"
-        approved = remembered.get("approved_days")
-        if plan.percent > MOST_PERCENT:
+        approved = metadata.get("approved_days")
+        if plan.percent > MAX_SCHEDULED_PERCENT:
             return PruneRefusal("most", f"{would}, more than half of the store; {look}")
         if store.prune_without_asking:
             return None
@@ -293,16 +293,17 @@ class Retention:
         return None
 
     def _hint(self, days: float) -> str:
-        """A word on settings with which every run deletes too much."""
+        """Return a hint if every run exceeds the cap with these settings."""
         store = self.settings.store
-        usual = 100 * store.prune_hours / 24 / days
-        if usual <= store.prune_max_percent:
+        percent_per_run = 100 * store.prune_hours / 24 / days
+        if percent_per_run <= store.prune_max_percent:
             return ""
-        return f" (every {store.prune_hours:g} hours about {usual:.1f} % grow old: lower store.prune_hours)"
+        aged = f"every {store.prune_hours:g} hours about {percent_per_run:.1f} % grow old"
+        return f" ({aged}: lower store.prune_hours)"
 
-    def _clock_trouble(self, now: datetime, remembered: Mapping[str, Any]) -> str:
-        """What makes the clock look wrong, as a sentence; empty if nothing does."""
-        checked = from_micros(remembered["checked"]) if "checked" in remembered else None
+    def _clock_problem(self, now: datetime, metadata: Mapping[str, Any]) -> str:
+        """Return why the clock looks wrong; an empty string if it does not."""
+        checked = from_micros(metadata["checked"]) if "checked" in metadata else None
         last = max(filter(None, (checked, _last_received(self.store))), default=now)
         if last - now > MAX_CLOCK_BEHIND:
             return _behind(now, last)
@@ -311,16 +312,16 @@ class Retention:
             return f"the clock of this machine, {_minute(now)}, is {days:,} days after the last run"
         return ""
 
-    def _note(self, refusal: PruneRefusal | None) -> None:
+    def _log_refusal(self, refusal: PruneRefusal | None) -> None:
         """Log a refusal once, as long as its reason stays the same."""
         kind = refusal.kind if refusal else ""
         if refusal is not None and kind != self._refused:
-            logger.warning("retention deletes nothing: %s", refusal.sentence)
+            logger.warning("retention deletes nothing: %s", refusal.message)
         self._refused = kind
 
 
 def clock_warning(store: Store, now: datetime | None = None) -> str:
-    """Say that the clock is behind the last article that came; empty if it is not."""
+    """Return a warning if the clock is behind the last received article; otherwise an empty string."""
     now = now or _now()
     last = _last_received(store)
     if last is None or last - now <= CLOCK_SKEW:
@@ -329,7 +330,7 @@ def clock_warning(store: Store, now: datetime | None = None) -> str:
 
 
 def _last_received(store: Store) -> datetime | None:
-    """When the last article came."""
+    """Return when the last article was received."""
     with store.database.read() as session:
         row = session.one("SELECT received FROM journal WHERE kind <> 'update' ORDER BY seq DESC LIMIT 1")
     return from_micros(int(row[0])) if row else None
@@ -357,48 +358,40 @@ def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds") if moment else None
 
 
-class _Worker(Protocol):
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def status(self) -> Mapping[str, object]: ...
-
-
-class WithRetention(Background):
-    """A worker, and beside it a thread that prunes old stories.
+class RetentionWorker(BackgroundThread):
+    """A worker with a second thread that prunes old stories.
 
     Parameters
     ----------
-    worker : Background
-        What makes events.
+    worker : Worker
+        Makes events.
     retention : Retention
-        What prunes.
-    pause : float
-        Seconds between two looks at the schedule.
+        Prunes stories.
+    poll_seconds : float
+        Seconds between two checks of the schedule.
     """
 
-    def __init__(self, worker: _Worker, retention: Retention, *, pause: float = 60.0) -> None:
+    def __init__(self, worker: Worker, retention: Retention, *, poll_seconds: float = 60.0) -> None:
         super().__init__("isogloss-retention")
-        self.worker, self.retention, self.pause = worker, retention, pause
+        self.worker, self.retention, self.poll_seconds = worker, retention, poll_seconds
 
     def start(self) -> None:
-        """Start both."""
+        """Start the worker and the thread."""
         self.worker.start()
         super().start()
 
     def stop(self) -> None:
-        """Stop both."""
+        """Stop the thread and the worker."""
         super().stop()
         self.worker.stop()
 
     def status(self) -> Mapping[str, object]:
-        """How the worker is, and how many articles were pruned."""
+        """Return the status of the worker with the number of pruned articles."""
         return {**self.worker.status(), "pruned": self.retention.pruned}
 
     def run(self) -> None:
-        """Prune whenever it is time to."""
-        while not self._stop.wait(self.pause):
+        """Prune whenever a run is due."""
+        while not self._stop.wait(self.poll_seconds):
             try:
                 if self.retention.due:
                     self.retention.run(should_continue=lambda: not self._stop.is_set())

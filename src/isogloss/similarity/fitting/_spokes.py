@@ -34,7 +34,7 @@ Single = NDArray[np.float32]
 _BUDGET = 700e6
 
 
-class Shared(NamedTuple):
+class SharedRows(NamedTuple):
     """Rows of the hub with one language: how many, and the means of both."""
 
     n: int
@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
     names: tuple[str, ...]
     source: Source[Views]
-    shared: list[Shared]
+    shared: list[SharedRows]
 
 
 class Spokes(LinearOperator):
@@ -137,7 +137,7 @@ def _pairs(batch: Views) -> list[tuple[NDArray[np.bool_], Matrix]]:
     return out
 
 
-def _shared(batch: Views) -> list[Shared]:
+def _shared(batch: Views) -> list[SharedRows]:
     """Counts and means of a block."""
     hub, out = batch.arrays[0], []
     for rows, x in _pairs(batch):
@@ -147,16 +147,16 @@ def _shared(batch: Views) -> list[Shared]:
             if n
             else (np.zeros(hub.shape[1]), np.zeros(x.shape[1]))
         )
-        out.append(Shared(n, *means))
+        out.append(SharedRows(n, *means))
     return out
 
 
-def _merge(left: list[Shared], right: list[Shared]) -> list[Shared]:
+def _merge(left: list[SharedRows], right: list[SharedRows]) -> list[SharedRows]:
     out = []
     for a, b in zip(left, right, strict=True):
         share = b.n / max(a.n + b.n, 1)
         means = (a.hub + (b.hub - a.hub) * share, a.language + (b.language - a.language) * share)
-        out.append(Shared(a.n + b.n, *means))
+        out.append(SharedRows(a.n + b.n, *means))
     return out
 
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from isogloss.linalg import TopK, check_count
 from isogloss.similarity.index._segment import Ids, Mask, Rows
 
-__all__ = ["Collection", "Filters", "check_vectors", "ordered"]
+__all__ = ["Collection", "SearchFilters", "check_vectors", "ordered"]
 
 
 class Dated(Protocol):
@@ -26,7 +26,7 @@ class Dated(Protocol):
     def times(self) -> NDArray[np.float64]: ...
 
 
-class Filters(NamedTuple):
+class SearchFilters(NamedTuple):
     """Which documents may be found, as :meth:`Collection.search` is told."""
 
     since: float | None
@@ -118,7 +118,7 @@ class Collection(abc.ABC):
         if x.shape[1] != self.dims:
             raise ValueError(f"queries have {x.shape[1]} dimensions; expected {self.dims}")
         k = check_count(k, "k", 1, 2**31 - 1, "documents for each query")
-        return self._find(x, k, Filters(since, until, among, exclude))
+        return self._find(x, k, SearchFilters(since, until, among, exclude))
 
     def __contains__(self, one: int) -> bool:
         return bool(self._among(np.array([one], dtype=np.int64))[0])
@@ -146,7 +146,7 @@ class Collection(abc.ABC):
         """Forget documents from before a time."""
 
     @abc.abstractmethod
-    def _find(self, queries: NDArray[np.float32], k: int, filters: Filters) -> TopK:
+    def _find(self, queries: NDArray[np.float32], k: int, filters: SearchFilters) -> TopK:
         """Answers to queries that were looked at."""
 
 

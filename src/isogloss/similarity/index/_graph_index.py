@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.linalg import TopK, check_count, top_k
-from isogloss.similarity.index._collection import Collection, Filters, check_vectors, ordered
-from isogloss.similarity.index._graph_links import Links, load_faiss
+from isogloss.similarity.index._collection import Collection, SearchFilters, check_vectors, ordered
+from isogloss.similarity.index._graph_links import GraphLinks, load_faiss
 from isogloss.similarity.index._segment import Ids, Mask, Rows
 from isogloss.threads import count_threads
 
@@ -107,7 +107,7 @@ class GraphIndex(Collection):
     def _expire(self, before: float) -> int:
         return self._forget(np.flatnonzero(self._nodes.live & (self._nodes.times < before)))
 
-    def _find(self, queries: NDArray[np.float32], k: int, filters: Filters) -> TopK:
+    def _find(self, queries: NDArray[np.float32], k: int, filters: SearchFilters) -> TopK:
         wanted = filters.pass_rows(self._nodes) & self._nodes.live
         if int(wanted.sum()) <= max(_FEW, k):
             return self._look_at_all(queries, k, wanted)
@@ -193,7 +193,7 @@ class GraphIndex(Collection):
         settings = [self.dims, self.width, get_args(GraphStorage).index(self.storage)]
         vectors = self._vectors(np.arange(nodes.n)).astype(self.storage)
         documents = {"ids": nodes.ids, "vectors": vectors, "times": nodes.times, "live": nodes.live}
-        return {"settings": np.array(settings)} | documents | Links.of(self._graph)._asdict()
+        return {"settings": np.array(settings)} | documents | GraphLinks.of(self._graph)._asdict()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -201,7 +201,7 @@ class GraphIndex(Collection):
         dims, width, storage = arrays["settings"].tolist()
         out = cls(dims, width=width, storage=get_args(GraphStorage)[storage])
         rows, live = (arrays["ids"], arrays["vectors"], arrays["times"]), arrays["live"].astype(bool)
-        links = Links(*(arrays[name] for name in Links._fields))
+        links = GraphLinks(*(arrays[name] for name in GraphLinks._fields))
         links.put_into(out._graph, check_vectors(rows[1], dims))
         out._nodes.append(rows)
         out._nodes.live[~live] = False

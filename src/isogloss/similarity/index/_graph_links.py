@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from isogloss.extras import import_extra
 
-__all__ = ["Links", "load_faiss"]
+__all__ = ["GraphLinks", "load_faiss"]
 
 _DAMAGED = "the links of the graph are damaged: {}; make the index anew of its documents"
 
 
-class Links(NamedTuple):
+class GraphLinks(NamedTuple):
     """A hierarchical graph.
 
     Attributes

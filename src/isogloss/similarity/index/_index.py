@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.linalg import PiecewiseSearch, TopK, check_count
-from isogloss.similarity.index._collection import Collection, Filters, ordered
+from isogloss.similarity.index._collection import Collection, SearchFilters, ordered
 from isogloss.similarity.index._segment import Ids, Mask, Rows, Segment, Storage
 from isogloss.threads import count_threads, map_threads
 
@@ -86,7 +86,7 @@ class Index(Collection):
         self._tidy()
         return removed
 
-    def _find(self, queries: NDArray[np.float32], k: int, filters: Filters) -> TopK:
+    def _find(self, queries: NDArray[np.float32], k: int, filters: SearchFilters) -> TopK:
         wanted = [filters.pass_rows(segment) for segment in self.segments]
         # Numbered in the order of segments; within one, rows are in the order of ids.
         firsts = np.cumsum([0, *(segment.n for segment in self.segments)])

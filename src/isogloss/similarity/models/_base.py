@@ -28,7 +28,7 @@ from isogloss.similarity.models._proxy import ProxyMatrix
 from isogloss.text import WEIGHTING_CONSTRAINTS, Scheme
 from isogloss.views import Matrix
 
-__all__ = ["DocumentModel", "Solution", "TextModel", "component_weights", "unit_rows"]
+__all__ = ["DocumentModel", "FittedDirections", "TextModel", "component_weights", "unit_rows"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -37,7 +37,7 @@ Single = NDArray[np.float32]
 _BLOCK = 8192
 
 
-class Solution(NamedTuple):
+class FittedDirections(NamedTuple):
     """What a model finds.
 
     Attributes
@@ -159,7 +159,7 @@ class DocumentModel(TextModel, Estimator):
         return weighted_views(corpus, self.spaces_)
 
     @abstractmethod
-    def _solve(self, documents: Any) -> Solution:
+    def _solve(self, documents: Any) -> FittedDirections:
         """Find directions from the weighted documents of all languages."""
 
     @property
@@ -223,7 +223,7 @@ class DocumentModel(TextModel, Estimator):
             max_features=self.max_features,
         )
 
-    def _keep(self, solution: Solution) -> None:
+    def _keep(self, solution: FittedDirections) -> None:
         """Store what projects: directions with the weights of components in them, in single precision."""
         self.strengths_ = solution.strengths
         self.projectors_, self.offsets_ = {}, {}

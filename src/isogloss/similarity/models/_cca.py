@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isogloss.similarity.fitting import Shards
-from isogloss.similarity.models._base import Solution
+from isogloss.similarity.models._base import FittedDirections
 from isogloss.similarity.models._hub import HubSimilarity
 
 __all__ = ["CCASimilarity"]
@@ -21,7 +21,7 @@ class CCASimilarity(HubSimilarity):
     2.0
     """
 
-    def _solve(self, documents: Shards) -> Solution:
+    def _solve(self, documents: Shards) -> FittedDirections:
         if len(documents.names) != 2:
             raise ValueError(
                 f"CCA compares two languages and the corpus has {', '.join(documents.names)}; choose two "

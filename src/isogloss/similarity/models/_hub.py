@@ -39,7 +39,7 @@ from isogloss.similarity.fitting import (
     shared_documents,
     weighted_views,
 )
-from isogloss.similarity.models._base import DocumentModel, Solution
+from isogloss.similarity.models._base import DocumentModel, FittedDirections
 from isogloss.similarity.models._extra_views import ExtraView, ViewProjection, with_views
 from isogloss.text import Scheme
 from isogloss.views import Matrix
@@ -207,7 +207,7 @@ class HubSimilarity(EngineMixin, DocumentModel):
     def _documents(self, corpus: Corpus) -> Shards:
         return shards_of(corpus, self.spaces_, self.batch_rows, self.engine)
 
-    def _solve(self, documents: Shards) -> Solution:
+    def _solve(self, documents: Shards) -> FittedDirections:
         self.hub_ = _find_hub(tuple(self.spaces_), documents.present[:, : len(self.spaces_)], self.hub)
         self.shared_ = _shared_rows(documents.names, documents.present, self.hub_)
         if logger.isEnabledFor(logging.INFO):
@@ -217,14 +217,14 @@ class HubSimilarity(EngineMixin, DocumentModel):
             return self._with_all(documents)
         return self._with_hub(documents)
 
-    def _with_all(self, documents: Shards) -> Solution:
+    def _with_all(self, documents: Shards) -> FittedDirections:
         rows = int((documents.present.sum(axis=1) > 1).sum())
         check_count(self.n_components, "n_components", 1, rows, f"{rows} rows have two languages or more")
         star = fit_consensus(documents, self.hub_, self.n_components, ridge=self.ridge, **self._effort())
         self.anchor_ = self._anchor(star)
-        return Solution(star.directions, star.means, star.eigenvalues)
+        return FittedDirections(star.directions, star.means, star.eigenvalues)
 
-    def _with_hub(self, documents: Shards) -> Solution:
+    def _with_hub(self, documents: Shards) -> FittedDirections:
         plenty = [name for name in documents.names if self.shared_[name] > self._enough()]
         if plenty == [self.hub_]:
             raise ValueError(
@@ -240,7 +240,7 @@ class HubSimilarity(EngineMixin, DocumentModel):
                 pair = shared_documents(documents, self.hub_, name)
                 directions[name], means[name] = self._scarce(pair, name)
         strengths = np.sqrt(np.clip(star.eigenvalues / (len(plenty) - 1), 0.0, 1.0))
-        return Solution(directions, means, strengths)
+        return FittedDirections(directions, means, strengths)
 
     def add_language(self, lang: str, corpus: Corpus) -> Self:
         """Add a language by the documents it shares with the hub; the others stay as they are.

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from isogloss._estimator import POSITIVE_INT, Constraints
-from isogloss.similarity.models._base import DocumentModel, Solution
+from isogloss.similarity.models._base import DocumentModel, FittedDirections
 from isogloss.similarity.models._lsi import pseudo_inverse, stacked
 from isogloss.text import Scheme
 from isogloss.views import Views
@@ -85,7 +85,7 @@ class KMeansSimilarity(DocumentModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _solve(self, views: Views) -> Solution:
+    def _solve(self, views: Views) -> FittedDirections:
         X = stacked(views)
         if X.shape[0] < self.n_components:
             raise ValueError(f"n_components={self.n_components} clusters of {X.shape[0]} rows; ask for fewer")
@@ -95,7 +95,7 @@ class KMeansSimilarity(DocumentModel):
         blocks = dict(zip(views.names, np.split(C, np.cumsum(views.dims)[:-1]), strict=True))
         directions = {name: pseudo_inverse(block, name).T for name, block in blocks.items()}
         means = {name: np.zeros(len(block)) for name, block in blocks.items()}
-        return Solution(directions, means, np.ones(self.n_components))
+        return FittedDirections(directions, means, np.ones(self.n_components))
 
     def _clusters(self) -> KMeans | MiniBatchKMeans:
         same = {"n_init": 1, "max_iter": self.max_iter, "random_state": self.random_state}

@@ -23,7 +23,7 @@ from isogloss.corpora import Corpus
 from isogloss.engine import Engine, EngineMixin
 from isogloss.linalg import check_count, krylov_svd, randomized_eigh
 from isogloss.similarity.fitting import HeldShards, Shards, add_into, shards_of
-from isogloss.similarity.models._base import DocumentModel, Solution
+from isogloss.similarity.models._base import DocumentModel, FittedDirections
 from isogloss.text import Scheme
 from isogloss.views import Views
 
@@ -119,13 +119,13 @@ class LSISimilarity(EngineMixin, DocumentModel):
     def _documents(self, corpus: Corpus) -> Shards:
         return shards_of(corpus, self.spaces_, self.batch_rows, self.engine)
 
-    def _solve(self, documents: Shards) -> Solution:
+    def _solve(self, documents: Shards) -> FittedDirections:
         s, U = self._singular(documents)
         blocks = dict(zip(documents.names, np.split(U, np.cumsum(documents.dims)[:-1]), strict=True))
         if self.inverse:
             blocks = {name: pseudo_inverse(block, name).T for name, block in blocks.items()}
         means = {name: np.zeros(len(block)) for name, block in blocks.items()}
-        return Solution(blocks, means, s / s[0])
+        return FittedDirections(blocks, means, s / s[0])
 
     def _singular(self, documents: Shards) -> tuple[Array, Array]:
         """Singular values and right singular vectors of all languages side by side."""

@@ -41,7 +41,10 @@ from ._events import read_event as read_event
 from ._events import read_link as read_link
 from ._points import Point as Point
 from ._points import PointTable as PointTable
+from ._points import articles_without_point as articles_without_point
+from ._points import first_point as first_point
 from ._points import has_pgvector as has_pgvector
+from ._points import read_points as read_points
 from ._read_model import CHECKPOINT_HEADER as CHECKPOINT_HEADER
 from ._read_model import GENERATION as GENERATION
 from ._read_model import LAST_CLUSTER_ID as LAST_CLUSTER_ID

@@ -1,7 +1,7 @@
-"""A vector table of articles in PostgreSQL, with pgvector.
+"""Points of articles in the meaning space: as the worker stored them, and as a pgvector table.
 
-Every article is added once, by whichever service comes first, and is still there after a restart. The server
-searches for nearest neighbours exactly, without an index.
+The worker stores a point with every article that it processes. Services read the stored points in order, into
+an index in memory or into a table of pgvector, which is searched exactly, without a pgvector index.
 """
 
 from __future__ import annotations
@@ -17,9 +17,15 @@ from numpy.typing import NDArray
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Database, Session
 from isogloss.store.postgres import PostgresDatabase
-from isogloss.store.queries._read_model import UPSERT_PROGRESS, read_position
 
-__all__ = ["Point", "PointTable", "has_pgvector"]
+__all__ = [
+    "Point",
+    "PointTable",
+    "articles_without_point",
+    "first_point",
+    "has_pgvector",
+    "read_points",
+]
 
 _MAX_INLINE_DIMS = 1_900
 """A vector of more dimensions does not fit into a page of the server."""
@@ -32,12 +38,49 @@ _SAMPLE_PERCENT, _SAMPLE_PERCENT_PER_NEIGHBOUR, _MAX_SAMPLE_PERCENT = 2.0, 0.05,
 
 
 class Point(NamedTuple):
-    """A row of the table: the article's number, language, time in microseconds and vector."""
+    """A point: the article's number, language, time in microseconds and vector, which may be empty."""
 
     article: int
     lang: str
     time: int
     vector: NDArray[np.float32]
+
+
+def read_points(session: Session, model: str, after: int, limit: int) -> tuple[int, list[Point]]:
+    """Return stored points of a model after a serial number, and the serial number of the last one."""
+    rows = session.run(
+        "SELECT p.seq, p.article, p.lang, a.time, p.vector FROM article_point p "
+        "JOIN article a ON a.seq = p.article WHERE p.model = ? AND p.seq > ? ORDER BY p.seq LIMIT ?",
+        [model, after, limit],
+    )
+    points = [
+        Point(article, lang, time, np.frombuffer(vector, "<f4").astype(np.float32))
+        for _, article, lang, time, vector in rows
+    ]
+    return (int(rows[-1][0]) if rows else after), points
+
+
+def first_point(session: Session, model: str, max_points: int) -> int:
+    """Return the lowest serial number of the points of the newest articles; 0 if there are none.
+
+    Points of older articles may have higher numbers, since missing points are stored from new to old.
+    """
+    row = session.one(
+        "SELECT min(seq) FROM "
+        "(SELECT seq FROM article_point WHERE model = ? ORDER BY article DESC LIMIT ?) AS newest",
+        [model, max_points],
+    )
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def articles_without_point(session: Session, model: str, before: int, limit: int) -> list[int]:
+    """Return articles of clusters that have no point of a model, the newest first, below a number."""
+    rows = session.run(
+        "SELECT m.article FROM member m LEFT JOIN article_point p ON p.article = m.article AND p.model = ? "
+        "WHERE m.article < ? AND p.article IS NULL ORDER BY m.article DESC LIMIT ?",
+        [model, before, limit],
+    )
+    return [int(article) for (article,) in rows]
 
 
 def has_pgvector(database: Database) -> TypeGuard[PostgresDatabase]:
@@ -67,7 +110,7 @@ class PointTable:
         Number of dimensions.
     languages : sequence of str
         All languages of the points. A table with other languages or dimensions is dropped, and filled again
-        from the journal.
+        from the stored points.
     """
 
     def __init__(self, database: PostgresDatabase, model: str, dims: int, languages: Sequence[str]) -> None:
@@ -75,7 +118,7 @@ class PointTable:
             raise StoreError(f"the model is {model!r}; expected a name of letters and digits")
         self.database, self.table, self.languages = database, f"point_{model}", sorted({*languages})
         self._vector_schema = _pgvector_schema(database)
-        layout = hashlib.sha256(json.dumps([dims, self.languages]).encode()).hexdigest()
+        layout = hashlib.sha256(json.dumps([dims, self.languages, "article_point"]).encode()).hexdigest()
         with database.write() as session:
             found = session.one("SELECT obj_description(to_regclass(?), 'pg_class')", [self.table])
             if not found or found[0] != layout:
@@ -106,15 +149,18 @@ class PointTable:
         return bool(acquired)
 
     def position(self, session: Session) -> int:
-        """Return the journal line up to which articles have been added."""
-        return read_position(session, self.table)
+        """Return the serial number of the last stored point that was added."""
+        row = session.one("SELECT seq FROM progress WHERE name = ?", [self.table])
+        return int(row[0]) if row else 0
 
-    def replace(self, session: Session, points: Sequence[Point], articles: Sequence[int], line: int) -> None:
-        """Replace the points of articles, and advance to a journal line.
+    def replace(self, session: Session, points: Sequence[Point], position: int) -> None:
+        """Replace the points of articles, and advance to a serial number of stored points.
 
-        Articles without a new point lose the one they had.
+        Articles with an empty vector lose the point they had.
         """
-        session.run(f"DELETE FROM {self.table} WHERE article = ANY(?)", [sorted({*articles})])
+        numbers = sorted({point.article for point in points})
+        session.run(f"DELETE FROM {self.table} WHERE article = ANY(?)", [numbers])
+        points = [point for point in points if point.vector.size]
         session.run(
             f"INSERT INTO {self.table} "
             f"SELECT t.article, t.time, t.lang, t.place::{self._vector_schema}.vector FROM "
@@ -127,7 +173,10 @@ class PointTable:
                 [_vector_text(point.vector) for point in points],
             ],
         )
-        session.run(UPSERT_PROGRESS, [self.table, line])
+        session.run(
+            "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
+            [self.table, position],
+        )
 
     def trim(self, max_articles: int) -> None:
         """Delete all points except those of the newest articles."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.interface import Session
+from isogloss.store.queries._points import Point
 
 __all__ = [
     "ClusterRow",
@@ -129,6 +130,11 @@ class Update:
         Parts of a checkpoint: name, journal line and data. The last one is :data:`CHECKPOINT_HEADER`.
     stale_parts : sequence of (str, int)
         Names and lines of checkpoint parts to delete.
+    points : sequence of Point
+        Points of articles in the space of the model ``point_model``, instead of any that they had; an empty
+        vector for articles without one.
+    point_model : str
+        The fingerprint of that model.
     recovered : sequence of int
         Lines that failed before and succeeded now; their failed attempts are deleted.
     progress : mapping of str to int
@@ -148,6 +154,8 @@ class Update:
     aliases: Sequence[tuple[str, str]] = ()
     checkpoint_parts: Sequence[tuple[str, int, bytes]] = ()
     stale_parts: Sequence[tuple[str, int]] = ()
+    points: Sequence[Point] = ()
+    point_model: str = ""
     recovered: Sequence[int] = ()
     progress: Mapping[str, int] = field(default_factory=dict)
     generation: int | None = None
@@ -226,6 +234,15 @@ def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
             [
                 (min(row.a, row.b), max(row.a, row.b), row.probability, _json(row.data))
                 for row in update.links
+            ],
+        ),
+        ("DELETE FROM article_point WHERE article = ?", [(point.article,) for point in update.points]),
+        (
+            "INSERT INTO article_point (article, model, lang, vector) "
+            "SELECT seq, CAST(? AS TEXT), CAST(? AS TEXT), ? FROM article WHERE seq = ?",
+            [
+                (update.point_model, point.lang, point.vector.astype("<f4").tobytes(), point.article)
+                for point in update.points
             ],
         ),
         (UPSERT_PROGRESS, [(name, update.after), *sorted(update.progress.items())]),

@@ -1,4 +1,4 @@
-"""Words that gazetteers need to know: other names of countries, common words, endings of cases."""
+"""Word lists for the gazetteer: other names of countries, common words, case endings."""
 
 # ruff: noqa: RUF001 -- letters of many scripts
 
@@ -71,14 +71,14 @@ OTHER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "ja": {"US": ("米国",), "GB": ("英国",), "HK": ("香港",), "PS": ("パレスチナ",)},
     "uk": {"US": ("США",), "GB": ("Британія",), "HK": ("Гонконг",), "PS": ("Палестина",)},
 }  # fmt: skip
-"""Names of countries that news use and CLDR's first choice is not, by language and ISO 3166 code."""
+"""Names of countries in the news that are not CLDR's first choice, by language and ISO 3166 code."""
 
 _EVERYWHERE = (
     "google julia sam nico george samba corona vista san santa wau jos victoria salazar duma saga damas pet "
     "para logo gold bender alvar hamid kati lira enterprise franca wei mobile orange most central union "
     "mission"
 )
-"""Names of persons, products and things that GeoNames has as other names of cities."""
+"""Names of persons, products and things that GeoNames lists as alternative names of cities."""
 
 _COMMON: dict[str, str] = {
     "en": "nice reading bath split man bar best bend male bay independence centennial federal industry "
@@ -92,7 +92,7 @@ _COMMON: dict[str, str] = {
     "sq": "nuk hapur puna disa",
     "ru": "орел мирный свободный",
 }
-"""Words that are names of cities too and mostly are not meant so; as they are looked up."""
+"""Common words that are also names of cities, in the form in which they are looked up."""
 
 _SLAVIC_CYRILLIC = (
     "ами ями ого его ому ему ыми ими ией ой ей ом ем ам ям ах ях ые ие ых их ым им ую юю ая яя "

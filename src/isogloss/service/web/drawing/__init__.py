@@ -1,4 +1,4 @@
-"""Pictures of the web pages as inline SVG."""
+"""Plots and maps of the web pages as inline SVG."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-from ._drawing import bars as bars
-from ._drawing import crossing as crossing
-from ._drawing import curve as curve
-from ._drawing import event_map as event_map
-from ._drawing import sparkline as sparkline
-from ._drawing import timeline as timeline
-from ._drawing import world_svg as world_svg
+from ._map import event_map as event_map
+from ._map import world_map_svg as world_map_svg
+from ._plots import alignment_diagram as alignment_diagram
+from ._plots import bars as bars
+from ._plots import curve as curve
+from ._plots import sparkline as sparkline
+from ._plots import timeline as timeline

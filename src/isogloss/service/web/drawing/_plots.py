@@ -1,35 +1,35 @@
-"""Small plots: how often, when, how much."""
+"""Plots as inline SVG: sparkline, timeline, bars, curve, alignment diagram; CSS colours them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 import numpy as np
-from markupsafe import Markup
-
-from isogloss.service.web.drawing._svg import node, number, picture
-
-__all__ = ["bars", "curve", "sparkline", "timeline"]
+from markupsafe import Markup, escape
 
 Days = Sequence[tuple[str, int]]
-"""Days as ISO 8601 has them, with how many there are of each."""
+"""ISO 8601 days with counts."""
 
 Spans = Mapping[str, Sequence[tuple[float, float, int]]]
-"""For each lane: when something began and ended, in days since 1970, and its size."""
+"""For each lane: start and end in days since 1970, and size."""
 
-_LONGEST = 120
-"""Columns of a plot at most; more days are put together."""
+MAX_COLUMNS = 120
+"""Columns of a plot; longer ranges have several days per column."""
 
-_FORTNIGHT = 14
-"""Columns of a small plot at least, so that a burst of one day looks short beside a story of a week."""
+MIN_SPARKLINE_COLUMNS = 14
+"""A minimum, so that a burst of one day looks short beside a story of a week."""
 
-_BROAD = 44.0
-"""Width of a column at most."""
+MAX_COLUMN_WIDTH = 44.0
+
+_WORD_ROW_HEIGHT = 24.0
+MAX_WORD_CHARS = 20
+
+Value = str | float
 
 
 def sparkline(days: Days, label: str = "") -> Markup:
-    """Articles of each day as small columns; a fortnight at least, the last day at the right.
+    """Draw articles per day as small columns, ending with the last day.
 
     Examples
     --------
@@ -40,89 +40,89 @@ def sparkline(days: Days, label: str = "") -> Markup:
      class="ground" d="M0 11.5h42"></path></svg>
     """
     start, end, counts = _columns(days)
-    said = label or (_said(start, end, counts) if counts else "No articles")
-    shown = [0] * (_FORTNIGHT - len(counts)) + counts
+    alt = label or (_alt_text(start, end, counts) if counts else "No articles")
+    shown = [0] * (MIN_SPARKLINE_COLUMNS - len(counts)) + counts
     width = 3 * len(shown)
-    columns = node("path", d=_shape(shown, 3.0, 12.0, gap=1.0))
-    ground = node("path", class_="ground", d=f"M0 11.5h{width}")
-    return picture(width, 12, said, columns, ground, class_="sparkline", preserveAspectRatio="none")
+    columns = element("path", d=_shape(shown, 3.0, 12.0, gap=1.0))
+    ground = element("path", class_="ground", d=f"M0 11.5h{width}")
+    return svg(width, 12, alt, columns, ground, class_="sparkline", preserveAspectRatio="none")
 
 
 def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
-    """Articles of each day as columns, and below them a lane for each language with its clusters.
+    """Draw articles per day as columns, above one lane per language with its clusters.
 
     Parameters
     ----------
     days : sequence of (str, int)
-        Numbers of articles.
-    lanes : mapping of str to sequence of (begin, end, size)
+        Articles per day.
+    lanes : mapping of str to sequence of (start, end, size)
         Clusters of each language, in days since 1970.
     names : mapping of str to str
-        What to call the lanes.
+        Labels of the lanes.
     """
     start, end, counts = _columns(days)
     if not counts:
-        return picture(460, 20, "No articles", class_="timeline")
+        return svg(460, 20, "No articles", class_="timeline")
     first = (date.fromisoformat(start) - date(1970, 1, 1)).days
     length = (date.fromisoformat(end) - date.fromisoformat(start)).days + 1
     left, width, top = 104.0, 350.0, 84.0
     step = width / len(counts)
-    gap = max(min(2.0, step / 4), step - _BROAD)
-    columns = node("path", d=_shape(counts, step, 60.0, gap=gap), class_="columns")
+    gap = max(min(2.0, step / 4), step - MAX_COLUMN_WIDTH)
+    columns = element("path", d=_shape(counts, step, 60.0, gap=gap), class_="columns")
     parts = [
-        node("g", columns, transform=f"translate({number(left)} 10)"),
-        node("line", x1=left, x2=left + width, y1=70, y2=70, class_="axis"),
+        element("g", columns, transform=f"translate({fmt(left)} 10)"),
+        element("line", x1=left, x2=left + width, y1=70, y2=70, class_="axis"),
         *_ticks(start, end, left, width, top + 2),
-        node("text", str(max(counts)), x=left - 6, y=18, text_anchor="end", class_="tick"),
-        node("text", "articles", x=left - 6, y=70, text_anchor="end", class_="tick"),
+        element("text", str(max(counts)), x=left - 6, y=18, text_anchor="end", class_="tick"),
+        element("text", "articles", x=left - 6, y=70, text_anchor="end", class_="tick"),
     ]
     scale = width / length
     for row, (lane, spans) in enumerate(lanes.items()):
         y = top + 24 + 20 * row
-        parts.append(node("text", names.get(lane, lane), x=left - 6, y=y + 4, text_anchor="end"))
-        parts.append(node("line", x1=left, x2=left + width, y1=y, y2=y, class_="lane"))
+        parts.append(element("text", names.get(lane, lane), x=left - 6, y=y + 4, text_anchor="end"))
+        parts.append(element("line", x1=left, x2=left + width, y1=y, y2=y, class_="lane"))
         parts += [_span(span, first, left, scale, y, width) for span in spans]
-    said = _said(start, end, counts)
-    return picture(460, top + 20 + 20 * len(lanes), said, *parts, class_="timeline")
+    alt = _alt_text(start, end, counts)
+    return svg(460, top + 20 + 20 * len(lanes), alt, *parts, class_="timeline")
 
 
 def bars(values: Mapping[str, float], label: str) -> Markup:
-    """Named amounts from a common line: to the right what adds, to the left what takes away.
+    """Draw a horizontal bar chart; negative values extend to the left.
 
     Examples
     --------
-    >>> drawn = bars({"time": -1.0, "places": 3.0}, "Why")
-    >>> drawn.count("<rect"), 'class="minus"' in drawn, "+3.00" in drawn
+    >>> chart = bars({"time": -1.0, "places": 3.0}, "Why")
+    >>> chart.count("<rect"), 'class="minus"' in chart, "+3.00" in chart
     (2, True, True)
     """
-    most, least = (edge((0.0, *values.values())) for edge in (max, min))
-    room = 44.0 if least < 0 else 0.0
-    scale = (250.0 - room) / ((most - least) or 1.0)
-    middle = 176.0 + room - scale * least
-    parts = [node("line", x1=middle, x2=middle, y1=0, y2=22 * len(values), class_="axis")]
+    high, low = (edge((0.0, *values.values())) for edge in (max, min))
+    margin = 44.0 if low < 0 else 0.0
+    scale = (250.0 - margin) / ((high - low) or 1.0)
+    middle = 176.0 + margin - scale * low
+    parts = [element("line", x1=middle, x2=middle, y1=0, y2=22 * len(values), class_="axis")]
     for row, (name, value) in enumerate(values.items()):
         y, length = 22.0 * row, scale * abs(value)
         sign, x = ("plus", middle) if value >= 0 else ("minus", middle - length)
         at, anchor = (x + length + 6, "start") if value >= 0 else (x - 6, "end")
-        parts.append(node("text", name, x=166, y=y + 15, text_anchor="end"))
-        parts.append(node("rect", class_=sign, x=x, y=y + 4, width=length, height=14))
-        parts.append(node("text", f"{value:+.2f}", x=at, y=y + 15, text_anchor=anchor, class_="tick"))
-    return picture(480, 22 * max(len(values), 1), label, *parts, class_="bars")
+        parts.append(element("text", name, x=166, y=y + 15, text_anchor="end"))
+        parts.append(element("rect", class_=sign, x=x, y=y + 4, width=length, height=14))
+        parts.append(element("text", f"{value:+.2f}", x=at, y=y + 15, text_anchor=anchor, class_="tick"))
+    return svg(480, 22 * max(len(values), 1), label, *parts, class_="bars")
 
 
 def curve(values: Sequence[float], label: str, steps: Sequence[float] = (), unit: str = "step") -> Markup:
-    """A line through values, one after the other.
+    """Draw a line plot.
 
     Parameters
     ----------
     values : sequence of float
-        What was measured; what is not finite is left out.
+        Values; those that are not finite are omitted.
     label : str
-        What it is.
+        Label of the values.
     steps : sequence of float
-        Where each was measured, rising; 1, 2 and so on if left out.
+        Increasing abscissae; 1, 2, ... by default.
     unit : str
-        What the steps count.
+        Label of the steps.
 
     Examples
     --------
@@ -134,56 +134,56 @@ def curve(values: Sequence[float], label: str, steps: Sequence[float] = (), unit
     kept = np.isfinite(measured)
     at, measured = at[kept], measured[kept]
     if not len(measured):
-        return picture(400, 20, f"{label}: no values", class_="curve")
+        return svg(400, 20, f"{label}: no values", class_="curve")
     low, high = float(measured.min()), float(measured.max())
     xs = 56 + 320 * (at - at[0]) / ((at[-1] - at[0]) or 1.0)
     ys = 90 - 80 * (measured - low) / ((high - low) or 1.0)
-    points = [f"{number(x)} {number(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
-    said = f"{label}: {len(measured)} values from {measured[0]:.4g} to {measured[-1]:.4g}"
-    return picture(
+    points = [f"{fmt(x)} {fmt(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
+    alt = f"{label}: {len(measured)} values from {measured[0]:.4g} to {measured[-1]:.4g}"
+    return svg(
         400,
         118,
-        said,
-        node("line", x1=56, x2=376, y1=98, y2=98, class_="axis"),
-        node("text", f"{high:.4g}", x=48, y=14, text_anchor="end", class_="tick"),
-        node("text", f"{low:.4g}", x=48, y=94, text_anchor="end", class_="tick"),
-        node("text", f"{unit} {at[0]:g}", x=56, y=113, class_="tick"),
-        node("text", f"{at[-1]:g}", x=376, y=113, text_anchor="end", class_="tick"),
-        node("path", d=f"M{'L'.join(points)}", class_="line"),
-        node("path", d="".join(f"M{point}h0" for point in points[:_LONGEST]), class_="dots"),
+        alt,
+        element("line", x1=56, x2=376, y1=98, y2=98, class_="axis"),
+        element("text", f"{high:.4g}", x=48, y=14, text_anchor="end", class_="tick"),
+        element("text", f"{low:.4g}", x=48, y=94, text_anchor="end", class_="tick"),
+        element("text", f"{unit} {at[0]:g}", x=56, y=113, class_="tick"),
+        element("text", f"{at[-1]:g}", x=376, y=113, text_anchor="end", class_="tick"),
+        element("path", d=f"M{'L'.join(points)}", class_="line"),
+        element("path", d="".join(f"M{point}h0" for point in points[:MAX_COLUMNS]), class_="dots"),
         class_="curve",
     )
 
 
 def _ticks(start: str, end: str, left: float, width: float, y: float) -> list[Markup]:
-    """The first day and the last, or the one there is."""
+    """Label the first and the last day."""
     first, last = (f"{day.day} {day:%b %Y}" for day in map(date.fromisoformat, (start, end)))
     if first == last:
-        return [node("text", first, x=left + width / 2, y=y, text_anchor="middle", class_="tick")]
+        return [element("text", first, x=left + width / 2, y=y, text_anchor="middle", class_="tick")]
     return [
-        node("text", first, x=left, y=y, class_="tick"),
-        node("text", last, x=left + width, y=y, text_anchor="end", class_="tick"),
+        element("text", first, x=left, y=y, class_="tick"),
+        element("text", last, x=left + width, y=y, text_anchor="end", class_="tick"),
     ]
 
 
 def _columns(days: Days) -> tuple[str, str, list[int]]:
-    """The first day, the last, and a number for each day, or for some days together where they are many."""
+    """Return the first and last day, and the counts of all columns."""
     if not days:
         return "", "", []
     counted = {date.fromisoformat(day): count for day, count in days}
     start, end = min(counted), max(counted)
-    together = -(-((end - start).days + 1) // _LONGEST)
-    columns = [0] * (((end - start).days // together) + 1)
+    days_per_column = -(-((end - start).days + 1) // MAX_COLUMNS)
+    columns = [0] * (((end - start).days // days_per_column) + 1)
     for day, count in counted.items():
-        columns[(day - start) // timedelta(days=together)] += count
+        columns[(day - start) // timedelta(days=days_per_column)] += count
     return start.isoformat(), end.isoformat(), columns
 
 
 def _shape(counts: Sequence[int], step: float, height: float, *, gap: float) -> str:
-    most = max(counts) or 1
+    highest = max(counts) or 1
     return "".join(
-        f"M{number(step * at + gap / 2)} {number(height)}v-{number(height * count / most)}"
-        f"h{number(step - gap)}v{number(height * count / most)}z"
+        f"M{fmt(step * at + gap / 2)} {fmt(height)}v-{fmt(height * count / highest)}"
+        f"h{fmt(step - gap)}v{fmt(height * count / highest)}z"
         for at, count in enumerate(counts)
         if count
     )
@@ -196,9 +196,118 @@ def _span(
     x = left + min(max((begin - first) * scale, 0.0), width)
     x2 = left + min(max((end - first) * scale, 0.0), width)
     thick = float(min(7 + 2 * np.log2(max(size, 1)), 15))
-    return node("line", x1=x, x2=max(x2, x + 0.5), y1=y, y2=y, stroke_width=thick, class_="span")
+    return element("line", x1=x, x2=max(x2, x + 0.5), y1=y, y2=y, stroke_width=thick, class_="span")
 
 
-def _said(start: str, end: str, counts: Sequence[int]) -> str:
+def _alt_text(start: str, end: str, counts: Sequence[int]) -> str:
     listed = ", ".join(map(str, counts[:31])) + (", and so on" if len(counts) > 31 else "")
     return f"Articles on each day from {start} to {end}: {listed}"
+
+
+def alignment_diagram(
+    source: Sequence[str],
+    target: Sequence[str],
+    links: Iterable[tuple[int, int]],
+    *,
+    langs: tuple[str, str] = ("", ""),
+) -> Markup:
+    """Draw a word alignment: two columns of words with lines between aligned ones.
+
+    Parameters
+    ----------
+    source, target : sequence of str
+        Words of the two sentences.
+    links : iterable of (source, target)
+        Positions of aligned words; invalid ones are ignored.
+    langs : pair of str
+        Language codes, for screen readers.
+
+    Examples
+    --------
+    >>> diagram = alignment_diagram(["blue", "house"], ["maison", "bleue"], [(0, 1), (1, 0), (7, 7)])
+    >>> diagram.count("<path"), diagram.count("<text")
+    (2, 4)
+    """
+    valid = [(i, j) for i, j in links if 0 <= i < len(source) and 0 <= j < len(target)]
+    rows = max(len(source), len(target), 1)
+    alt = f"{len(valid)} lines between {len(source)} words and {len(target)} words"
+    return svg(
+        480,
+        _WORD_ROW_HEIGHT * rows + 8,
+        alt,
+        element("g", *(_alignment_line(i, j) for i, j in valid), class_="links"),
+        _words(source, {i for i, _ in valid}, 175.0, "end", langs[0]),
+        _words(target, {j for _, j in valid}, 305.0, "start", langs[1]),
+        class_="alignment",
+    )
+
+
+def _alignment_line(i: int, j: int) -> Markup:
+    a, b = fmt(_word_y(i) - 5), fmt(_word_y(j) - 5)
+    return element("path", d=f"M183 {a}C240 {a} 240 {b} 297 {b}")
+
+
+def _words(words: Sequence[str], linked: set[int], x: float, anchor: str, lang: str) -> Markup:
+    drawn = (
+        element(
+            "text",
+            word if len(word) <= MAX_WORD_CHARS else word[: MAX_WORD_CHARS - 1] + "…",
+            x=x,
+            y=_word_y(at),
+            text_anchor=anchor,
+            class_="word" if at in linked else "word unaligned",
+        )
+        for at, word in enumerate(words)
+    )
+    return element("g", *drawn, lang=lang) if lang else element("g", *drawn)
+
+
+def _word_y(row: int) -> float:
+    return _WORD_ROW_HEIGHT * row + 20
+
+
+def element(tag: str, *children: str, **attributes: Value) -> Markup:
+    """Return an SVG element; ``class_`` means ``class``, and other underscores become hyphens.
+
+    Examples
+    --------
+    >>> print(element("text", "<b>", class_="word", x=1.50, text_anchor="end"))
+    <text class="word" x="1.5" text-anchor="end">&lt;b&gt;</text>
+    """
+    rendered = "".join(f' {_name(name)}="{_value(value)}"' for name, value in attributes.items())
+    content = Markup("").join(children)
+    return Markup(f"<{tag}{rendered}>{content}</{tag}>")
+
+
+def svg(
+    width: float, height: float, label: str, *children: str, class_: str = "", **attributes: Value
+) -> Markup:
+    """Return an ``svg`` element that scales to its container, with a label for screen readers.
+
+    Examples
+    --------
+    >>> print(svg(10, 5, "A & B"))
+    <svg class="" viewBox="0 0 10 5" role="img" aria-label="A &amp; B"></svg>
+    """
+    box = f"0 0 {fmt(width)} {fmt(height)}"
+    return element("svg", *children, class_=class_, viewBox=box, role="img", aria_label=label, **attributes)
+
+
+def fmt(value: float) -> str:
+    """Format a number with at most two decimals.
+
+    Examples
+    --------
+    >>> fmt(2 / 3), fmt(-0.001), fmt(12.0)
+    ('0.67', '0', '12')
+    """
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _name(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _value(value: Value) -> str:
+    return str(escape(value)) if isinstance(value, str) else fmt(value)

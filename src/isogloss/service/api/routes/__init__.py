@@ -1,0 +1,5 @@
+"""Routers of the JSON API, one module per resource."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

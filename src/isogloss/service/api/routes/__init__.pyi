@@ -1,0 +1,10 @@
+from ._articles import articles_router as articles_router
+from ._events import events_router as events_router
+from ._models import list_models as list_models
+from ._models import models_router as models_router
+from ._status import status_router as status_router
+from ._texts import align_sentences as align_sentences
+from ._texts import similarity_router as similarity_router
+from ._texts import translate_word as translate_word
+from ._texts import words_router as words_router
+from ._tokens import tokens_router as tokens_router

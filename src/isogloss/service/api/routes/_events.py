@@ -1,0 +1,251 @@
+"""Events, clusters, links, verdicts and the change feed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from starlette.responses import StreamingResponse
+
+from isogloss.events import Article
+from isogloss.exceptions import StoreError
+from isogloss.service._change_feed import ChangeFeedResponse, event_summary
+from isogloss.service._state import AppState, AppStateDep, check_text
+from isogloss.service.api.errors import API_PREFIX, ServiceError
+from isogloss.service.api.schemas import (
+    ClusterResponse,
+    EventArticle,
+    EventPage,
+    EventResponse,
+    LinkResponse,
+    Number,
+    Timestamp,
+    VerdictRequest,
+    VerdictResponse,
+)
+from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
+from isogloss.service.search import clean_query, resolve_terms
+from isogloss.store import EventQuery, from_micros, to_micros
+
+events_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["events"])
+
+MAX_EVENT_ARTICLES = 500
+"""Number of articles that are listed with an event."""
+
+Sort = Literal["relevance", "last", "size", "languages", "changed"]
+Text = Annotated[str, Query(max_length=200)]
+
+
+def _repeatable(description: str) -> Any:
+    return Query(max_length=20, description=f"{description} May be repeated.")
+
+
+_MESSAGE = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "examples": ["event"]},
+        "id": {"type": "string", "description": "Journal line; sent with its last event."},
+        "data": {"type": "string", "description": "An EventSummary as JSON."},
+    },
+}
+
+
+@events_router.get("/events", response_model=EventPage, summary="Find events")
+def find_events(
+    state: AppStateDep,
+    _: Reader,
+    q: Annotated[
+        str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
+    ] = None,
+    since: Annotated[Timestamp | None, Query(description="Only events with an article since then.")] = None,
+    until: Annotated[Timestamp | None, Query(description="Only events with an article until then.")] = None,
+    lang: Annotated[list[Text] | None, _repeatable("Language tag such as `de`, `deu` or `de-AT`.")] = None,
+    place: Annotated[
+        list[Text] | None, _repeatable("Id or English name of a place, or the code of a country.")
+    ] = None,
+    concept: Annotated[list[Text] | None, _repeatable("Id or label of a concept.")] = None,
+    min_languages: Annotated[int, Query(ge=1, le=1000)] = 1,
+    min_size: Annotated[int, Query(ge=1, le=10**9)] = 1,
+    sort: Annotated[
+        Sort | None, Query(description="Descending; the default is relevance with `q`, and last without it.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str, Query(max_length=1000, description="The `cursor` of the previous page.")] = "",
+) -> EventPage:
+    """Find events by time, language, place, concept and free text, page by page.
+
+    With several values of `lang`, `place` or `concept`, events must match all of them. A search by relevance
+    returns the best events on one page, without a cursor.
+    """
+    order = "last" if q is None and sort in (None, "relevance") else sort or "relevance"
+    found = None
+    if q is not None:
+        check_text(state, q)
+        found = state.search.events(q)
+    if order == "relevance" and cursor:
+        raise ServiceError(400, "a search by relevance has only one page; omit the cursor")
+    try:
+        terms = resolve_terms(state.store, lang=lang or (), place=place or (), concept=concept or ())
+    except ValueError as error:
+        raise ServiceError(422, f"lang: {error}") from error
+    query = EventQuery(
+        since=_micros(since, "since"),
+        until=_micros(until, "until"),
+        terms=terms,
+        min_languages=min_languages,
+        min_size=min_size,
+        ids=found,
+        sort="last" if order == "relevance" else order,
+        limit=200 if order == "relevance" else limit,
+        cursor=cursor,
+    )
+    return _ranked(state, query, found, limit) if order == "relevance" and found else _page(state, query)
+
+
+@events_router.get("/events/{id}", response_model=EventResponse, summary="Read an event")
+def read_event(
+    state: AppStateDep,
+    _: Reader,
+    id: Annotated[str, Path(max_length=200, description="Current or former id of an event.")],
+    response: Response,
+) -> EventResponse:
+    """Return an event with its clusters, articles and links.
+
+    If the event was merged into another, that one is returned: its `id` and the header `Content-Location`
+    then differ from the requested id.
+    """
+    event = state.store.event(clean_query(id))
+    if event is None:
+        raise ServiceError(404, "there is no event with this id; see GET /events")
+    response.headers["Content-Location"] = f"{API_PREFIX}/events/{event['id']}"
+    numbers = [number for cluster in event["clusters"] for number in cluster["articles"]]
+    reprint_of = {
+        int(copy): original
+        for cluster in event["clusters"]
+        for copy, original in (cluster.get("reprint_of") or {}).items()
+    }
+    summary = event_summary({name: event[name] for name in event if name not in ("clusters", "links")})
+    return EventResponse.model_validate(
+        summary.model_dump()
+        | {
+            "clusters": [_cluster_response(each | {"event": event["id"]}) for each in event["clusters"]],
+            "links": [LinkResponse.model_validate(each) for each in event["links"]],
+            "articles": _event_articles(state, numbers, reprint_of)[:MAX_EVENT_ARTICLES],
+            "reprints": sum(len(cluster.get("reprints") or ()) for cluster in event["clusters"]),
+        }
+    )
+
+
+@events_router.get("/clusters/{id}", response_model=ClusterResponse, summary="Read a cluster")
+def read_cluster_response(state: AppStateDep, _: Reader, id: Number) -> ClusterResponse:
+    """Return a cluster: articles of one language about one story."""
+    cluster = state.store.cluster(id)
+    if cluster is None:
+        raise ServiceError(404, f"there is no cluster {id}")
+    return _cluster_response(cluster)
+
+
+@events_router.get("/links/{a}/{b}", response_model=LinkResponse, summary="Read a link")
+def read_link(state: AppStateDep, _: Reader, a: Number, b: Number) -> LinkResponse:
+    """Return the probability that two clusters are one event, and the evidence; their order is irrelevant."""
+    link = state.store.link(a, b)
+    if link is None:
+        raise ServiceError(404, f"clusters {a} and {b} are not linked")
+    return LinkResponse.model_validate(link)
+
+
+@events_router.post(
+    "/links/{a}/{b}/verdict", response_model=VerdictResponse, status_code=201, summary="Judge a link"
+)
+def judge_link(
+    state: AppStateDep, _: Writer, a: Number, b: Number, verdict: VerdictRequest
+) -> VerdictResponse:
+    """Store a verdict on whether two clusters are about one event.
+
+    The verdict refers to one article of each cluster, so it stays valid when clusters change.
+    """
+    if a == b or not state.store.clusters_exist(a, b):
+        raise ServiceError(404, f"there are no two distinct clusters {a} and {b}")
+    number, *articles = state.store.add_verdict(a, b, same=verdict.same, note=verdict.note)
+    return VerdictResponse(seq=number, a=min(a, b), b=max(a, b), articles=articles, same=verdict.same)
+
+
+@events_router.get(
+    "/changes",
+    summary="Follow events",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Endless stream of `event` messages.",
+            "content": {"text/event-stream": {"schema": _MESSAGE}},
+        }
+    },
+)
+async def follow_changes(
+    state: AppStateDep,
+    _: Reader,
+    after: Annotated[Number | None, Query(description="Journal line to start after.")] = None,
+    seconds: Annotated[
+        float | None, Query(ge=0, le=86400, description="End the stream after this time.")
+    ] = None,
+    last_event_id: Annotated[
+        Number | None, Header(description="Id of the last message received; browsers send it on reconnect.")
+    ] = None,
+) -> ChangeFeedResponse:
+    """Stream new and changed events as server-sent events.
+
+    The id of a message is a journal line. Send it as `Last-Event-ID` when reconnecting, and no event is
+    missed. When an event is merged into another, only the other one is announced.
+    """
+    return ChangeFeedResponse(state.changes, last_event_id if last_event_id is not None else after, seconds)
+
+
+def article_fields(seq: int, a: Article) -> dict[str, Any]:
+    """Return the fields of an :class:`~isogloss.service.api.schemas.ArticleLine`."""
+    return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
+
+
+def _event_articles(state: AppState, numbers: list[int], reprint_of: Mapping[int, int]) -> list[EventArticle]:
+    """Return articles without their bodies, newest first."""
+    articles = state.store.articles(numbers, bodies=False)
+    lines = [
+        EventArticle(**article_fields(seq, article), reprint_of=reprint_of.get(seq))
+        for seq, article in articles.items()
+    ]
+    return sorted(lines, key=lambda line: (line.time, line.seq), reverse=True)
+
+
+def _page(state: AppState, query: EventQuery) -> EventPage:
+    try:
+        page = state.store.events(query)
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise ServiceError(400, "invalid cursor; omit it to start at the first page") from error
+    except StoreError as error:
+        if error.__cause__ is not None:  # the database itself failed
+            raise
+        raise ServiceError(400, str(error)) from error
+    return EventPage(events=[event_summary(event) for event in page.events], cursor=page.cursor)
+
+
+def _ranked(state: AppState, query: EventQuery, found: list[str], limit: int) -> EventPage:
+    """Return events in the order of the search results."""
+    rank = {name: at for at, name in enumerate(found)}
+    events = sorted(_page(state, query).events, key=lambda event: rank[event.id])
+    return EventPage(events=events[:limit], cursor="")
+
+
+def _cluster_response(cluster: dict[str, Any]) -> ClusterResponse:
+    times = {"first": from_micros(cluster["first"]), "last": from_micros(cluster["last"])}
+    return ClusterResponse.model_validate(cluster | times | {"event": cluster["event"] or None})
+
+
+def _micros(time: datetime | None, name: str) -> int | None:
+    """Convert a time to microseconds; UTC unless it has a zone."""
+    if time is None:
+        return None
+    try:
+        return to_micros(time if time.tzinfo else time.replace(tzinfo=UTC))
+    except OverflowError as error:
+        raise ServiceError(422, f"{name} is out of range; expected a time such as 2025-03-05") from error

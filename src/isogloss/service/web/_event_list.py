@@ -1,0 +1,293 @@
+"""Lists of events on pages: filters in the query string, cards, facets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.datastructures import QueryParams
+
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.web.drawing import sparkline
+from isogloss.store import EventQuery, to_micros
+
+LABELS = {
+    "lang": "language",
+    "place": "place",
+    "concept": "concept",
+    "since": "from",
+    "until": "to",
+    "min_languages": "minimum languages",
+}
+"""Labels of filters."""
+
+SORTS = {
+    "last": "newest article",
+    "size": "most articles",
+    "languages": "most languages",
+    "changed": "last change",
+}
+PAGE_SIZE = 24
+MAX_VALUE_CHARS = 300
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Filters of the list of events; defaults are omitted from the query string.
+
+    Examples
+    --------
+    >>> chosen = Filters.parse(QueryParams("lang=de&lang=sl&since=2025-03-05&sort=size&min_languages="))
+    >>> chosen.lang, chosen.since, chosen.min_languages
+    (('de', 'sl'), '2025-03-05', 1)
+    >>> chosen.url()
+    '/?lang=de&lang=sl&since=2025-03-05&sort=size'
+    >>> chosen.url(lang=(), place="geo:2988507")
+    '/?place=geo%3A2988507&since=2025-03-05&sort=size'
+    """
+
+    lang: tuple[str, ...] = ()
+    place: str = ""
+    concept: str = ""
+    since: str = ""
+    until: str = ""
+    min_languages: int = 1
+    sort: str = "last"
+    cursor: str = ""
+
+    @classmethod
+    def parse(cls, params: QueryParams) -> Self:
+        """Parse a query string.
+
+        Raises
+        ------
+        ServiceError
+            A value is invalid.
+        """
+        for name, value in params.multi_items():
+            if len(value) > MAX_VALUE_CHARS or not value.isprintable():
+                raise ServiceError(422, f"{name} has an invalid value; choose one from the page.")
+        sort = params.get("sort") or "last"
+        if sort not in SORTS:
+            raise ServiceError(422, f"sort is {sort!r}; expected one of {', '.join(SORTS)}.")
+        return cls(
+            lang=tuple(dict.fromkeys(code for code in params.getlist("lang") if code))[:10],
+            place=params.get("place", ""),
+            concept=params.get("concept", ""),
+            since=_parse_day(params.get("since", ""), "since"),
+            until=_parse_day(params.get("until", ""), "until"),
+            min_languages=_parse_count(params.get("min_languages", "")),
+            sort=sort,
+            cursor=params.get("cursor", ""),
+        )
+
+    def url(self, **changes: Any) -> str:
+        """Return the URL of the first page with these filters, some of them changed."""
+        return _url(self, tuple(changes.items()))
+
+    def chosen(self) -> list[tuple[str, str, str]]:
+        """Return the active filters: name, value, and the URL without it.
+
+        Examples
+        --------
+        >>> Filters(lang=("de", "sl"), since="2025-03-05").chosen()[:2]
+        [('lang', 'de', '/?lang=sl&since=2025-03-05'), ('lang', 'sl', '/?lang=de&since=2025-03-05')]
+        """
+        languages = [
+            ("lang", code, self.url(lang=tuple(other for other in self.lang if other != code)))
+            for code in self.lang
+        ]
+        others = [name for name in LABELS if name != "lang" and getattr(self, name) != getattr(Filters, name)]
+        return languages + [
+            (name, str(getattr(self, name)), self.url(**{name: getattr(Filters, name)})) for name in others
+        ]
+
+    def query(self) -> EventQuery:
+        """Return the query to the store."""
+        terms = [("lang", code) for code in self.lang]
+        terms += [(kind, value) for kind in ("place", "concept") if (value := getattr(self, kind))]
+        return EventQuery(
+            since=_midnight(self.since) if self.since else None,
+            until=_midnight(self.until, 1) - 1 if self.until else None,
+            terms=terms,
+            min_languages=self.min_languages,
+            sort=self.sort,
+            limit=PAGE_SIZE,
+            cursor=self.cursor,
+        )
+
+
+@lru_cache(maxsize=1000)
+def _url(filters: Filters, changes: tuple[tuple[str, Any], ...]) -> str:
+    other = replace(filters, **({"cursor": ""} | dict(changes)))
+    pairs = [("lang", code) for code in other.lang]
+    for name in ("place", "concept", "since", "until", "min_languages", "sort", "cursor"):
+        value = getattr(other, name)
+        if value and value != getattr(Filters, name):
+            pairs.append((name, str(value)))
+    return "/?" + urlencode(pairs) if pairs else "/"
+
+
+def _parse_day(text: str, name: str) -> str:
+    try:
+        day = date.fromisoformat(text) if text else None
+    except ValueError:
+        day = date.min
+    if day is None:
+        return ""
+    if not 1900 <= day.year <= 2999:
+        raise ServiceError(422, f"{name} is {text!r}; expected a day such as 2025-03-05.")
+    return day.isoformat()
+
+
+def _parse_count(text: str) -> int:
+    if not text:
+        return 1
+    if not (text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= 1000):
+        raise ServiceError(422, f"min_languages is {text!r}; expected a number from 1 to 1000.")
+    return int(text)
+
+
+def _midnight(day: str, offset: int = 0) -> int:
+    """Return the start of a day plus an offset in days, in microseconds."""
+    return to_micros(datetime.combine(date.fromisoformat(day), time(), UTC) + timedelta(days=offset))
+
+
+@dataclass(frozen=True)
+class Card:
+    """Summary of an event for a page.
+
+    Attributes
+    ----------
+    id : str
+        Id of the event.
+    title, lang, summary : str
+        Title and summary in the preferred language of the reader, if there is one.
+    titles : list of (str, str)
+        Languages and titles of the other languages.
+    languages : list of (str, int)
+        Languages with their numbers of articles, descending.
+    places, concepts : list of dict
+        As in the store.
+    first, last, size : int
+        Times of the first and last article, and the number of articles.
+    days : list of (str, int)
+        Articles per day.
+    confidence : float or None
+        Confidence that the articles are one event.
+    """
+
+    id: str
+    title: str
+    lang: str
+    summary: str
+    titles: list[tuple[str, str]]
+    languages: list[tuple[str, int]]
+    places: list[dict[str, Any]]
+    concepts: list[dict[str, Any]]
+    first: int
+    last: int
+    size: int
+    days: list[tuple[str, int]]
+    confidence: float | None
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, Any], preferred: Sequence[str] = ()) -> Card:
+        """Make the card of a stored event, with the title in the first of the preferred languages.
+
+        Examples
+        --------
+        >>> event = {"id": "e1", "first": 0, "last": 0, "size": 2, "title": {"de": "Sturm", "sl": "Neurje"}}
+        >>> Card.from_event(event, preferred=["en", "sl"]).title
+        'Neurje'
+        """
+        counts: dict[str, int] = event.get("languages") or {}
+        languages = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        titles = event.get("title") or {}
+        candidates = [*preferred, *(code for code, _ in languages), *titles]
+        lang = next((code for code in candidates if titles.get(code)), "")
+        return cls(
+            id=event["id"],
+            title=titles.get(lang) or "Untitled event",
+            lang=lang or "en",
+            summary=(event.get("summary") or {}).get(lang, ""),
+            titles=[(code, text) for code, text in titles.items() if code != lang and text],
+            languages=languages,
+            places=[place for place in event.get("places") or [] if place.get("name")],
+            concepts=[concept for concept in event.get("concepts") or [] if concept.get("label")],
+            first=event["first"],
+            last=event["last"],
+            size=event["size"],
+            days=[(day, count) for day, count in event.get("timeline") or []],
+            confidence=event.get("confidence"),
+        )
+
+    @property
+    def sparkline(self) -> Markup:
+        """Articles per day as a small plot."""
+        return _sparkline(tuple(self.days))
+
+
+class Facets:
+    """The most frequent languages, places and concepts of some events, as choices of the filters.
+
+    Parameters
+    ----------
+    cards : sequence of Card
+        The events.
+    max_values : int
+        Maximum number of places, and of concepts.
+    """
+
+    def __init__(self, cards: Sequence[Card], *, max_values: int = 60) -> None:
+        langs = [(code, code) for card in cards for code, _ in card.languages]
+        places = [(place["id"], place["name"]) for card in cards for place in card.places]
+        concepts = [(each["id"], each["label"]) for card in cards for each in card.concepts]
+        self.languages = [code for code, _ in _most_frequent(langs, None)]
+        self.places = sorted(_most_frequent(places, max_values), key=lambda pair: pair[1].casefold())
+        self.concepts = sorted(_most_frequent(concepts, max_values), key=lambda pair: pair[1].casefold())
+
+    def label(self, kind: str, value: str) -> str:
+        """Return the label of a place or concept, or its id if it has none."""
+        return dict(self.places if kind == "place" else self.concepts).get(value, value)
+
+
+def preferred_languages(accept_language: str) -> list[str]:
+    """Parse an Accept-Language header: languages by descending quality, then English.
+
+    Examples
+    --------
+    >>> preferred_languages("de-AT, sl;q=0.5, fr;q=0.9")
+    ['de', 'fr', 'sl', 'en']
+    """
+    weighted = []
+    for at, part in enumerate(accept_language.split(",")[:20]):
+        code, _, quality = part.strip().partition(";q=")
+        weighted.append((-_parse_quality(quality), at, code.partition("-")[0].lower()))
+    return list(dict.fromkeys([*(code for _, _, code in sorted(weighted) if code.isalpha()), "en"]))
+
+
+@lru_cache(maxsize=1000)
+def _sparkline(days: tuple[tuple[str, int], ...]) -> Markup:
+    return sparkline(days)
+
+
+def _parse_quality(text: str) -> float:
+    try:
+        return float(text) if text else 1.0
+    except ValueError:
+        return 0.0
+
+
+def _most_frequent(pairs: Sequence[tuple[str, str]], limit: int | None) -> list[tuple[str, str]]:
+    """Return values with their labels, most frequent first."""
+    counts = Counter(value for value, _ in pairs)
+    labels = dict(reversed(pairs))
+    best = sorted(counts, key=lambda value: (-counts[value], value))[:limit]
+    return [(value, labels[value]) for value in best]
