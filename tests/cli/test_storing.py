@@ -183,7 +183,7 @@ def test_mistakes_say_what_to_do(tmp_path, news):
     (tmp_path / "bad.toml").write_text("[server]\nprt = 1\n")
     refused(SettingsError, "server.prt is not a setting", "doctor", "-c", "bad.toml")
     (tmp_path / "bad.toml").write_text("[server\n")
-    refused(SettingsError, "is not TOML", "serve", "-c", "bad.toml")
+    refused(SettingsError, "is not valid TOML", "serve", "-c", "bad.toml")
     refused(StoreError, "a writable folder", "ingest", news, "--store", "no/where.db")
     refused(IsoglossError, "none.jsonl", "ingest", news, "none.jsonl", "--store", "a.db")
     assert not (tmp_path / "a.db").exists()
