@@ -61,7 +61,7 @@ def test_who_follows_waits_where_there_is_no_room_yet(app, url, monkeypatch):
     with Client(url, retries=1) as client, pytest.raises(ServiceClientError, match="503") as caught:
         next(client.changes(after=0, seconds=LIMIT_S))
     assert caught.value.code == "overloaded"
-    threading.Timer(0.3, lambda: setattr(app.state.parts.changes, "most", room)).start()
+    threading.Timer(0.3, lambda: setattr(app.state.parts.changes, "max_clients", room)).start()
     with Client(url, retries=10**6) as client:
         assert next(client.changes(after=0, seconds=LIMIT_S))["id"] == "e1"
 
