@@ -75,7 +75,7 @@ def metrics(state: AppStateDep, _: Reader) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class WorkerProgress:
     """Progress of the worker.
 
     Attributes
@@ -96,7 +96,7 @@ class Progress:
     quarantined: int
 
 
-def read_progress(store: Store) -> Progress:
+def read_progress(store: Store) -> WorkerProgress:
     """Read the progress of the worker from the store.
 
     Examples
@@ -115,7 +115,7 @@ def read_progress(store: Store) -> Progress:
         committed = session.one("SELECT seq FROM progress WHERE name = ?", [LAST_COMMIT])
         ((quarantined,),) = session.run("SELECT count(*) FROM attempt WHERE quarantined > 0 AND retried = 0")
     free = store.database.free_bytes()
-    return Progress(
+    return WorkerProgress(
         (now - waiting[0]) / 1e6 if waiting else None,
         (now - committed[0]) / 1e6 if committed else None,
         None if free is None else free >> 20,
@@ -146,13 +146,13 @@ def find_problems(state: AppState) -> list[str]:
     return problems
 
 
-def _is_stalled(progress: Progress, seconds: float) -> bool:
+def _is_stalled(progress: WorkerProgress, seconds: float) -> bool:
     """Whether an article has waited and nothing was committed for longer than that."""
     waited, idle = progress.oldest_waiting_seconds, progress.last_commit_seconds
     return waited is not None and waited > seconds and (idle is None or idle > seconds)
 
 
-def _describe_stall(progress: Progress, seconds: float, error: str) -> str:
+def _describe_stall(progress: WorkerProgress, seconds: float, error: str) -> str:
     idle = progress.last_commit_seconds
     last = "has never committed anything" if idle is None else f"last committed {idle:,.0f} s ago"
     return (
