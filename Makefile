@@ -58,6 +58,7 @@ bench: $(PACKAGE) $(STAMPS)/bench  ## run every benchmark (one: .venv/bin/python
 	@$(BIN)/python -m benchmarks --all $(ARGS)
 
 docs: $(PACKAGE) $(STAMPS)/docs  ## build the documentation in docs/_build/html; warnings are errors
+	@rm -rf docs/reference/generated
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going $(ARGS) docs docs/_build/html
 	@echo "docs: open docs/_build/html/index.html"
 

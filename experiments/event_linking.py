@@ -11,8 +11,9 @@ with the standard deviation over folds, as the thesis gives it for one run.
   has beyond the thesis: sizes and density of the clusters, categories.
 * Table 8.8 compares three similarity models and three numbers of dimensions. The file has the links of hub
   CCA at one size only, so only that row can be computed. The same holds for table 8.9.
-* Table 8.9 divides pairs by whether both clusters together have 20 articles. The file gives the mean size of
-  the two clusters, so pairs with a mean of 10 and more are the large ones.
+* Table 8.9 divides pairs by whether both clusters together have 20 articles. The file lacks the number of
+  articles; pairs with a mean size of 10 and more, as the file measures it, are the large ones here, so the
+  rows cannot be compared with the published ones.
 * The classifier is isogloss's: a linear support vector machine on standardised features; its one setting, C,
   is chosen in cross-validation within each training part. The rows of one language in the file are not used:
   added to the training parts, they lowered the accuracy by about one point.
