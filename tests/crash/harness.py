@@ -266,6 +266,8 @@ def main():
     parser.add_argument("--fault", choices=[*FAULTS, "all"], default="all")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.rounds < 1 or options.first < 0:
+        parser.error("--rounds must be at least 1, and --first at least 0")
     code = 0
     for fault in FAULTS if options.fault == "all" else [options.fault]:
         for store in ("sqlite", "postgres") if options.store == "both" else [options.store]:
