@@ -1,6 +1,13 @@
-"""Examples in docstrings, README and docs run in an empty directory, so that they may write files."""
+"""Examples in docstrings, README and docs run in an empty directory, so that they may write files.
+
+Tests run without the sentence encoder, which takes longer than everything else, unless they ask for it.
+"""
+
+import os
 
 import pytest
+
+os.environ["ISOGLOSS_ENCODER"] = "off"
 
 
 @pytest.fixture(autouse=True)

@@ -62,7 +62,22 @@ def olympic_titles(folder: Path) -> Titles:
     return Titles(articles, [record["cluster"] for record in records])
 
 
-def press_items(folder: Path, languages: tuple[str, ...]) -> Titles:
+def news_blurbs(folder: Path) -> Titles:
+    """The blurbs of world news, in the order of time; equal texts of a language count once."""
+    with gzip.open(folder / "itn-blurbs.part1.jsonl.gz", "rt", encoding="utf-8") as lines:
+        records = sorted((json.loads(line) for line in lines), key=lambda one: (one["time"], one["id"]))
+    events: dict[tuple[str, str], set[str]] = {}
+    for record in records:
+        events.setdefault((record["lang"], record["text"]), set()).add(record["event"])
+    first = {(record["lang"], record["text"]): record for record in reversed(records)}
+    kept = sorted(first.values(), key=lambda one: (one["time"], one["id"]))
+    kept = [record for record in kept if len(events[record["lang"], record["text"]]) == 1]
+    named = [{**record, "title": record["text"], "body": ""} for record in kept]
+    articles = [parse_article(record, check_language=False) for record in named]
+    return Titles(articles, [record["event"] for record in kept])
+
+
+def press_items(folder: Path, languages: tuple[str, ...] | None = None) -> Titles:
     """The dated press items as articles, one for each language, in the order of time; without dates, none."""
     with gzip.open(folder / "fsfe-news.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
@@ -70,7 +85,7 @@ def press_items(folder: Path, languages: tuple[str, ...]) -> Titles:
     for record in records:
         for lang, text in sorted(record["texts"].items()):
             fields = {"id": f"{record['id']}/{lang}", "lang": lang, "time": record["date"], **text}
-            if lang in languages and (article := _article(fields)):
+            if (languages is None or lang in languages) and (article := _article(fields)):
                 found.append((article, record["id"]))
     found.sort(key=lambda pair: (pair[0].time, pair[0].id))
     return Titles([article for article, _ in found], [story for _, story in found])

@@ -327,6 +327,7 @@ def join_clusters(
     impossible: float,
     same_language: float,
     doubt: float,
+    unlinked: float,
     group: _Indices,
 ) -> None: ...
 def number_pairs(

@@ -22,14 +22,14 @@ namespace {
 using namespace isogloss;
 
 struct Rules {
-    double threshold, impossible, same_language, doubt;
+    double threshold, impossible, same_language, doubt, unlinked;
 };
 
-// What is between a group and another one: the sum of the links, that of links within a language, and whether a
-// pair of clusters is impossible.
+// What is between a group and another one: the weighted sum of the links, the weight of the pairs that have a link,
+// the sum of links within a language, and whether a pair of clusters is impossible.
 struct Bond {
     i32 other;
-    double sum, own;
+    double sum, linked, own;
     bool apart;
 };
 
@@ -47,7 +47,11 @@ std::vector<Bond>::iterator place_of(Group &group, i32 other) {
                             [](const Bond &bond, i32 wanted) { return bond.other < wanted; });
 }
 
-double mean(const Group &one, const Group &other, const Bond &bond) { return bond.sum / (one.weight * other.weight); }
+// The mean probability of the pairs of two groups; pairs without a link count as 0, with a smaller weight.
+double mean(const Group &one, const Group &other, const Bond &bond, const Rules &rules) {
+    const double rest = std::max(0.0, one.weight * other.weight - bond.linked);
+    return bond.sum / (bond.linked + rules.unlinked * rest);
+}
 
 // Whether groups may join: no impossible pair, and languages that both have are linked themselves.
 bool allowed(const Group &one, const Group &other, const Bond &bond, const Rules &rules) {
@@ -66,7 +70,7 @@ void offer(const std::vector<Group> &groups, i32 a, bool later_only, const Rules
     for (const Bond &bond : groups[a].bonds) {
         const i32 b = bond.other;
         if (later_only && b < a) continue;
-        const double p = mean(groups[a], groups[b], bond);
+        const double p = mean(groups[a], groups[b], bond, rules);
         if (p >= rules.threshold && allowed(groups[a], groups[b], bond, rules))
             offers.emplace(-p, std::min(a, b), std::max(a, b));
     }
@@ -100,7 +104,7 @@ std::vector<Bond> united(const Group &one, const Group &other, i32 a, i32 b) {
         const bool both = theirs != other.bonds.end() && theirs->other == mine.other;
         if (mine.other != b)
             out.push_back(!both ? mine
-                                : Bond{mine.other, mine.sum + theirs->sum, mine.own + theirs->own,
+                                : Bond{mine.other, mine.sum + theirs->sum, mine.linked + theirs->linked, mine.own + theirs->own,
                                        mine.apart || theirs->apart});
         if (both) ++theirs;
     }
@@ -163,17 +167,23 @@ std::vector<i32> reachable(const Links &links, double threshold) {
     return root;
 }
 
-// How much third clusters agree that they belong to both or to neither; the links of the first lie open.
-double support(const std::vector<double> &open, const std::vector<std::pair<i32, double>> &other, double both) {
-    double agreed = 0;
-    for (const auto &[c, p] : other) agreed += std::min(open[c], p);
-    return (kPrior + agreed) / (kPrior + both - agreed);
+// How much third clusters agree that they belong to both or to neither; the links of the first lie open, with -1 for
+// none. A third cluster that is linked to one of the two only counts with the weight of pairs without a link.
+double support(const std::vector<double> &open, const std::vector<std::pair<i32, double>> &other, double both,
+               double unlinked) {
+    double agreed = 0, common = 0;
+    for (const auto &[c, p] : other)
+        if (open[c] >= 0) {
+            agreed += std::min(open[c], p);
+            common += open[c] + p;
+        }
+    return (kPrior + agreed) / (kPrior + common - agreed + unlinked * std::max(0.0, both - common));
 }
 
 std::vector<Group> groups_of(In<double> weights, In<i32> languages, const Links &links, const Rules &rules) {
     const std::size_t n = links.size();
     std::vector<Group> groups(n);
-    std::vector<double> total(n, 0.0), open(n, 0.0);
+    std::vector<double> total(n, 0.0), open(n, -1.0);
     for (std::size_t i = 0; i < n; ++i) {
         groups[i].weights.emplace_back(languages.data()[i], weights.data()[i]);
         groups[i].weight = weights.data()[i];
@@ -185,14 +195,15 @@ std::vector<Group> groups_of(In<double> weights, In<i32> languages, const Links 
         for (const auto &[c, p] : links[a]) open[c] = p;
         for (const auto &[b, p] : links[a]) {
             if (b < a || part[a] != part[b]) continue;
+            const double both = total[a] + total[b] - 2 * p;
             const double supported =
-                p * (1 - rules.doubt + rules.doubt * support(open, links[b], total[a] + total[b] - 2 * p));
-            const double sum = supported * groups[a].weight * groups[b].weight;
+                p * (1 - rules.doubt + rules.doubt * support(open, links[b], both, rules.unlinked));
+            const double weight = groups[a].weight * groups[b].weight, sum = supported * weight;
             const bool same = languages.data()[a] == languages.data()[b], apart = p < rules.impossible;
-            groups[a].bonds.push_back({b, sum, same ? sum : 0, apart});
-            groups[b].bonds.push_back({a, sum, same ? sum : 0, apart});
+            groups[a].bonds.push_back({b, sum, weight, same ? sum : 0, apart});
+            groups[b].bonds.push_back({a, sum, weight, same ? sum : 0, apart});
         }
-        for (const auto &link : links[a]) open[link.first] = 0;
+        for (const auto &link : links[a]) open[link.first] = -1;
     }
     return groups;
 }
@@ -208,7 +219,7 @@ void join_all(std::vector<Group> &groups, const Rules &rules, i32 *group) {
         if (!groups[a].alive || !groups[b].alive) continue;
         const auto bond = place_of(groups[a], b);
         if (bond == groups[a].bonds.end() || bond->other != b) continue;
-        if (mean(groups[a], groups[b], *bond) != -negative) continue;
+        if (mean(groups[a], groups[b], *bond, rules) != -negative) continue;
         join(groups, a, b);
         group[b] = a;
         offer(groups, a, false, rules, offers);
@@ -220,11 +231,11 @@ void join_all(std::vector<Group> &groups, const Rules &rules, i32 *group) {
 // Joins clusters, whose ids ascend, the most probable pair first; each gets the place of the first of its group.
 // Of each cluster the probabilities of its links are given by the ids of the others, both ways.
 void join_clusters(In<i64> ids, In<double> weights, In<i32> languages, nb::list linked, double threshold,
-                   double impossible, double same_language, double doubt, Out<i32> group) {
+                   double impossible, double same_language, double doubt, double unlinked, Out<i32> group) {
     const std::size_t n = ids.shape(0);
     if (weights.shape(0) != n || languages.shape(0) != n || group.shape(0) != n || linked.size() != n)
         throw std::invalid_argument("lengths differ");
-    const Rules rules{threshold, impossible, same_language, doubt};
+    const Rules rules{threshold, impossible, same_language, doubt, unlinked};
     const Links links = links_of(ids, linked);
     const nb::gil_scoped_release released;
     std::vector<Group> groups = groups_of(weights, languages, links, rules);
@@ -291,5 +302,5 @@ void bind_linking(nb::module_ &m) {
           nb::arg("chances"));
     m.def("join_clusters", &join_clusters, nb::arg("ids"), nb::arg("weights"), nb::arg("languages"),
           nb::arg("linked"), nb::arg("threshold"), nb::arg("impossible"), nb::arg("same_language"), nb::arg("doubt"),
-          nb::arg("group").noconvert());
+          nb::arg("unlinked"), nb::arg("group").noconvert());
 }

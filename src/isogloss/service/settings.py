@@ -180,7 +180,11 @@ class StreamSettings(_Section):
     window_days: PositiveFloat = Field(10.0, description="days after its last article until a story expires")
     max_articles: PositiveInt = Field(200_000, description="maximum number of articles in the window")
     threshold: PositiveFloat = Field(
-        0.5, description="probability of a link from which two clusters are one event"
+        0.25, description="mean probability of links from which clusters are one event"
+    )
+    encoder: bool = Field(
+        True,
+        description="use the encoder of isogloss[encoder] if it is installed: more links, but slower",
     )
     snapshot_every: PositiveInt = Field(5_000, description="number of articles between two checkpoints")
 

@@ -29,6 +29,7 @@ from .models._encoder import Encoder as Encoder
 from .models._encoder import EncoderSimilarity as EncoderSimilarity
 from .models._encoder import Reranked as Reranked
 from .models._encoder import UniversalEncoder as UniversalEncoder
+from .models._encoder import installed_encoder as installed_encoder
 from .models._encoder import rerank as rerank
 from .models._encoder_view import EncodedHub as EncodedHub
 from .models._extra_views import ExtraView as ExtraView

@@ -112,7 +112,9 @@ def _validated(pairs: LabelledPairs, repeats: int, folds: int) -> dict[str, Any]
     from isogloss.events.link import Linker
     from isogloss.events.training import cross_validate_links
 
-    scores = cross_validate_links(Linker(), pairs.features, pairs.labels, repeats=repeats, folds=folds)
+    linker = Linker()
+    columns = pairs.columns(linker.features)
+    scores = cross_validate_links(linker, columns, pairs.labels, repeats=repeats, folds=folds)
     deviations = dict(zip(_LINK_SCORES, scores.deviations, strict=True))
     return _named(pairs, scores[:4]) | {"deviations": deviations, "repeats": repeats, "folds": folds}
 
@@ -123,7 +125,7 @@ def _scored(pairs: LabelledPairs, model: Path) -> dict[str, Any]:
     from isogloss.events.training import score_links
 
     linker = io.load(model, expected=Linker)
-    return _named(pairs, score_links(pairs.labels, linker.predict(pairs.features)))
+    return _named(pairs, score_links(pairs.labels, linker.predict(pairs.columns(linker.features))))
 
 
 def _named(pairs: LabelledPairs, scores: tuple[float, ...]) -> dict[str, Any]:

@@ -49,21 +49,25 @@ def train(
     """Train a linker on news with known events, once with bodies and once on titles alone."""
     from isogloss import io
     from isogloss.events.training import load_labelled_news, train_linker
-    from isogloss.similarity import DocumentModel
+    from isogloss.similarity import DocumentModel, installed_encoder
 
     check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
         labelled = load_labelled_news(news)
         model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
-        linker = train_linker(labelled.articles, labelled.events, model=model)
+        linker = train_linker(labelled.articles, labelled.events, model=model, encoder=installed_encoder())
         io.save(linker, output)
-    weights = dict(zip(linker.features, linker.weights_.tolist(), strict=True))
+    columns = ("with an encoder", "without")
+    weights = {
+        name: dict(zip(columns, pair, strict=True))
+        for name, pair in zip(linker.features, linker.weights_.T.tolist(), strict=True)
+    }
     if as_json:
         echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
         return
-    table = Table("feature", "weight", title=f"weights of standardised features, C = {linker.C_}")
-    for name, weight in sorted(weights.items(), key=lambda pair: -abs(pair[1])):
-        table.add_row(name, f"{weight:+.2f}")
+    table = Table("feature", *columns, title=f"weights of standardised features, C = {linker.C_:g}")
+    for name, pair in sorted(weights.items(), key=lambda item: -max(map(abs, item[1].values()))):
+        table.add_row(name, *(f"{weight:+.2f}" for weight in pair.values()))
     Console().print(table)
     echo(f"written: {output}")
 
@@ -107,10 +111,12 @@ def _scores(labelled: LabelledNews, linker: Linker) -> dict[str, dict[str, dict[
         pairwise,
         score_links,
     )
+    from isogloss.similarity import installed_encoder
 
-    pairs = labelled_pairs(labelled.articles, labelled.events)
-    links = score_links(pairs.labels, linker.predict(pairs.features))
-    events = find_events(labelled.articles, linker)
+    encoder = installed_encoder()
+    pairs = labelled_pairs(labelled.articles, labelled.events, encoder=encoder)
+    links = score_links(pairs.labels, linker.predict(pairs.columns(linker.features)))
+    events = find_events(labelled.articles, linker, encoder=encoder)
     gold = [labelled.events[article.id] for article in labelled.articles]
     found = [events[article.id] for article in labelled.articles]
     languages = [article.lang for article in labelled.articles]

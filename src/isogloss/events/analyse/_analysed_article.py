@@ -6,6 +6,7 @@ long arrays, and the unpacked arrays are slices of these.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
@@ -21,6 +22,7 @@ from isogloss.events.article import Article
 from isogloss.events.cluster import Terms, article_terms
 from isogloss.events.ingest import fingerprint
 from isogloss.events.link import UnweightedProfile, extract_profile
+from isogloss.similarity import Encoder
 
 __all__ = [
     "PROFILE_FIELDS",
@@ -31,11 +33,16 @@ __all__ = [
     "unpack_analyses",
 ]
 
+logger = logging.getLogger(__name__)
+
 Latent = NDArray[np.float32]
 Arrays = NDArray[Any] | Sequence[Any]
 
 PROFILE_FIELDS = tuple(one.name for one in fields(UnweightedProfile) if one.name != "terms")
 """Fields of an unweighted profile besides its terms."""
+
+_ENCODED_CHARS = 400
+"""Characters of the body that are encoded with the title: the first sentences name who and what."""
 
 _profile_fields = attrgetter(*PROFILE_FIELDS)
 
@@ -58,19 +65,29 @@ class AnalysedArticle:
         Finds names, places, dates and keywords.
     latent : array or None
         Its point in the latent space.
+    encoder : Encoder, optional
+        Turns its title and lead into an embedding.
     """
 
-    def __init__(self, article: Article, annotator: Annotator, latent: Latent | None) -> None:
-        self._article, self._annotator = article, annotator
+    def __init__(
+        self, article: Article, annotator: Annotator, latent: Latent | None, encoder: Encoder | None = None
+    ) -> None:
+        self._article, self._annotator, self._encoder = article, annotator, encoder
         self.latent = latent
 
     @classmethod
     def of(
-        cls, fingerprint: NDArray[np.uint32], terms: Terms, profile: UnweightedProfile, latent: Latent | None
+        cls,
+        fingerprint: NDArray[np.uint32],
+        terms: Terms,
+        profile: UnweightedProfile,
+        latent: Latent | None,
+        embedding: Latent | None,
     ) -> AnalysedArticle:
         """Wrap results that are known already."""
         new = cls.__new__(cls)
-        new.fingerprint, new.terms, new.profile, new.latent = fingerprint, terms, profile, latent
+        new.fingerprint, new.terms, new.profile = fingerprint, terms, profile
+        new.latent, new.embedding = latent, embedding
         return new
 
     @cached_property
@@ -87,6 +104,14 @@ class AnalysedArticle:
     def profile(self) -> UnweightedProfile:
         """Profile for linking, before its terms are weighted."""
         return extract_profile(self._article, self._annotator.annotate(self._article))
+
+    @cached_property
+    def embedding(self) -> Latent | None:
+        """Sentence embedding of the title and the lead; None in a language that the encoder does not know."""
+        encoder, lang = self._encoder, self._article.lang
+        if encoder is None or (encoder.languages is not None and lang not in encoder.languages):
+            return None
+        return _encode(encoder, self._article)
 
 
 class DeferredAnalysis(AnalysedArticle):
@@ -125,6 +150,35 @@ class DeferredAnalysis(AnalysedArticle):
         """Point in the latent space."""
         return self._found.latent
 
+    @property
+    def embedding(self) -> Latent | None:
+        """Sentence embedding of the title and the lead."""
+        return self._found.embedding
+
+
+def _encode(encoder: Encoder, article: Article) -> Latent | None:
+    """Return the embedding of an article; None, with a warning, if the encoder gives no usable vector.
+
+    Articles are encoded one by one: in a batch, the last bits of a vector depend on the other texts, and a
+    replay could not repeat them.
+    """
+    text = f"{article.title}\n{article.body[:_ENCODED_CHARS]}".strip()
+    if not any(map(str.isalnum, text)):
+        return None
+    vectors = np.asarray(encoder.encode([text], article.lang), dtype=np.float32)
+    if vectors.shape == (1, encoder.dimension) and np.isfinite(vectors).all() and vectors.any():
+        vector: Latent = vectors[0]
+        return vector
+    logger.warning(
+        "the encoder gave an array of shape %s%s for article %s; expected finite numbers of shape %s. "
+        "The article is linked without it",
+        vectors.shape,
+        "" if np.isfinite(vectors).all() else " that is not finite",
+        article.id,
+        (1, encoder.dimension),
+    )
+    return None
+
 
 class AnalysisBatch(NamedTuple):
     """Analysed articles in a few long arrays.
@@ -137,7 +191,7 @@ class AnalysisBatch(NamedTuple):
         Numbers of clustering terms and of profile terms in title and body; four for each article.
     ids, counts : arrays
         All terms.
-    fingerprints, latents : array or list of arrays
+    fingerprints, latents, embeddings : array or list of arrays
         One array if they have equal lengths, as they mostly have; otherwise a list of arrays.
     """
 
@@ -147,6 +201,7 @@ class AnalysisBatch(NamedTuple):
     counts: NDArray[np.float64]
     fingerprints: Arrays
     latents: Arrays
+    embeddings: Arrays
 
 
 def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
@@ -168,20 +223,23 @@ def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:
         np.concatenate([np.empty(0), *(counts for _, counts in terms)]),
         _stack([one.fingerprint for one in analyses]),
         _stack([one.latent for one in analyses]),
+        _stack([one.embedding for one in analyses]),
     )
 
 
 def unpack_analyses(parcel: AnalysisBatch) -> list[AnalysedArticle]:
     """Unpack a batch."""
-    columns = zip(parcel.profiles, _terms(parcel), parcel.fingerprints, parcel.latents, strict=True)
+    points = parcel.fingerprints, parcel.latents, parcel.embeddings
+    columns = zip(parcel.profiles, _terms(parcel), *points, strict=True)
     return [
         AnalysedArticle.of(
             fingerprint,
             terms,
             UnweightedProfile(**dict(zip(PROFILE_FIELDS, profiles, strict=True)), terms=profile_terms),
             latent,
+            embedding,
         )
-        for profiles, (terms, profile_terms), fingerprint, latent in columns
+        for profiles, (terms, profile_terms), fingerprint, latent, embedding in columns
     ]
 
 

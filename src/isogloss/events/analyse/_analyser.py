@@ -38,7 +38,7 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
 from isogloss.exceptions import EngineError
 from isogloss.extras import import_extra
-from isogloss.similarity import DocumentModel
+from isogloss.similarity import DocumentModel, Encoder
 from isogloss.threads import count_threads
 
 __all__ = ["AnalysedArticle", "AnalyserDiedError", "ArticleAnalyser"]
@@ -99,6 +99,8 @@ class ArticleAnalyser:
         Finds names, places, dates and keywords.
     model : DocumentModel, optional
         Maps articles to a latent space.
+    encoder : Encoder, optional
+        Turns articles into embeddings.
     n_jobs : int, optional
         Processes beside this one; None or 1 is none, -1 one per core.
     scheduler : str
@@ -130,12 +132,14 @@ class ArticleAnalyser:
         self,
         annotator: Annotator,
         model: DocumentModel | None = None,
+        encoder: Encoder | None = None,
         *,
         n_jobs: int | None = None,
         scheduler: str = "",
     ) -> None:
         self.annotator = annotator
         self.model = model
+        self.encoder = encoder
         self.jobs = count_threads(n_jobs)
         self.scheduler = scheduler
         if scheduler:
@@ -257,13 +261,16 @@ class ArticleAnalyser:
         return DaskExecutor(self._task(), self.scheduler)
 
     def _task(self) -> _AnalysisTask:
-        versions = _versions(with_model=self.model is not None)
-        return _AnalysisTask(self.annotator, self.model, tuple(sorted(self._languages)), versions)
+        floating = self.model is not None or self.encoder is not None
+        languages = tuple(sorted(self._languages))
+        return _AnalysisTask(
+            self.annotator, self.model, self.encoder, languages, _versions(floating=floating)
+        )
 
     def _analyse_here(self, batch: Batch) -> Iterator[tuple[Article, AnalysedArticle]]:
         self.count += len(batch)
         self._languages.update(article.lang for article in batch)
-        return zip(batch, _analyse(batch, self.annotator, self.model), strict=True)
+        return zip(batch, _analyse(batch, self.annotator, self.model, self.encoder), strict=True)
 
     def _analyse_ahead(self, batches: Iterable[Batch]) -> Iterator[tuple[Article, AnalysedArticle]]:
         """Let the executor analyse the next batches while one is consumed."""
@@ -358,6 +365,7 @@ class _AnalysisTask:
 
     annotator: Annotator
     model: DocumentModel | None
+    encoder: Encoder | None
     languages: tuple[str, ...]
     versions: dict[str, str]
 
@@ -368,28 +376,28 @@ class _AnalysisTask:
                 self([Article("", lang, "A b", "C d.", datetime(2000, 1, 1, tzinfo=UTC))])
 
     def __call__(self, batch: Batch) -> AnalysisBatch:
-        here = _versions(with_model=self.model is not None)
+        here = _versions(floating="processor" in self.versions)
         if here != self.versions:
             wrong = sorted(name for name, told in self.versions.items() if here.get(name) != told)
             raise EngineError(
                 f"{platform.node()} has other versions of {', '.join(wrong)} than the worker that makes "
                 "events; install the same on both"
             )
-        return pack_analyses(_analyse(batch, self.annotator, self.model))
+        return pack_analyses(_analyse(batch, self.annotator, self.model, self.encoder))
 
 
 @cache
-def _versions(*, with_model: bool) -> dict[str, str]:
+def _versions(*, floating: bool) -> dict[str, str]:
     """Return the versions that an analysis depends on.
 
-    With a model they include the processor that numpy's BLAS runs on: another one adds in another order.
-    Other libraries bring a BLAS of their own, but not every process has loaded them.
+    With a model or an encoder they include the processor that numpy's BLAS runs on: another one adds in
+    another order. Other libraries bring a BLAS of their own, but not every process has loaded them.
     """
     found = {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "Unicode": unicodedata.unidata_version,
     }
-    if with_model:
+    if floating:
         kinds = {pool["architecture"] for pool in threadpool_info() if "numpy" in pool["filepath"]}
         found["processor"] = " ".join([platform.machine(), *sorted(kinds)])
     for name in _PACKAGES:
@@ -412,19 +420,27 @@ def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Itera
         failures.append(error)
 
 
-def _analyse(batch: Batch, annotator: Annotator, model: DocumentModel | None) -> list[AnalysedArticle]:
+def _analyse(
+    batch: Batch, annotator: Annotator, model: DocumentModel | None, encoder: Encoder | None
+) -> list[AnalysedArticle]:
     try:
         latents = _project(batch, model)
     except Exception:
         logger.warning("projecting %d articles together failed; projecting them one by one", len(batch))
-        return [DeferredAnalysis(partial(_analyse_alone, article, annotator, model)) for article in batch]
+        return [
+            DeferredAnalysis(partial(_analyse_alone, article, annotator, model, encoder)) for article in batch
+        ]
     return [
-        AnalysedArticle(article, annotator, latent) for article, latent in zip(batch, latents, strict=True)
+        AnalysedArticle(article, annotator, latent, encoder)
+        for article, latent in zip(batch, latents, strict=True)
     ]
 
 
-def _analyse_alone(article: Article, annotator: Annotator, model: DocumentModel | None) -> AnalysedArticle:
-    return AnalysedArticle(article, annotator, *_project([article], model))
+def _analyse_alone(
+    article: Article, annotator: Annotator, model: DocumentModel | None, encoder: Encoder | None
+) -> AnalysedArticle:
+    (latent,) = _project([article], model)
+    return AnalysedArticle(article, annotator, latent, encoder)
 
 
 def _project(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isogloss.events.checkpoint._columns import (
     Arrays,
@@ -32,6 +33,7 @@ __all__ = ["load_links", "save_links"]
 _STRING_FIELDS = ("id", "title", "sentence")
 _NAME_FIELDS = ("places", "numbers")
 _WEIGHT_FIELDS = ("entities", "keywords")
+_POINT_FIELDS: dict[str, type[np.floating[Any]]] = {"latent": np.float32, "embedding": np.float16}
 _LISTS = ".lists"
 
 
@@ -66,16 +68,19 @@ def load_links(links: LinkState, header: Mapping[str, Any], arrays: Arrays) -> N
 
 
 def _article_arrays(articles: Sequence[ArticleProfile]) -> Arrays:
-    latents = [one.latent for one in articles if one.latent is not None]
-    found = {
+    found: Arrays = {
         "times": np.array([one.time for one in articles], dtype=np.float64),
-        "latent": np.array([one.latent is not None for one in articles], dtype=bool),
-        "latents": np.array(latents, dtype=np.float32) if latents else np.empty((0, 0), np.float32),
+        "rates": np.array([one.rate for one in articles], dtype=np.float64),
         "date_counts": np.array([len(one.dates) for one in articles], dtype=np.int32),
         "dates": np.array([day.toordinal() for one in articles for day in one.dates], dtype=np.int32),
         **prefixed("vectors", pack_vectors([one.vector for one in articles])),
         **prefixed("lang", pack_names([[one.lang] for one in articles])),
     }
+    for name, precision in _POINT_FIELDS.items():
+        points = [getattr(one, name) for one in articles]
+        known = [point for point in points if point is not None]
+        found[name] = np.array([point is not None for point in points], dtype=bool)
+        found[f"{name}s"] = np.array(known, dtype=precision) if known else np.empty((0, 0), precision)
     for name in _STRING_FIELDS:
         found |= prefixed(name, pack_strings(getattr(one, name) for one in articles))
     for name in _NAME_FIELDS:
@@ -86,7 +91,6 @@ def _article_arrays(articles: Sequence[ArticleProfile]) -> Arrays:
 
 
 def _articles(arrays: Arrays) -> Iterator[ArticleProfile]:
-    latents = iter(arrays["latents"])
     columns: dict[str, Any] = {name: unpack_strings(unprefixed(arrays, name)) for name in _STRING_FIELDS}
     columns |= {name: map(tuple, unpack_names(unprefixed(arrays, name))) for name in _NAME_FIELDS}
     columns |= {name: unpack_weights(unprefixed(arrays, name)) for name in _WEIGHT_FIELDS}
@@ -95,9 +99,16 @@ def _articles(arrays: Arrays) -> Iterator[ArticleProfile]:
     columns["vector"] = unpack_vectors(unprefixed(arrays, "vectors"))
     days = list(map(date.fromordinal, arrays["dates"].tolist()))
     columns["dates"] = map(tuple, split_rows(days, arrays["date_counts"]))
-    columns["latent"] = (next(latents).copy() if known else None for known in arrays["latent"].tolist())
+    columns["rate"] = arrays["rates"].tolist()
+    for name in _POINT_FIELDS:
+        columns[name] = _points(arrays[name].tolist(), iter(arrays[f"{name}s"]))
     for row in zip(*columns.values(), strict=True):
         yield ArticleProfile(**dict(zip(columns, row, strict=True)))
+
+
+def _points(known: Sequence[bool], points: Iterator[NDArray[Any]]) -> Iterator[Any]:
+    """Yield the point of each article; None for one without."""
+    return (next(points).copy() if one else None for one in known)
 
 
 def _near_arrays(links: LinkState) -> Arrays:

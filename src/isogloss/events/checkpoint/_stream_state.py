@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import safetensors.numpy
@@ -34,27 +34,30 @@ from isogloss.events.link import Linker, ProfileBuilder
 from isogloss.events.stream import EventStream, EventStreamSettings, StreamChanges
 from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
-from isogloss.similarity import DocumentModel
+from isogloss.similarity import DocumentModel, Encoder
 
 __all__ = ["restore_stream", "save_stream"]
 
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)
 """Suffixes of the names of arrays that are compressed."""
 
 
 def save_stream(stream: EventStream) -> bytes:
-    """Save the state of a stream; annotator, linker and model are not part of it."""
+    """Save the state of a stream; annotator, linker, model and encoder are not part of it."""
     clusters = state_dict(stream.clusters)
     duplicates, seen = _save_duplicates(stream.duplicates)
     windows, counted = _save_windows(stream.profile_builder)
+    centring = stream.profile_builder.centring
     links, linked = save_links(stream.links)
     tracker, tracked = _save_tracker(stream.tracker)
     arrays = {
         **prefixed("clusters", clusters["arrays"]),
         **prefixed("duplicates", seen),
         **prefixed("windows", counted),
+        **prefixed("embeddings", centring.sums),
+        "embedding_total": centring.total,
         **prefixed("links", linked),
         **prefixed("tracker", tracked),
     }
@@ -64,6 +67,8 @@ def save_stream(stream: EventStream) -> bytes:
         "clusters": clusters["header"],
         "duplicates": duplicates,
         "windows": windows,
+        "arrivals": stream.profile_builder.arrivals.counts,
+        "embeddings": centring.counts,
         "links": links,
         "tracker": tracker,
         "copies": stream.reprints_of,
@@ -83,10 +88,11 @@ def restore_stream(
     annotator: Annotator | None = None,
     linker: Linker | None = None,
     model: DocumentModel | None = None,
+    encoder: Encoder | Literal["auto"] | None = "auto",
     n_jobs: int | None = None,
     scheduler: str = "",
 ) -> EventStream:
-    """Restore a stream; annotator, linker and model must be those that it had.
+    """Restore a stream; annotator, linker, model and encoder must be those that it had.
 
     Parameters are those of :class:`~isogloss.events.EventStream`.
 
@@ -102,6 +108,7 @@ def restore_stream(
             annotator=annotator,
             linker=linker,
             model=model,
+            encoder=encoder,
             n_jobs=n_jobs,
             scheduler=scheduler,
         )
@@ -117,6 +124,12 @@ def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> Non
     stream.clusters = from_state(header["clusters"], unprefixed(arrays, "clusters"))
     stream.duplicates = _load_duplicates(header["duplicates"], unprefixed(arrays, "duplicates"))
     _load_windows(stream.profile_builder, header["windows"], unprefixed(arrays, "windows"))
+    builder = stream.profile_builder
+    builder.arrivals.counts = {lang: (count, last) for lang, (count, last) in header["arrivals"].items()}
+    sums = unprefixed(arrays, "embeddings")
+    builder.centring.counts = header["embeddings"]
+    builder.centring.total = arrays["embedding_total"]
+    builder.centring.sums = {lang: sums[lang] for lang in header["embeddings"]}
     load_links(stream.links, header["links"], unprefixed(arrays, "links"))
     _load_tracker(stream.tracker, header["tracker"], unprefixed(arrays, "tracker"))
     stream.reprints_of = header["copies"]

@@ -1,6 +1,7 @@
 from ._candidates import MIN_SIMILARITY as MIN_SIMILARITY
 from ._candidates import CandidateIndex as CandidateIndex
 from ._features import FEATURES as FEATURES
+from ._features import LINKER_FEATURES as LINKER_FEATURES
 from ._features import PairSupport as PairSupport
 from ._linker import Linker as Linker
 from ._links import LinkExplanation as LinkExplanation

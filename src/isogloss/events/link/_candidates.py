@@ -3,9 +3,9 @@
 Each language has an inverted index of bounded size: the posting list of a term holds a fixed number of
 articles, and the oldest entry is overwritten. The strongest terms of an article are looked up, the articles
 found most often are compared exactly, and the ten most similar of each language are its candidates. With
-latent vectors (:mod:`isogloss.similarity`), the ten nearest of the recent articles in the latent space are
-candidates too; their similarity is still that of the texts. The cost of an article does not depend on the
-number of articles before it.
+latent vectors (:mod:`isogloss.similarity`) or sentence embeddings, the ten nearest of the recent articles by
+each of these are candidates too; their similarity is still that of the texts. The cost of an article does not
+depend on the number of articles before it.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class CandidateIndex:
     Parameters
     ----------
     k : int
-        Candidates in each language, by text and in the latent space each.
-    min_similarity, min_latent_similarity : float
-        Minimum similarity of candidates, by text and in the latent space. Most articles are somewhat near to
-        each other in a space of few dimensions, so the latter is higher.
+        Candidates in each language, by text, in the latent space and by embedding each.
+    min_similarity, min_latent_similarity, min_embedding_similarity : float
+        Minimum similarity of candidates, by text, in the latent space and by embedding. Most articles are
+        somewhat near to each other in a space of few dimensions, so the latter two are higher.
     max_postings : int
         Length of a posting list.
     max_terms : int
@@ -78,7 +78,7 @@ class CandidateIndex:
     max_compared : int
         Articles of a language that are compared exactly.
     latent_window : int
-        Number of the most recent articles that are searched in the latent space.
+        Number of the most recent articles that are searched in the latent space and by embedding.
 
     Examples
     --------
@@ -100,6 +100,7 @@ class CandidateIndex:
         *,
         min_similarity: float = MIN_SIMILARITY,
         min_latent_similarity: float = 0.7,
+        min_embedding_similarity: float = 0.4,
         max_postings: int = 32,
         max_terms: int = 32,
         max_compared: int = 32,
@@ -108,6 +109,7 @@ class CandidateIndex:
         self.k = k
         self.min_similarity = min_similarity
         self.min_latent_similarity = min_latent_similarity
+        self.min_embedding_similarity = min_embedding_similarity
         self.max_postings = max_postings
         self.max_terms = max_terms
         self.max_compared = max_compared
@@ -118,6 +120,7 @@ class CandidateIndex:
         self._vectors = VectorTable()
         self._lists: dict[str, _BoundedLists] = {}
         self._latent: RecentPoints | None = None
+        self._embeddings: RecentPoints | None = None
 
     def add(self, article: ArticleProfile, group: int = 0) -> Candidates:
         """Return the candidates of an article, and add the article to the index.
@@ -154,8 +157,9 @@ class CandidateIndex:
         if number is not None:
             del self.articles[number]
             self._vectors.remove(number)
-            if self._latent is not None:
-                self._latent.remove(number)
+            for points in (self._latent, self._embeddings):
+                if points is not None:
+                    points.remove(number)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return the posting lists of all languages as named arrays."""
@@ -196,10 +200,19 @@ class CandidateIndex:
         self.numbers[article.id] = number
         self.articles[number] = article
         self._vectors.add(number, article.vector, group)
-        if article.latent is not None:
-            if self._latent is None:
-                self._latent = RecentPoints(len(article.latent), self.latent_window)
-            self._latent.add(number, article.lang, article.latent)
+        self._latent = self._add_point(self._latent, number, article.lang, article.latent)
+        self._embeddings = self._add_point(self._embeddings, number, article.lang, _single(article.embedding))
+
+    def _add_point(
+        self, points: RecentPoints | None, number: int, lang: str, point: NDArray[np.float32] | None
+    ) -> RecentPoints | None:
+        """Add the point of an article, if it has one; return the points, which the first one creates."""
+        if point is None:
+            return points
+        if points is None:
+            points = RecentPoints(len(point), self.latent_window)
+        points.add(number, lang, point)
+        return points
 
     def _nearest(self, article: ArticleProfile, group: int) -> Candidates:
         ordered = [self._lists[lang] for lang in sorted(self._lists)]
@@ -209,8 +222,12 @@ class CandidateIndex:
         else:
             rows, folded = _renumber(folded)
             lists = [one.at(rows) for one in ordered]
-        latent = np.array(self._nearest_latent(article), dtype=np.int32)
-        size = self.k * len(lists) + len(latent)
+        near = self._nearest_points(self._latent, article.latent, self.min_latent_similarity)
+        near |= self._nearest_points(
+            self._embeddings, _single(article.embedding), self.min_embedding_similarity
+        )
+        points = np.array(sorted(near), dtype=np.int32)
+        size = self.k * len(lists) + len(points)
         numbers, similarities, groups = np.empty(size, np.int32), np.empty(size), np.empty(size, np.int32)
         vectors = self._vectors
         n = find_nearest(
@@ -228,19 +245,21 @@ class CandidateIndex:
             vectors.groups,
             group,
             self.min_similarity,
-            latent,
+            points,
             numbers,
             similarities,
             groups,
         )
         return Candidates(numbers[:n], similarities[:n], groups[:n])
 
-    def _nearest_latent(self, article: ArticleProfile) -> list[int]:
-        """Return the serial numbers of the nearest articles in the latent space, of any cluster."""
-        if self._latent is None or article.latent is None:
-            return []
-        self._latent.last = self.last
-        return self._latent.nearest(article.latent, self.k, min_similarity=self.min_latent_similarity)
+    def _nearest_points(
+        self, points: RecentPoints | None, point: NDArray[np.float32] | None, min_similarity: float
+    ) -> set[int]:
+        """Return the serial numbers of the articles with the nearest points, of any cluster."""
+        if points is None or point is None:
+            return set()
+        points.last = self.last
+        return set(points.nearest(point, self.k, min_similarity=min_similarity))
 
 
 class _BoundedLists:
@@ -318,6 +337,10 @@ class _BoundedLists:
     def _allocate(self, slots: int) -> None:
         self.lists = np.zeros((slots, self.max_postings), dtype=np.int32)
         self._next = np.zeros(slots, dtype=np.uint8)
+
+
+def _single(embedding: NDArray[np.float16] | None) -> NDArray[np.float32] | None:
+    return None if embedding is None else embedding.astype(np.float32)
 
 
 def _renumber(rows: Ids) -> tuple[Ids, Ids]:

@@ -1,4 +1,4 @@
-r"""Features of a pair of clusters (thesis, section 7.2, and eight more).
+r"""Features of a pair of clusters (thesis, section 7.2, and eleven more).
 
 For two clusters c and d, links are the pairs of their articles of which one is a candidate of the other
 (:mod:`isogloss.events.link._candidates`) with similar texts:
@@ -21,11 +21,16 @@ For two clusters c and d, links are the pairs of their articles of which one is 
 ``linkRatio``        links as a share of those that were possible, ten for each article
 ``sameLanguage``     1 if the clusters have the same language
 ``titlesAlone``      share of articles without a body
+``sameLanguageSim``  ``textCosSim`` of clusters of the same language, 0 for others
+``encoderCosSim``    cosine of the sums of sentence embeddings
+``alternatives``     log(1 + r (h + 6)), with r the articles per hour of a language and h ``timeDiff``; the
+                     mean of both languages
 ==================== ==============================================================================
 
-Pairs that are near in the latent space only are not links here, so all features but ``latentCosSim`` are the
-same with and without a latent space. The first nine are those of the thesis. A feature is NaN where it is not
-defined, such as the cosine of entities where a cluster has none.
+Pairs that are near in the latent space or by their embeddings only are not links here, so all features but
+``latentCosSim`` and ``encoderCosSim`` are the same with and without them. ``alternatives`` tells how dense a
+stream is: with many articles between the two, many pairs are as similar by chance. The first nine are those
+of the thesis. A feature is NaN where it is not defined, such as the cosine of entities of clusters without.
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ from isogloss.events.link._candidates import MIN_SIMILARITY
 from isogloss.events.link._profiles import COMPARED_FIELDS, PROFILE_STATISTICS, ClusterProfile
 from isogloss.kernels import PackedProfile, measure_profiles, overlap_pairs
 
-__all__ = ["FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
+__all__ = ["FEATURES", "LINKER_FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
 
 Array = NDArray[np.float64]
 Ids = NDArray[np.int32]
@@ -70,12 +75,24 @@ FEATURES = (
     "linkRatio",
     "sameLanguage",
     "titlesAlone",
+    "sameLanguageSim",
+    "encoderCosSim",
+    "alternatives",
 )
 """All features, in display order."""
+
+LINKER_FEATURES = tuple(
+    name
+    for name in FEATURES
+    if name not in {"linkCount", "avgSimScore", "linkRatio", "timeGap", "titlesAlone"}
+)
+"""Features of the linker that comes with isogloss: those that add something to the others."""
 
 _MEASURES = (*PROFILE_STATISTICS, *COMPARED_FIELDS, *(f"{part} squared" for part in COMPARED_FIELDS))
 _HOUR_S = 3600.0
 _MAX_NEIGHBOURS = 10
+_SAME_MOMENT_H = 6.0
+"""Hours within which stories count as alternatives of each other, however near in time they are."""
 
 
 class PairSupport(NamedTuple):
@@ -152,6 +169,8 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSu
     one, other = (dict(zip(_MEASURES, measures[rows].T, strict=True)) for rows in (first, second))
     language, place = (marks[first] == marks[second]).T
     inner, shared = _overlaps(packed, first, second)
+    hours = np.abs(one["mean_time"] - other["mean_time"]) / _HOUR_S
+    text = _cosine("vector", inner, one, other)
     columns = {
         "linkCount": support.links,
         "avgSimScore": support.sums / np.maximum(support.links, 1.0),
@@ -160,10 +179,10 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSu
         "entityJaccardSim": _jaccard("entities", shared, one, other),
         "keywordJaccardSim": _jaccard("keywords", shared, one, other),
         "hasSameLocation": np.where(np.minimum(one["places"], other["places"]) > 0, place, nan),
-        "timeDiff": np.abs(one["mean_time"] - other["mean_time"]) / _HOUR_S,
+        "timeDiff": hours,
         "sharedDates": _jaccard("dates", shared, one, other),
-        "textCosSim": _cosine("vector", inner, one, other),
-        "latentCosSim": _latent_cosine(profiles, first, second),
+        "textCosSim": text,
+        "latentCosSim": _point_cosine([profile.latent for profile in profiles], first, second),
         "sharedNumbers": _ratio(shared["numbers"], np.minimum(one["numbers"], other["numbers"])),
         "sharedPlaces": _ratio(shared["places"], np.minimum(one["places"], other["places"])),
         "timeGap": np.maximum(
@@ -173,6 +192,13 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSu
         "linkRatio": support.links / (_MAX_NEIGHBOURS * (one["articles"] + other["articles"])),
         "sameLanguage": language.astype(np.float64),
         "titlesAlone": (one["bare"] + other["bare"]) / (one["articles"] + other["articles"]),
+        "sameLanguageSim": np.where(language, text, 0.0),
+        "encoderCosSim": _point_cosine([profile.embedding for profile in profiles], first, second),
+        "alternatives": (
+            np.log1p(one["rate"] * (hours + _SAME_MOMENT_H))
+            + np.log1p(other["rate"] * (hours + _SAME_MOMENT_H))
+        )
+        / 2,
     }
     return np.column_stack([columns[name] for name in FEATURES])
 
@@ -208,11 +234,13 @@ def _jaccard(part: str, shared: Columns, one: Columns, other: Columns) -> Array:
     return np.where(np.minimum(one[part], other[part]) > 0, both, nan)
 
 
-def _latent_cosine(profiles: Sequence[ClusterProfile], first: Ids, second: Ids) -> Array:
-    found = [profile.latent for profile in profiles]
-    dims = next((len(latent) for latent in found if latent is not None), 0)
-    none = np.zeros(dims)
-    latents = np.array([none if latent is None else latent for latent in found])
-    lengths = np.sqrt(np.einsum("ij,ij->i", latents, latents))
-    inner = np.einsum("ij,ij->i", latents[first], latents[second])
+def _point_cosine(points: Sequence[NDArray[Any] | None], first: Ids, second: Ids) -> Array:
+    """Return the cosines of pairs of points; NaN where one is missing."""
+    dims = next((len(point) for point in points if point is not None), 0)
+    table = np.zeros((len(points), dims))
+    for row, point in enumerate(points):
+        if point is not None:
+            table[row] = point
+    lengths = np.sqrt(np.einsum("ij,ij->i", table, table))
+    inner = np.einsum("ij,ij->i", table[first], table[second])
     return _ratio(inner, lengths[first] * lengths[second])

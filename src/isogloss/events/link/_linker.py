@@ -1,15 +1,20 @@
-r"""Link classifier: a linear support vector machine with calibrated probabilities.
+r"""Link classifier: logistic regression whose weights have the sign that makes sense.
 
-Features are standardised, unbounded ones after taking logarithms; a missing feature is imputed by its mean,
-so it contributes nothing. With :math:`z` the standardised features and :math:`w, b` the fitted hyperplane,
+Features are standardised, unbounded ones after taking logarithms. With :math:`z` the standardised features,
 
 .. math::
 
-    f = b + \sum_k w_k z_k, \qquad P(\text{same story}) = \frac{1}{1 + \exp(-\alpha f - \beta)},
+    \log \frac{P(\text{same story})}{P(\text{two stories})} = b + \sum_{k \text{ known}} w_k z_k
+        + \sum_{k \text{ missing}} m_k + \sum_k g_k x_k,
 
-where :math:`\alpha, \beta` are fitted to held-out values of f (Platt scaling). The contribution of a feature
-is :math:`\alpha w_k z_k`; contributions and a constant add up to the log odds. A feature with a given weight
-is not learned: it adds this weight times its value to the log odds.
+where a missing feature has a constant :math:`m_k` of its own. Similarities have weights :math:`w_k \ge 0` and
+distances :math:`w_k \le 0`, so that no link is explained by a similarity of zero. A feature with a given
+weight :math:`g_k` is not learned: it adds this weight times its value :math:`x_k`. The weights minimise the
+log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`.
+
+The other features say less once the sentence encoder was asked, and more where it was not. There are
+therefore two sets of weights: one for pairs with ``encoderCosSim``, learned from these, and one for all
+others, learned from all pairs as if no encoder were installed.
 """
 
 from __future__ import annotations
@@ -21,23 +26,28 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
-from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss import io
 from isogloss._estimator import POSITIVE, Constraints, Estimator
-from isogloss.events.link._features import FEATURES
+from isogloss.events.link._features import LINKER_FEATURES
 
 __all__ = ["Linker"]
 
 Array = NDArray[np.float64]
 
-_C_GRID = (0.01, 0.03, 0.1, 0.3)
-_N_FOLDS = 5
+_DISTANCES = frozenset({"timeDiff", "timeGap", "alternatives"})
+"""Features with weights of at most 0."""
+_UNSIGNED = frozenset({"sameLanguage", "titlesAlone"})
+"""Features whose weights may have either sign."""
+_ENCODER = "encoderCosSim"
+"""The feature whose absence selects the second set of weights."""
+_MISSING_PENALTY = 3.0
+"""Penalty of the constants of missing features relative to that of the weights."""
+_MAX_ITERATIONS = 500
 _MAX_DEVIATIONS = 4.0
 """Standard deviations at which a feature is clipped, so that no outlier decides alone."""
 
@@ -48,25 +58,28 @@ class Linker(ClassifierMixin, Estimator):
     Parameters
     ----------
     features : sequence of str
-        Names of the features, in the order of the columns.
+        Names of the features, in the order of the columns. All are similarities, except those that
+        :mod:`isogloss.events.link._features` defines as distances or indicators.
     log_features : sequence of str
         Features that are transformed by log(1 + x).
     given : sequence of (str, float)
-        Features with a fixed weight, in log odds per unit. The default makes links between clusters without
-        bodies less likely: among titles nearly all candidates are wrong, which labelled pairs do not show.
+        Features with a fixed weight, in log odds per unit. By default ``alternatives``: if one of n stories
+        is the right one and nothing else is known, the log odds fall by log n. The weight is a little
+        smaller, because not all stories of a stream are equally near.
     C : float or None
-        Regularisation parameter of the SVM; None to choose it by cross-validation on the training pairs.
+        Inverse strength of the regularisation; None for 1.
     random_state : int
-        Seed of the cross-validation splits.
+        Ignored; linkers of version 0.1 were fitted by cross-validation.
 
     Attributes
     ----------
     means_, scales_ : array
         Of the features, ignoring missing values.
-    weights_, offset_ : array, float
-        The hyperplane w, b.
-    slope_, shift_ : float
-        Of the calibration, alpha and beta.
+    weights_, missing_ : array (2 x features)
+        Weights w of the features and constants m of missing ones, for pairs with a similarity of embeddings
+        and for pairs without.
+    offset_ : array
+        The constants b of both.
     C_ : float
         The regularisation parameter in use.
     classes_ : array
@@ -74,7 +87,7 @@ class Linker(ClassifierMixin, Estimator):
 
     Examples
     --------
-    >>> linker = Linker(features=("likeness", "hours"), log_features=("hours",), C=1.0)
+    >>> linker = Linker(features=("likeness", "timeDiff"), log_features=("timeDiff",))
     >>> pairs = [[0.1 * i, 10.0 * (9 - i)] for i in range(10)]
     >>> linker.fit(pairs, [0] * 5 + [1] * 5).predict([[0.9, 5.0], [0.2, np.nan]])
     array([1, 0])
@@ -91,18 +104,17 @@ class Linker(ClassifierMixin, Estimator):
     means_: Array
     scales_: Array
     weights_: Array
-    offset_: float
-    slope_: float
-    shift_: float
+    missing_: Array
+    offset_: Array
     C_: float
     classes_: NDArray[np.int64]
 
     def __init__(
         self,
-        features: Sequence[str] = FEATURES,
+        features: Sequence[str] = LINKER_FEATURES,
         *,
         log_features: Sequence[str] = ("linkCount", "timeDiff", "timeGap"),
-        given: Sequence[tuple[str, float]] = (("titlesAlone", -0.8),),
+        given: Sequence[tuple[str, float]] = (("alternatives", -0.8),),
         C: float | None = None,
         random_state: int = 0,
     ) -> None:
@@ -114,10 +126,10 @@ class Linker(ClassifierMixin, Estimator):
 
     @classmethod
     def default(cls) -> Linker:
-        """Return the linker of isogloss, trained on its sample news by ``isogloss link train``."""
+        """Return the linker of isogloss; see the guide to linking for what it was trained on."""
         return _load_default()
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to labelled pairs.
 
         Parameters
@@ -126,6 +138,8 @@ class Linker(ClassifierMixin, Estimator):
             Features; NaN where one is missing.
         y : array of 0 and 1
             Whether each pair is one story.
+        sample_weight : array, optional
+            Weights of the pairs, of any scale.
         """
         self._validate_params()
         raw, labels = self._check(X), np.asarray(y).astype(np.int64)
@@ -138,21 +152,27 @@ class Linker(ClassifierMixin, Estimator):
             raise ValueError(
                 f"labels have {counts.tolist()} pairs each; expected labels 0 and 1, two pairs or more each"
             )
+        shares = np.ones(len(raw)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if shares.shape != labels.shape or not (shares >= 0).all() or not shares.sum() > 0:
+            raise ValueError(
+                f"sample_weight has shape {shares.shape}; expected {len(raw)} weights from 0 on, not all 0"
+            )
         self.classes_ = np.array([0, 1])
-        self._standardise(raw)
-        Z = self._scaled(raw)
-        self.C_ = self.C if self.C is not None else self._choose_regularisation(Z, labels)
-        machine = SVC(kernel="linear", C=self.C_).fit(Z, labels)
-        self.weights_, self.offset_ = machine.coef_[0].copy(), float(machine.intercept_[0])
-        self._calibrate(Z, labels)
+        self.C_ = 1.0 if self.C is None else float(self.C)
+        self._standardise(raw, shares)
+        fallback = self._solve(self._without_encoder(raw), labels, shares)
+        known = ~self._lacks_encoder(raw)
+        encoded = fallback
+        if known.any() and np.bincount(labels[known], minlength=2).min() >= 2:
+            encoded = self._solve(raw[known], labels[known], shares[known])
+        solutions = zip(encoded, fallback, strict=True)
+        self.weights_, self.missing_, self.offset_ = (np.array(pair) for pair in solutions)
         return self
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the log odds that pairs are one story."""
-        check_is_fitted(self)
-        raw = self._check(X)
-        inner = self._scaled(raw) @ self.weights_ + self.offset_
-        return np.asarray(self.slope_ * inner + self.shift_ + self._from_given(raw))
+        shares, constants = self._terms(X)
+        return np.asarray(shares.sum(axis=1) + constants)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities that pairs are different stories, and one story."""
@@ -160,12 +180,8 @@ class Linker(ClassifierMixin, Estimator):
         return np.column_stack([1 - chance, chance])
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return 1 for pairs on the positive side of the hyperplane and 0 for others."""
-        check_is_fitted(self)
-        raw = self._check(X)
-        inner = self._scaled(raw) @ self.weights_ + self.offset_
-        given = self._from_given(raw) / max(abs(self.slope_), 1e-12)
-        return np.asarray(inner + given > 0).astype(np.int64)
+        """Return 1 for pairs that are more probably one story than two, and 0 for others."""
+        return np.asarray(self.decision_function(X) > 0).astype(np.int64)
 
     def probability(self, features: Mapping[str, float]) -> float:
         """Return the probability that a pair with these features is one story."""
@@ -177,21 +193,76 @@ class Linker(ClassifierMixin, Estimator):
 
     def shares(self, X: ArrayLike) -> Array:
         """Return the contribution of each feature to the log odds; that of a missing one is 0."""
-        check_is_fitted(self)
-        raw = self._check(X)
-        return np.asarray(
-            self.slope_ * self.weights_ * self._scaled(raw) + np.nan_to_num(raw) * self._given_weights()
-        )
-
-    @property
-    def constant(self) -> float:
-        """Log odds of a pair whose features are all missing."""
-        return self.slope_ * self.offset_ + self.shift_
+        return self._terms(X)[0]
 
     def contributions(self, features: Mapping[str, float]) -> dict[str, float]:
-        """Return the contributions by feature name; ``(constant)`` is the constant."""
-        shares = self.shares([self.row(features)])[0].tolist()
-        return {**dict(zip(self.features, shares, strict=True)), "(constant)": self.constant}
+        """Return the contributions by feature name; ``(constant)`` is the constant.
+
+        What missing features add is part of the constant.
+        """
+        shares, constants = self._terms([self.row(features)])
+        return {
+            **dict(zip(self.features, shares[0].tolist(), strict=True)),
+            "(constant)": float(constants[0]),
+        }
+
+    def _terms(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Return the contributions of the features of pairs, and their constants."""
+        check_is_fitted(self)
+        raw = self._check(X)
+        weights, missing, offset = self._parameters()
+        rows = np.minimum(self._lacks_encoder(raw).astype(np.int64), len(weights) - 1)
+        unknown = np.isnan(raw) & (self._given_weights() == 0)
+        shares = weights[rows] * self._scaled(raw) + np.nan_to_num(raw) * self._given_weights()
+        return shares, offset[rows] + np.where(unknown, missing[rows], 0.0).sum(axis=1)
+
+    def _parameters(self) -> tuple[Array, Array, Array]:
+        """Return weights, constants of missing features and constants, a row for each set of weights."""
+        if hasattr(self, "missing_"):
+            return self.weights_, self.missing_, self.offset_
+        # A linker of version 0.1 has one hyperplane and a calibration of its own.
+        slope, shift = vars(self)["slope_"], vars(self)["shift_"]
+        weights = slope * np.atleast_2d(self.weights_)
+        return weights, np.zeros_like(weights), np.atleast_1d(slope * self.offset_ + shift)
+
+    def _lacks_encoder(self, raw: Array) -> NDArray[np.bool_]:
+        """Return which pairs have no similarity of embeddings."""
+        if _ENCODER not in self.features:
+            return np.ones(len(raw), dtype=bool)
+        return np.isnan(raw[:, list(self.features).index(_ENCODER)])
+
+    def _without_encoder(self, raw: Array) -> Array:
+        """Return features as they would be if no encoder were installed."""
+        absent = np.array([name == _ENCODER for name in self.features])
+        return np.where(absent, np.nan, raw)
+
+    def _solve(self, raw: Array, labels: NDArray[np.int64], shares: Array) -> tuple[Array, Array, float]:
+        """Minimise the penalised log loss under the bounds; return weights, constants of missing ones, b."""
+        known = ~np.isnan(raw)
+        learned = self._given_weights() == 0
+        varies = learned & known.any(axis=0) & ~known.all(axis=0)
+        design = np.hstack([self._scaled(raw), ~known & varies, np.ones((len(raw), 1))])
+        n = raw.shape[1]
+        penalty = np.concatenate([np.ones(n), np.full(n, _MISSING_PENALTY), [0.0]]) / self.C_
+        offset, weight = self._from_given(raw), shares * (len(shares) / shares.sum())
+
+        def loss(parameters: Array) -> tuple[float, Array]:
+            odds = design @ parameters + offset
+            value = weight @ (np.logaddexp(0.0, odds) - labels * odds)
+            slopes = design.T @ (weight * (expit(odds) - labels))
+            return value + 0.5 * penalty @ parameters**2, slopes + penalty * parameters
+
+        bounds = [self._bounds(name) for name in self.features] + [(None, None)] * (n + 1)
+        options = {"maxiter": _MAX_ITERATIONS}
+        start = np.zeros(2 * n + 1)
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+        return found[:n], found[n : 2 * n], float(found[-1])
+
+    @staticmethod
+    def _bounds(name: str) -> tuple[float | None, float | None]:
+        if name in _UNSIGNED:
+            return None, None
+        return (None, 0.0) if name in _DISTANCES else (0.0, None)
 
     def _check(self, X: ArrayLike) -> Array:
         raw = np.array(X, dtype=np.float64, ndmin=2)
@@ -211,13 +282,13 @@ class Linker(ClassifierMixin, Estimator):
                 out[:, column] = np.log1p(np.maximum(out[:, column], 0.0))
         return out
 
-    def _standardise(self, raw: Array) -> None:
+    def _standardise(self, raw: Array, shares: Array) -> None:
         values = self._log_transform(raw)
-        known = ~np.isnan(values)
-        counts = np.maximum(known.sum(axis=0), 1)
-        self.means_ = np.where(known, values, 0.0).sum(axis=0) / counts
-        spread = np.where(known, values - self.means_, 0.0)
-        deviations = np.sqrt((spread**2).sum(axis=0) / counts)
+        weights = ~np.isnan(values) * shares[:, None]
+        totals = np.maximum(weights.sum(axis=0), 1e-12)
+        self.means_ = (np.nan_to_num(values) * weights).sum(axis=0) / totals
+        spread = np.nan_to_num(values - self.means_)
+        deviations = np.sqrt((spread**2 * weights).sum(axis=0) / totals)
         self.scales_ = np.where(deviations > 1e-12, deviations, 1.0)
 
     def _given_weights(self) -> Array:
@@ -233,22 +304,6 @@ class Linker(ClassifierMixin, Estimator):
             np.where(self._given_weights() == 0, self._log_transform(raw) - self.means_, 0.0) / self.scales_
         )
         return np.clip(np.where(np.isnan(scaled), 0.0, scaled), -_MAX_DEVIATIONS, _MAX_DEVIATIONS)
-
-    def _folds(self, labels: NDArray[np.int64]) -> StratifiedKFold:
-        folds = min(_N_FOLDS, int(np.bincount(labels).min()))
-        return StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
-
-    def _choose_regularisation(self, Z: Array, labels: NDArray[np.int64]) -> float:
-        """Choose the C with the best accuracy in cross-validation; the smallest of equals."""
-        folds = self._folds(labels)
-        scores = [cross_val_score(SVC(kernel="linear", C=C), Z, labels, cv=folds).mean() for C in _C_GRID]
-        return _C_GRID[int(np.argmax(np.round(scores, 9)))]
-
-    def _calibrate(self, Z: Array, labels: NDArray[np.int64]) -> None:
-        machine = SVC(kernel="linear", C=self.C_)
-        values = cross_val_predict(machine, Z, labels, cv=self._folds(labels), method="decision_function")
-        curve = LogisticRegression(C=1e6).fit(values[:, None], labels)
-        self.slope_, self.shift_ = float(curve.coef_[0, 0]), float(curve.intercept_[0])
 
 
 @cache

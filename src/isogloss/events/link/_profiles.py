@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
-from math import log
+from math import exp, log
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,8 +42,10 @@ __all__ = [
     "COMPARED_FIELDS",
     "PROFILE_STATISTICS",
     "AnnotationLike",
+    "ArrivalRates",
     "ArticleProfile",
     "ClusterProfile",
+    "EmbeddingCentring",
     "ProfileBuilder",
     "UnweightedProfile",
     "extract_profile",
@@ -59,6 +61,14 @@ _CONCEPT_WEIGHT = 2.0
 """Term count of an entity or a news word; an n-gram counts once."""
 _MAX_CONCEPTS = 24
 """Entities, and keywords, kept of an article: those with the largest weights."""
+_RATE_MEMORY_H = 72.0
+"""Time constant of arrival rates."""
+_LANGUAGE_PRIOR = 10.0
+"""Embeddings at which the mean of a language counts as much as that of all languages."""
+_CENTRE_PRIOR = 5.0
+"""Embeddings at which half of the mean is subtracted."""
+_MIN_LENGTH = 1e-6
+"""Length of a centred embedding below which it is not centred: it is the mean itself."""
 _NAME_CACHE_SIZE = 1 << 15
 """Concept names that articles share as one string."""
 
@@ -109,6 +119,10 @@ class ArticleProfile:
         Dates that the text mentions.
     latent : array or None
         Its point in the latent space of a :mod:`isogloss.similarity` model, of length one.
+    embedding : array or None
+        Its sentence embedding, centred by language, of length one.
+    rate : float
+        Articles of its language per hour, when it arrived.
     """
 
     id: str
@@ -123,12 +137,16 @@ class ArticleProfile:
     numbers: tuple[str, ...] = ()
     dates: tuple[date, ...] = ()
     latent: NDArray[np.float32] | None = None
+    embedding: NDArray[np.float16] | None = None
+    rate: float = 0.0
 
 
 class ProfileBuilder:
-    """Weights the terms of article profiles by idf over a sliding window, one window per language.
+    """Completes article profiles by what the stream before them tells.
 
-    Memory: grows with the terms of the last days, up to four megabytes for each language beside them.
+    Terms are weighted by idf over a sliding window, embeddings are centred, and the rate at which articles
+    arrive is recorded, each per language. Memory: grows with the terms of the last days, up to four megabytes
+    for each language beside them.
 
     Parameters
     ----------
@@ -161,6 +179,8 @@ class ProfileBuilder:
         self.body_weight = body_weight
         self.max_terms = max_terms
         self.windows: dict[str, TermWindow] = {}
+        self.arrivals = ArrivalRates()
+        self.centring = EmbeddingCentring()
 
     def build(
         self,
@@ -181,8 +201,13 @@ class ProfileBuilder:
         """
         return self.weigh(extract_profile(article, annotation), latent)
 
-    def weigh(self, profile: UnweightedProfile, latent: NDArray[np.float32] | None = None) -> ArticleProfile:
-        """Weight the terms of a profile, and count them."""
+    def weigh(
+        self,
+        profile: UnweightedProfile,
+        latent: NDArray[np.float32] | None = None,
+        embedding: NDArray[np.float32] | None = None,
+    ) -> ArticleProfile:
+        """Weight the terms of a profile, centre its embedding, and count both."""
         vector = self.window(profile.lang).add(profile.terms, profile.lang, profile.day)
         annotated = dict(profile.annotated)
         for name in ("entities", "keywords"):
@@ -195,6 +220,8 @@ class ProfileBuilder:
             profile.sentence,
             vector,
             latent=latent,
+            embedding=None if embedding is None else self.centring.centre(embedding, profile.lang),
+            rate=self.arrivals.add(profile.lang, profile.time),
             **annotated,
         )
 
@@ -207,6 +234,77 @@ class ProfileBuilder:
             if len(self.windows) > MAX_DENSE_LANGUAGES:
                 self.windows[lang].counts.limit = MAX_DICT_TERMS_LOW_MEMORY
         return self.windows[lang]
+
+
+class ArrivalRates:
+    """Rates at which articles of each language arrive, with exponential forgetting.
+
+    Attributes
+    ----------
+    counts : dict of str to (float, float)
+        By language, the decayed number of articles and the time of the last, in seconds since 1970.
+
+    Examples
+    --------
+    >>> rates = ArrivalRates()
+    >>> rates.add("en", 0.0), round(rates.add("en", 3600.0), 4)
+    (0.0, 0.0137)
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, tuple[float, float]] = {}
+
+    def add(self, lang: str, time: float) -> float:
+        """Count an article; return the articles of its language per hour before it."""
+        count, last = self.counts.get(lang, (0.0, time))
+        now = max(time, last)
+        count *= exp((last - now) / (_RATE_MEMORY_H * 3600.0))
+        self.counts[lang] = count + 1.0, now
+        return count / _RATE_MEMORY_H
+
+
+class EmbeddingCentring:
+    """Centres sentence embeddings by the running mean of their language.
+
+    Embeddings of a language have a direction in common that says nothing about the story; without it,
+    cosines across languages are comparable. The mean of a language is shrunk to that of all languages, and
+    this to zero. Memory: a vector for each language.
+
+    Attributes
+    ----------
+    sums : dict of str to array
+        Sum of the embeddings of each language.
+    counts : dict of str to int
+        Number of embeddings of each language.
+    total : array
+        Sum of all embeddings; empty before the first.
+
+    Examples
+    --------
+    >>> centring = EmbeddingCentring()
+    >>> for _ in range(200):
+    ...     near = centring.centre(np.array([1.0, 0.1], dtype=np.float32), "en")
+    ...     far = centring.centre(np.array([1.0, -0.1], dtype=np.float32), "en")
+    >>> float(near @ far) < 0
+    True
+    """
+
+    def __init__(self) -> None:
+        self.sums: dict[str, NDArray[np.float64]] = {}
+        self.counts: dict[str, int] = {}
+        self.total: NDArray[np.float64] = np.empty(0)
+
+    def centre(self, embedding: NDArray[np.float32], lang: str) -> NDArray[np.float16]:
+        """Count an embedding; return it centred, of length one, in half precision."""
+        vector = embedding.astype(np.float64)
+        self.total = self.total + vector if len(self.total) else vector
+        self.sums[lang] = self.sums.get(lang, 0.0) + vector
+        self.counts[lang] = self.counts.get(lang, 0) + 1
+        n = sum(self.counts.values())
+        mean = (self.sums[lang] + _LANGUAGE_PRIOR * self.total / n) / (self.counts[lang] + _LANGUAGE_PRIOR)
+        centred = vector - mean * (n / (n + _CENTRE_PRIOR))
+        length = float(np.sqrt(centred @ centred))
+        return (centred / length if length > _MIN_LENGTH else vector).astype(np.float16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +403,7 @@ _MAX_TERMS = 512
 COMPARED_FIELDS = ("entities", "keywords", "places", "numbers", "dates", "vector")
 """Fields that profiles are compared by."""
 
-PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last")
+PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last", "rate")
 """Scalar statistics of a profile."""
 
 _N_NAMED_FIELDS = len(COMPARED_FIELDS) - 1
@@ -333,8 +431,10 @@ class ClusterProfile:
         Number of articles that name each place.
     most_named : str or None
         The place that most articles name; ties go to the first id.
-    latent : array or None
-        Sum of latent vectors.
+    latent, embedding : array or None
+        Sums of latent vectors and of embeddings.
+    rates : float
+        Sum of the arrival rates of its articles.
     ranked : tuple of ArticleProfile
         Cache of its first articles by centrality; emptied by every change.
     """
@@ -349,6 +449,8 @@ class ClusterProfile:
         self.places: Counter[str] = Counter()
         self.most_named: str | None = None
         self.latent: NDArray[np.float64] | None = None
+        self.embedding: NDArray[np.float32] | None = None
+        self.rates = 0.0
         self.ranked: tuple[ArticleProfile, ...] = ()
         self._packed = PackedProfile(_N_NAMED_FIELDS)
         self._packed_articles = 0
@@ -367,9 +469,10 @@ class ClusterProfile:
     def packed(self) -> PackedProfile:
         """The profile in the form that compiled loops compare."""
         if self._packed_articles != len(self.articles):
-            annotated = [len(self.articles), self.without_body, self.mean_time, self.first, self.last]
+            n = len(self.articles)
+            statistics = [n, self.without_body, self.mean_time, self.first, self.last, self.rates / n]
             self._packed.tell(
-                *self.vector, np.array(annotated, dtype=np.float64), [self.lang, self.most_named]
+                *self.vector, np.array(statistics, dtype=np.float64), [self.lang, self.most_named]
             )
             self._packed_articles = len(self.articles)
         return self._packed
@@ -385,6 +488,10 @@ class ClusterProfile:
         if article.latent is not None:
             vector = article.latent.astype(np.float64)
             self.latent = vector if self.latent is None else self.latent + vector
+        if article.embedding is not None:
+            single = article.embedding.astype(np.float32)
+            self.embedding = single if self.embedding is None else self.embedding + single
+        self.rates += article.rate
         self._name(article.places)
         dates = tuple(day.isoformat() for day in article.dates)
         self._packed.add([article.entities, article.keywords, article.places, article.numbers, dates])

@@ -5,19 +5,23 @@ two groups,
 
 .. math::
 
-    p(G, H) = \frac{\sum_{c \in G, d \in H} w_c w_d\, p_{cd}}{\sum_{c \in G} w_c \sum_{d \in H} w_d},
+    p(G, H) = \frac{\sum_{c \in G, d \in H} u_{cd} w_c w_d\, p_{cd}}{\sum_{c \in G, d \in H} u_{cd} w_c w_d},
     \qquad w_c = \sqrt{\text{articles of } c},
 
 is at least a threshold. A pair of clusters that were never candidates of each other has probability 0 there,
 so one wrong link between two stories of several clusters is outvoted by all the pairs that are not linked.
+Between languages that share few names, clusters of one story are often not found as candidates either: such a
+pair counts less, :math:`u_{cd} = \mu`, than one that is linked, :math:`u_{cd} = 1`.
 A wrong link does not come first because it is strong: :math:`p_{cd}` is discounted by the support of third
 clusters, which are linked to both or to neither if c and d are one story,
 
 .. math::
 
     p_{cd} \left(1 - \lambda + \lambda\,
-    \frac{\kappa + \sum_e \min(p_{ce}, p_{de})}{\kappa + \sum_e \max(p_{ce}, p_{de})}\right),
-    \qquad \kappa = \tfrac12.
+    \frac{\kappa + \sum_e \min(p_{ce}, p_{de})}{\kappa + \sum_e v_e \max(p_{ce}, p_{de})}\right),
+    \qquad \kappa = \tfrac12,
+
+with :math:`v_e = \mu` for a cluster e that is linked to one of the two only, and 1 for others.
 
 Two further rules keep stories apart: a pair whose probability is almost 0 keeps its groups apart whatever the
 others say, and groups that share a language are merged only if the clusters of that language are
@@ -52,12 +56,15 @@ class AgglomerationRules:
         Minimum mean probability of the links between clusters of a language that both groups have.
     doubt : float
         The share of a probability, :math:`\lambda`, that third clusters must support.
+    unlinked : float
+        Weight :math:`\mu` of a pair of clusters without a link, relative to one with a link.
     """
 
-    threshold: float = 0.5
-    impossible: float = 0.01
+    threshold: float = 0.25
+    impossible: float = 0.001
     same_language: float = 0.25
     doubt: float = 0.5
+    unlinked: float = 0.2
 
 
 def agglomerate(
@@ -121,6 +128,7 @@ def group_linked(
         rules.impossible,
         rules.same_language,
         rules.doubt,
+        rules.unlinked,
         first,
     )
     groups: dict[int, list[int]] = {}

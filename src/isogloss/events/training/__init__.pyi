@@ -6,6 +6,7 @@ from ._evaluation import cross_validate_links as cross_validate_links
 from ._evaluation import monolingual as monolingual
 from ._evaluation import pairwise as pairwise
 from ._evaluation import score_links as score_links
+from ._training import LOOSE_CLUSTERS as LOOSE_CLUSTERS
 from ._training import LabelledNews as LabelledNews
 from ._training import LabelledPairs as LabelledPairs
 from ._training import find_clusters as find_clusters

@@ -25,9 +25,10 @@ from isogloss.events.link import FEATURES, Linker, LinkState, ProfileBuilder
 from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.io import open_decompressed
-from isogloss.similarity import DocumentModel
+from isogloss.similarity import DocumentModel, Encoder
 
 __all__ = [
+    "LOOSE_CLUSTERS",
     "LabelledNews",
     "LabelledPairs",
     "find_clusters",
@@ -41,7 +42,7 @@ __all__ = [
 _SNAPSHOT_ARTICLES = 50
 """Articles between snapshots of the links of changed clusters."""
 
-_LOOSE_CLUSTERS = ClusterSettings(threshold=0.2, body_threshold=0.14)
+LOOSE_CLUSTERS = ClusterSettings(threshold=0.2, body_threshold=0.14)
 """A linker learns from looser clusters than those of a stream, because their pairs are more informative."""
 
 
@@ -54,13 +55,18 @@ class LabelledPairs(NamedTuple):
         In the order of :data:`~isogloss.events.link.FEATURES`.
     labels : array of 0 and 1
         1 for one event.
-    languages : list of (str, str)
+    languages, events : list of (str, str)
         Of the two clusters.
     """
 
     features: NDArray[np.float64]
     labels: NDArray[np.int64]
     languages: list[tuple[str, str]]
+    events: list[tuple[str, str]]
+
+    def columns(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return some of the features, in this order."""
+        return self.features[:, [FEATURES.index(name) for name in names]]
 
 
 def labelled_pairs(
@@ -69,6 +75,7 @@ def labelled_pairs(
     *,
     annotator: Annotator | None = None,
     model: DocumentModel | None = None,
+    encoder: Encoder | None = None,
     settings: ClusterSettings | None = None,
 ) -> LabelledPairs:
     """Cluster articles as a stream does, and label the candidate pairs of clusters.
@@ -86,14 +93,16 @@ def labelled_pairs(
         Finds entities, places and dates; a new one by default.
     model : DocumentModel, optional
         Maps articles to a latent space.
+    encoder : Encoder, optional
+        Turns articles into embeddings.
     settings : ClusterSettings, optional
         Settings of online clustering.
     """
     builder, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
-    analyser = ArticleAnalyser(annotator or Annotator(), model)
+    analyser = ArticleAnalyser(annotator or Annotator(), model, encoder)
     parts = []
     for number, (article, analysed) in enumerate(analyser.run(articles), start=1):
-        profile = builder.weigh(analysed.profile, analysed.latent)
+        profile = builder.weigh(analysed.profile, analysed.latent, analysed.embedding)
         links.apply(transition(state, article, analysed.terms), profile)
         if number % _SNAPSHOT_ARTICLES == 0 or number == len(articles):
             parts.append(_labelled_rows(links, events))
@@ -101,7 +110,9 @@ def labelled_pairs(
     if not rows:
         raise ValueError(f"no candidates for links among {len(articles)} articles; expected more of them")
     features = np.array([row for row, _, _ in rows], dtype=np.float64)
-    return LabelledPairs(features, np.array([one for _, one, _ in rows]), [pair for _, _, pair in rows])
+    stories = [pair for _, _, pair in rows]
+    labels = np.array([int(one == other) for one, other in stories])
+    return LabelledPairs(features, labels, [pair for _, pair, _ in rows], stories)
 
 
 def train_linker(
@@ -110,11 +121,12 @@ def train_linker(
     linker: Linker | None = None,
     *,
     model: DocumentModel | None = None,
+    encoder: Encoder | None = None,
 ) -> Linker:
     """Train a linker on articles whose events are known, once with their bodies and once on titles alone.
 
     It learns from looser clusters than a stream makes by default. With a model, the linker also gets a weight
-    for similarity in the latent space, and can be used with and without the model.
+    for similarity in the latent space, and can be used with and without the model; so it is with an encoder.
 
     Parameters
     ----------
@@ -126,16 +138,18 @@ def train_linker(
         The linker to fit; a new one by default.
     model : DocumentModel, optional
         Maps articles to a latent space.
+    encoder : Encoder, optional
+        Turns articles into embeddings.
     """
     titles = [replace(article, body="") for article in articles if article.title]
     parts = [
-        labelled_pairs(some, events, model=model, settings=_LOOSE_CLUSTERS)
+        labelled_pairs(some, events, model=model, encoder=encoder, settings=LOOSE_CLUSTERS)
         for some in (articles, titles)
         if some
     ]
-    features = np.concatenate([part.features for part in parts])
-    labels = np.concatenate([part.labels for part in parts])
-    return (linker or Linker(FEATURES)).fit(features, labels)
+    linker = linker or Linker()
+    features = np.concatenate([part.columns(linker.features) for part in parts])
+    return linker.fit(features, np.concatenate([part.labels for part in parts]))
 
 
 def find_clusters(articles: Iterable[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
@@ -162,6 +176,7 @@ def find_events(
     articles: Sequence[Article],
     linker: Linker | None = None,
     *,
+    encoder: Encoder | None = None,
     settings: ClusterSettings | None = None,
     rules: AgglomerationRules | None = None,
     every: int = 100,
@@ -174,6 +189,8 @@ def find_events(
         In chronological order.
     linker : Linker, optional
         By default the one that comes with isogloss.
+    encoder : Encoder, optional
+        Turns articles into embeddings.
     settings : ClusterSettings, optional
         Settings of online clustering.
     rules : AgglomerationRules, optional
@@ -181,13 +198,14 @@ def find_events(
     every : int
         Articles between updates of the events; a changed cluster that expires causes an earlier update.
     """
-    annotator, builder, state = Annotator(), ProfileBuilder(), ClusterState(settings)
+    analyser = ArticleAnalyser(Annotator(), None, encoder)
+    builder, state = ProfileBuilder(), ClusterState(settings)
     links = LinkState(linker)
     tracker = EventTracker(links, rules)
     found: dict[str, int] = {}
-    for number, article in enumerate(articles, start=1):
-        profile = builder.build(article, annotator.annotate(article))
-        decision = transition(state, article)
+    for number, (article, analysed) in enumerate(analyser.run(articles), start=1):
+        profile = builder.weigh(analysed.profile, embedding=analysed.embedding)
+        decision = transition(state, article, analysed.terms)
         if not links.changed.isdisjoint(decision.expired):
             tracker.update()
         for cluster in decision.expired:
@@ -202,18 +220,15 @@ def find_events(
 
 def _labelled_rows(
     links: LinkState, events: Mapping[str, str]
-) -> list[tuple[list[float], int, tuple[str, str]]]:
-    """Return features, label and languages of the links of changed clusters."""
+) -> list[tuple[list[float], tuple[str, str], tuple[str, str]]]:
+    """Return features, languages and events of the links of changed clusters."""
     pairs, support = links.strongest_links(links.changed)
     links.changed.clear()
-    wanted = [FEATURES.index(name) for name in links.linker.features]
     rows = []
-    for (a, b), row in zip(
-        pairs.tolist(), links.feature_rows(pairs, support)[:, wanted].tolist(), strict=True
-    ):
-        profiles = links.profiles[a], links.profiles[b]
-        same = len({_event(profile.articles, events) for profile in profiles}) == 1
-        rows.append((row, int(same), (profiles[0].lang, profiles[1].lang)))
+    for (a, b), row in zip(pairs.tolist(), links.feature_rows(pairs, support).tolist(), strict=True):
+        one, other = links.profiles[a], links.profiles[b]
+        stories = _event(one.articles, events), _event(other.articles, events)
+        rows.append((row, (one.lang, other.lang), stories))
     return rows
 
 

@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -111,11 +112,13 @@ class StreamFactory:
     def __call__(self, checkpoint: bytes | None) -> EventStream:
         """Create an empty stream, or restore one from a checkpoint."""
         settings = self._stream_settings()
-        annotator, model, jobs, scheduler = Annotator(), self.model, self.n_jobs, self.scheduler
-        if checkpoint is None:
-            return EventStream(settings, annotator=annotator, model=model, n_jobs=jobs, scheduler=scheduler)
-        stream = restore_stream(
-            checkpoint, annotator=annotator, model=model, n_jobs=jobs, scheduler=scheduler
+        create = partial(EventStream, settings) if checkpoint is None else partial(restore_stream, checkpoint)
+        stream = create(
+            annotator=Annotator(),
+            model=self.model,
+            encoder="auto" if self.settings.encoder else None,
+            n_jobs=self.n_jobs,
+            scheduler=self.scheduler,
         )
         if stream.settings != settings:
             logger.warning(
