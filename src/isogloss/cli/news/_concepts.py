@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from isogloss.cli._lazy import Group
 from isogloss.cli._console import Console
 from isogloss.cli._corpus import (
     Json,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["concepts_group"]
 
-concepts_group = typer.Typer(help="Build and query concept dictionaries.", no_args_is_help=True)
+concepts_group = typer.Typer(cls=Group, help="Build and query concept dictionaries.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A dictionary made by 'concepts build'.")]
 
