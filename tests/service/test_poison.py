@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -327,7 +328,8 @@ def test_the_watchdog_detects_excess_memory():
 
 def test_a_waiting_worker_is_never_too_slow(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("isogloss.service.worker._watchdog.time.monotonic", lambda: now[0])
+    # Its name there, not the function of the module: other threads of this process wait by that clock.
+    monkeypatch.setattr("isogloss.service.worker._watchdog.time", SimpleNamespace(monotonic=lambda: now[0]))
     process, heartbeat = multiprocessing.current_process(), Heartbeat(shared=False)
     watchdog = Watchdog(process, heartbeat, record_seconds=1e9, max_bytes=1 << 60)
     watchdog.record_seconds = 5.0
