@@ -95,7 +95,7 @@ def test_a_record_that_crashes_the_worker_is_quarantined(store, harm, reason):
         PoisonedFactory(harm=harm),
         poll_seconds=0.01,
         stop_seconds=LIMIT_S,
-        record_seconds=RECORD_SECONDS,
+        record_seconds=RECORD_SECONDS if harm == "hang" else LIMIT_S,
         max_memory_mb=1_500,
     )
     worker.start()
@@ -238,8 +238,9 @@ def test_a_dead_analysis_process_costs_only_its_article(store, monkeypatch, requ
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
     if where == "dask":
-        address = request.getfixturevalue("dask_client").scheduler.address
-        factory = StartedFactory(harm="die", scheduler=address)
+        client = request.getfixturevalue("dask_client")
+        monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)  # each takes a new worker
+        factory = StartedFactory(harm="die", scheduler=client.scheduler.address)
     else:
         factory = StartedFactory(harm="die", n_jobs=2)
     processor = JournalProcessor(store, factory)
