@@ -116,7 +116,11 @@ def test_a_record_that_crashes_a_rebuild_is_quarantined(store, harm, reason):
     process_all(store)
     store.request_rebuild()
     worker = WorkerProcess(
-        store, PoisonedFactory(harm=harm), poll_seconds=0.01, stop_seconds=LIMIT_S, record_seconds=RECORD_SECONDS
+        store,
+        PoisonedFactory(harm=harm),
+        poll_seconds=0.01,
+        stop_seconds=LIMIT_S,
+        record_seconds=RECORD_SECONDS,
     )
     worker.start()
     try:

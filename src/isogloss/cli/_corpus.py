@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from isogloss.cli._lazy import Group
 from isogloss.cli._console import Console
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo, not_stdout
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.exceptions import CorpusError

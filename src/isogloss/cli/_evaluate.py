@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from isogloss.cli._lazy import Group
 from isogloss.cli._console import Console
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._similar_texts import named_texts

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from isogloss.cli._lazy import Group
 from isogloss.cli._console import Console
 from isogloss.cli._corpus import (
     Json,
@@ -21,6 +20,7 @@ from isogloss.cli._corpus import (
     linked_documents,
     named_files,
 )
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from isogloss.cli._lazy import Group
 from isogloss.cli._console import Console
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import check_outputs, echo, not_stdout
 from isogloss.exceptions import ModelFileError
 
