@@ -242,9 +242,8 @@ def test_a_dead_analysis_process_costs_only_its_article(store, monkeypatch, requ
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
     store.add(NEWS)
     if where == "dask":
-        client = request.getfixturevalue("dask_client")
-        monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)  # each takes a new worker
-        factory = StartedFactory(harm="die", scheduler=client.scheduler.address)
+        address = request.getfixturevalue("dask_client").scheduler.address
+        factory = StartedFactory(harm="die", scheduler=address)
     else:
         factory = StartedFactory(harm="die", n_jobs=2)
     processor = JournalProcessor(store, factory)
