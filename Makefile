@@ -23,10 +23,12 @@ demo: $(PACKAGE)  ## show what isogloss does, in a minute or two
 # Write bytecode even if the environment forbids it: many tests start a new Python.
 # Processes in the background keep their priority, so that tests pass on a busy machine.
 # Huge pages would make the sparse tables of every small stream resident as a whole.
+# Three processes also keep two cores busy while tests wait for other processes, timers and disks.
+WORKERS ?= 3
 TESTING := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 ISOGLOSS_NICE=0 NUMPY_MADVISE_HUGEPAGE=0
 
 test: $(PACKAGE) $(STAMPS)/test  ## run the tests and every example in the docs, except the slow ones
-	@$(TESTING) $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal $(ARGS)
+	@$(TESTING) $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal $(ARGS)
 
 test-slow: $(PACKAGE) $(STAMPS)/test $(STAMPS)/bench  ## run the tests that take long, and properties with more examples
 	@$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile=thorough --timeout=1800 $(ARGS)
@@ -35,7 +37,7 @@ test-lowest: $(STAMPS)/build  ## run the tests with the lowest dependency versio
 	@$(BIN)/uv venv --quiet --clear --python $(PYTHON) .venv-lowest
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras -o .venv-lowest/lowest.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python .venv-lowest -r .venv-lowest/lowest.txt --group test .
-	@$(TESTING) .venv-lowest/bin/python -m pytest --numprocesses=2 --dist=worksteal $(or $(ARGS),tests)
+	@$(TESTING) .venv-lowest/bin/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal $(or $(ARGS),tests)
 
 mutate: $(PACKAGE) $(STAMPS)/test $(STAMPS)/mutate  ## change the code of ARGS=src/isogloss/NAME in small ways and see whether tests fail
 	@$(TESTING) $(BIN)/python tools/mutate.py $(ARGS)

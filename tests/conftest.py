@@ -42,6 +42,18 @@ def leaves_no_processes():
     assert not [each for each in multiprocessing.active_children() if not each.name.startswith("Dask")]
 
 
+@pytest.fixture
+def warm_processes(monkeypatch):
+    """Workers are copies of a process that has read what they need; those that died restart at once."""
+    monkeypatch.setattr("isogloss.service.worker._worker_process.RESTART_DELAY_S", 0.0)
+    new = multiprocessing.get_context
+    server = new("forkserver")
+    server.set_forkserver_preload(["tests.service.warm"])
+    monkeypatch.setattr(
+        multiprocessing, "get_context", lambda method=None: server if method == "spawn" else new(method)
+    )
+
+
 @pytest.fixture(scope="session")
 def dask_cluster():
     """A Dask cluster of two processes, for all tests; it never gives up a worker that was killed."""

@@ -6,8 +6,6 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -28,9 +26,9 @@ def test_the_extra_all_is_all_extras():
     assert sorted(named) == sorted(set(EXTRAS) - {"all"})
 
 
-@pytest.mark.parametrize("requirement", REQUIREMENTS)
-def test_every_dependency_has_a_lower_bound(requirement):
-    assert re.match(r"[\w.-]+(\[[\w,]+\])?>=\d", requirement)
+def test_every_dependency_has_a_lower_bound():
+    bounded = re.compile(r"[\w.-]+(\[[\w,]+\])?>=\d")
+    assert [requirement for requirement in REQUIREMENTS if not bounded.match(requirement)] == []
 
 
 def imported_packages():
@@ -54,16 +52,6 @@ def test_the_page_lists_exactly_the_dependencies():
     listed = re.findall(r"^   \* - ([\w.-]+)$", page, re.MULTILINE)
     packages = [name for name in listed if name != "package"]
     assert sorted(packages) == sorted({package(each) for each in REQUIREMENTS})
-
-
-def test_the_page_is_filled_in():
-    """Six cells a row: package, purpose, maintainer, release with its date, licence, substitute."""
-    page = (ROOT / "docs" / "design" / "dependencies.rst").read_text()
-    for row in re.split(r"^   \* - ", page, flags=re.MULTILINE)[1:]:
-        name, *cells = re.split(r"^     - ", row, flags=re.MULTILINE)
-        assert len(cells) == 5, name
-        if name.strip() != "package":
-            assert re.search(r"\d, (\d{4}-\d\d-\d\d|not recorded)$", cells[2].strip()), name
 
 
 def test_every_extra_is_in_the_readme():

@@ -1,4 +1,4 @@
-"""The table of failures names tests that are there, and all thirty-one failures."""
+"""The table of failures names tests that are there."""
 
 import re
 
@@ -8,12 +8,6 @@ import pytest
 @pytest.fixture(scope="module")
 def page(request):
     return (request.config.rootpath / "docs" / "howto" / "reliability.rst").read_text()
-
-
-def test_every_failure_is_named_once(page):
-    numbers = [int(number) for number in re.findall(r"^   \* - (\d+)$", page, re.MULTILINE)]
-    assert numbers == sorted(set(numbers))
-    assert set(numbers) >= set(range(1, 32))
 
 
 def test_every_test_that_is_named_is_there(page, request):
@@ -26,8 +20,3 @@ def test_every_test_that_is_named_is_there(page, request):
             assert f"def {test}(" in text, f"{path}::{test}"
             found += 1
     assert found > 50
-
-
-@pytest.mark.parametrize("script", ["tools/load.py", "tools/wheel.py", "tools/endurance.py"])
-def test_every_script_that_is_named_is_there(request, script):
-    assert (request.config.rootpath / script).is_file()

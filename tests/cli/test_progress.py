@@ -76,6 +76,7 @@ def test_what_has_no_size_has_no_total(tmp_path, monkeypatch):
     assert total_size(["/dev/null"]) is None
 
 
+@pytest.mark.usefixtures("warm_processes")
 @pytest.mark.parametrize("name", ["news.jsonl", "news.jsonl.gz"])
 def test_bars_of_news(tmp_path, bars, name):
     path = tmp_path / name

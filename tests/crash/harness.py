@@ -193,8 +193,11 @@ def play(trial, fault, number, chance):
     return refusal
 
 
-def play_all(fault, store, *, rounds, seed, first=0, say=print):
-    """Play rounds of one fault on one kind of store; the finds, and what else there is to tell."""
+def play_all(fault, store, *, rounds, seed, first=0, say=print, starter=None):
+    """Play rounds of one fault on one kind of store; the finds, and what else there is to tell.
+
+    A starter is used for faults that change neither the environment nor the code of the service.
+    """
     finds, refusals, done = [], Counter(), 0
     number, last = first, first + rounds
     acknowledged = starts = 0
@@ -202,7 +205,7 @@ def play_all(fault, store, *, rounds, seed, first=0, say=print):
         with ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(prefix=f"{fault}-{store}-", dir="/tmp"))
             folder.chmod(0o755)  # PostgreSQL runs as another user
-            trial = set_up(fault, store, folder, seed, number, stack)
+            trial = set_up(fault, store, folder, seed, number, stack, starter)
             try:
                 fresh = True
                 while number < last and fresh:
@@ -233,7 +236,7 @@ def play_all(fault, store, *, rounds, seed, first=0, say=print):
     }
 
 
-def set_up(fault, store, folder, seed, number, stack):
+def set_up(fault, store, folder, seed, number, stack, starter=None):
     """A trial for a fault."""
     small = fault == "disk"
     place, server = stack.enter_context(open_place(store, folder / "store", small_disk=small))
@@ -248,7 +251,9 @@ def set_up(fault, store, folder, seed, number, stack):
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
-    trial = Trial(place, folder, seed + number, poisoned=fault == "poison", env=env, server=server)
+    poisoned = fault == "poison"
+    shared = None if env or poisoned else starter
+    trial = Trial(place, folder, seed + number, poisoned=poisoned, env=env, server=server, starter=shared)
     trial.clock, trial.disk = moved, folder / "store"
     return trial
 

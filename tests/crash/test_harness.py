@@ -1,5 +1,7 @@
 """The kill harness, some rounds of each fault; many by ``python -m tests.crash.harness``."""
 
+import os
+
 import pytest
 
 from isogloss.events import parse_article
@@ -7,13 +9,22 @@ from isogloss.service.settings import StreamSettings
 from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
 from tests.crash.harness import FAULTS, missing, play_all
-from tests.crash.trial import WINDOW_DAYS, Trial
+from tests.crash.trial import SETTINGS, WINDOW_DAYS, Trial
+from tests.crash.warm import Starter
 
 ROUNDS = 2
 QUICK = {("kill", "sqlite"), ("checkpoint", "sqlite"), ("kill", "postgres")}
 """Faults that strike in every run of the tests; the others are marked slow."""
 
 
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory):
+    starter = Starter(os.environ | SETTINGS, tmp_path_factory.mktemp("starter") / "workers")
+    yield starter
+    starter.close()
+
+
+@pytest.mark.usefixtures("warm_processes")
 @pytest.mark.parametrize(
     ("fault", "store"),
     [
@@ -22,10 +33,10 @@ QUICK = {("kill", "sqlite"), ("checkpoint", "sqlite"), ("kill", "postgres")}
         for store in ("sqlite", "postgres")
     ],
 )
-def test_nothing_is_lost_doubled_or_different_after_a_fault(fault, store):
+def test_nothing_is_lost_doubled_or_different_after_a_fault(fault, store, starter):
     if why := missing(fault, store):
         pytest.skip(why)
-    told = play_all(fault, store, rounds=ROUNDS, seed=1)
+    told = play_all(fault, store, rounds=ROUNDS, seed=1, starter=starter)
     assert told["finds"] == []
     assert told["acknowledged"] > ROUNDS
 

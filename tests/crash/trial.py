@@ -139,11 +139,14 @@ class Trial:
         Further settings of its environment.
     server : PrivatePostgres, optional
         The server of the store.
+    starter : Starter, optional
+        Starts the service, with :data:`SETTINGS` in its environment; one of its own by default.
     """
 
-    def __init__(self, place, folder, seed, *, poisoned=False, env=(), server=None):
+    def __init__(self, place, folder, seed, *, poisoned=False, env=(), server=None, starter=None):
         self.place, self.folder, self.server = place, folder, server
-        self.poisoned, self.env, self.starter = poisoned, dict(env), None
+        self.poisoned, self.env, self.starter = poisoned, dict(env), starter
+        self.owns_starter = starter is None
         self.news = News(seed, stories=12)
         self.news.run = "crash"
         self.records, self.acknowledged, self.revised = {}, set(), set()
@@ -197,7 +200,7 @@ class Trial:
         self.close_if_ended()
         if self.running:
             self.end()
-        if self.starter is not None:
+        if self.owns_starter and self.starter is not None:
             self.starter.close()
         if self.processor is not None:
             self.processor.stream.close()

@@ -61,12 +61,12 @@ def followed(articles=NEWS, **options):
 @pytest.mark.usefixtures("leaves_no_processes")
 @pytest.mark.parametrize("with_model", [False, True])
 def test_processes_change_nothing(with_model):
-    model = LSISimilarity(20).fit(sample_corpus()) if with_model else None
-    alone, none = followed(model=model)
-    for jobs in (2, 3) if with_model else (2,):
-        together, some = followed(model=model, n_jobs=jobs)
-        assert alone == together
-        assert (none, some) == (False, True)
+    """Two processes that find places, and three that compare by a model."""
+    options = {"model": LSISimilarity(20).fit(sample_corpus()), "annotator": PLAIN} if with_model else {}
+    alone, none = followed(**options)
+    together, some = followed(**options, n_jobs=3 if with_model else 2)
+    assert alone == together
+    assert (none, some) == (False, True)
 
 
 @pytest.fixture

@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-import os
 import random
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import timedelta
 
@@ -25,6 +22,7 @@ from isogloss.events.cluster import ClusterSettings
 from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.events.training import bcubed
 from isogloss.exceptions import ArticleError, ModelFileError
+from tests.elsewhere import run_elsewhere
 from tools.load_news import News
 
 NEWS = sample_news()
@@ -64,14 +62,7 @@ print(hashlib.sha256(told(run(SHORT))).hexdigest())
 
 
 def test_another_process_tells_the_same(short):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env=os.environ | {"PYTHONHASHSEED": "7"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == hashlib.sha256(short).hexdigest()
+    assert run_elsewhere(SCRIPT).strip() == hashlib.sha256(short).hexdigest()
 
 
 @pytest.mark.parametrize("cut", [1, 63, 64, 99])

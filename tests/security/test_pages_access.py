@@ -123,7 +123,7 @@ def closed(tmp_path_factory):
         made = tokens(store)
         settings = data.settings(server={"public_read": False}, listeners=100)
         app = create_app(settings, store)
-        app.state.parts.changes.poll, app.state.parts.changes.heartbeat = 0.05, 0.2
+        app.state.parts.changes.poll_seconds, app.state.parts.changes.heartbeat_seconds = 0.05, 0.2
         with running(app, settings) as url:
             yield url, store, made, app
 

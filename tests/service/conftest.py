@@ -1,7 +1,5 @@
 """An application around a small store."""
 
-import multiprocessing
-
 import pytest
 
 pytest.importorskip("fastapi")
@@ -41,14 +39,3 @@ def client(app):
     with TestClient(app, base_url=data.BASE, raise_server_exceptions=False) as client:
         client.base_url = f"{data.BASE}/api/v1/"
         yield client
-
-
-@pytest.fixture
-def warm_processes(monkeypatch):
-    """Processes are copies of one that has read what a worker needs; each would take seconds for it."""
-    new = multiprocessing.get_context
-    server = new("forkserver")
-    server.set_forkserver_preload(["tests.service.warm"])
-    monkeypatch.setattr(
-        multiprocessing, "get_context", lambda method=None: server if method == "spawn" else new(method)
-    )

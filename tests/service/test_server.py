@@ -32,7 +32,7 @@ AT = to_micros(data.START)
 
 @pytest.fixture
 def url(app):
-    app.state.parts.changes.poll = 0.02
+    app.state.parts.changes.poll_seconds = 0.02
     with running(app, data.settings()) as url:
         yield url
 
@@ -106,7 +106,7 @@ def test_listeners_are_bounded_and_leave_their_place(url, app):
 
 
 def test_followers_get_a_sign_of_life(url, app):
-    app.state.parts.changes.heartbeat = 0.0
+    app.state.parts.changes.heartbeat_seconds = 0.0
     connection, response = raw_stream(url)
     assert [response.readline() for _ in range(3)] == [b"retry: 3000\n", b"\n", b": here\n"]
     response.close()

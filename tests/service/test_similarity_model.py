@@ -67,6 +67,7 @@ def test_events_started_without_a_model_continue_without(store, settings, caplog
     assert all(point is None for point in points(store, None))
 
 
+@pytest.mark.usefixtures("warm_processes")
 def test_another_model_is_refused_until_a_rebuild(store, settings):
     made(store, settings)
     before = store.position()

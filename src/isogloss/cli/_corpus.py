@@ -14,6 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo, not_stdout
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.exceptions import CorpusError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["corpus_group"]
 
-corpus_group = typer.Typer(help="Build comparable corpora from documents.", no_args_is_help=True)
+corpus_group = typer.Typer(cls=Group, help="Build comparable corpora from documents.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["DefaultGroup", "LazyCommand", "LazyGroup"]
+__all__ = ["DefaultGroup", "Group", "LazyCommand", "LazyGroup"]
 
 
 class LazyCommand(NamedTuple):
@@ -46,7 +46,22 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in cleandoc(text).split("\n\n"))
 
 
-class LazyGroup(TyperGroup):
+class Group(TyperGroup):
+    """A group of commands whose help needs no pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options; flags that typer leaves at None, such as --help, are False.
+
+        Typer takes False as it is, but imports pydantic to convert None.
+        """
+        params = super().get_params(ctx)
+        for option in params:
+            if getattr(option, "is_flag", False) and option.default is None:
+                option.default = False
+        return params
+
+
+class LazyGroup(Group):
     """Lists its commands from ``lazy_commands`` and loads the one that is called."""
 
     lazy_commands: ClassVar[Mapping[str, LazyCommand]] = {}
@@ -64,7 +79,7 @@ class LazyGroup(TyperGroup):
         return name, self.lazy_commands[name].load(name), rest
 
 
-class DefaultGroup(TyperGroup):
+class DefaultGroup(Group):
     """A group whose first command need not be named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

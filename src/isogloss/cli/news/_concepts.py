@@ -20,6 +20,7 @@ from isogloss.cli._corpus import (
     linked_documents,
     named_files,
 )
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["concepts_group"]
 
-concepts_group = typer.Typer(help="Build and query concept dictionaries.", no_args_is_help=True)
+concepts_group = typer.Typer(cls=Group, help="Build and query concept dictionaries.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A dictionary made by 'concepts build'.")]
 

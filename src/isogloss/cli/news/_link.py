@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._lazy import Group
 from isogloss.cli._output import check_outputs, echo, not_stdout
 from isogloss.exceptions import ModelFileError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["link_group"]
 
 link_group = typer.Typer(
-    help="Train and score the linker of clusters across languages.", no_args_is_help=True
+    cls=Group, help="Train and score the linker of clusters across languages.", no_args_is_help=True
 )
 
 News = Annotated[
