@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from isogloss import io
 from isogloss.cli.news._link import link_group
-from isogloss.events.link import FEATURES, Linker
+from isogloss.events.link import LINKER_FEATURES, Linker
 from isogloss.events.training._training import read_labelled_news
 from isogloss.exceptions import CorpusError
 
@@ -31,7 +31,7 @@ def test_a_linker_is_trained_and_scored(news: Path, tmp_path: Path) -> None:
     model = tmp_path / "linker.isogloss"
     done = RUN.invoke(link_group, ["train", str(news), "-o", str(model), "--json"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["weights"].keys() == set(FEATURES)
+    assert json.loads(done.stdout)["weights"].keys() == set(LINKER_FEATURES)
     assert isinstance(io.load(model), Linker)
     done = RUN.invoke(link_group, ["score", str(news), "-m", str(model), "--json"])
     scores = json.loads(done.stdout)

@@ -37,7 +37,7 @@ def test_a_strong_link_without_support_does_not_come_first() -> None:
 
 def test_an_impossible_pair_is_never_in_one_event() -> None:
     links = {(1, 2): 0.95, (1, 3): 0.95, (2, 3): 0.001}
-    rules = AgglomerationRules(threshold=0.3, doubt=0.0)
+    rules = AgglomerationRules(threshold=0.3, doubt=0.0, impossible=0.01)
     groups = agglomerate({1: 1, 2: 1, 3: 1}, LANGUAGES, links, rules)
     assert all(not {2, 3} <= set(group) for group in groups)
     groups = agglomerate({1: 1, 2: 1, 3: 1}, LANGUAGES, links | {(2, 3): 0.2}, rules)

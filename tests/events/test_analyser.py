@@ -141,9 +141,7 @@ def test_a_dask_worker_that_is_stuck_ends_and_its_task_is_given_up(dask_client, 
 @pytest.mark.dask
 def test_dask_workers_with_other_packages_are_not_used(scheduler, monkeypatch, caplog):
     real = analysing._versions
-    monkeypatch.setattr(
-        analysing, "_versions", lambda with_model: {**real(with_model=with_model), "numpy": "0"}
-    )
+    monkeypatch.setattr(analysing, "_versions", lambda floating: {**real(floating=floating), "numpy": "0"})
     with ArticleAnalyser(PLAIN, scheduler=scheduler) as analyser:
         analyser.start()
         assert [analysed.profile.id for _, analysed in analyser.run(NEWS)] == [one.id for one in NEWS]

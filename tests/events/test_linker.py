@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from isogloss import io
-from isogloss.events.link import FEATURES, Linker
+from isogloss.events.link import FEATURES, LINKER_FEATURES, Linker
 from isogloss.events.training import cross_validate_links, score_links
 
 NAMES = ("likeness", "hours", "noise")
@@ -85,18 +85,87 @@ def test_bad_input_is_refused(fitted: Linker) -> None:
         Linker(NAMES).predict([[0.0, 0.0, 0.0]])
 
 
-def test_the_shipped_linker_knows_all_features_and_prefers_what_is_alike() -> None:
+@pytest.mark.parametrize("encoder", [0.5, np.nan])
+def test_the_shipped_linker_prefers_what_is_alike(encoder: float) -> None:
     linker = Linker.default()
-    assert tuple(linker.features) == FEATURES
-    alike = dict.fromkeys(FEATURES, 0.5) | {
-        "linkCount": 3.0,
-        "timeDiff": 2.0,
-        "timeGap": 0.0,
-        "sameLanguage": 0.0,
-    }
-    unlike = dict.fromkeys(FEATURES, 0.0) | {"linkCount": 1.0, "timeDiff": 90.0, "timeGap": 70.0}
+    assert tuple(linker.features) == LINKER_FEATURES
+    same = {"sameLanguage": 0.0, "alternatives": 1.0}
+    alike = dict.fromkeys(FEATURES, 0.5) | same | {"timeDiff": 2.0, "encoderCosSim": encoder}
+    unlike = dict.fromkeys(FEATURES, 0.0) | same | {"timeDiff": 90.0, "encoderCosSim": 0.0 * encoder}
     assert linker.probability(alike) > 0.9
     assert linker.probability(unlike) < 0.1
+    assert linker.probability(alike | {"alternatives": 6.0}) < linker.probability(alike)
+
+
+def test_the_shipped_weights_have_the_signs_that_make_sense() -> None:
+    linker = Linker.default()
+    for row in linker.weights_:
+        weights = dict(zip(linker.features, row, strict=True))
+        assert weights.pop("timeDiff") < 0
+        assert weights.pop("alternatives") == 0  # its weight is given
+        weights.pop("sameLanguage")
+        assert min(weights.values()) >= 0
+        assert weights["textCosSim"] > 0
+    assert linker.weights_[0][LINKER_FEATURES.index("encoderCosSim")] > 0
+    zeros = dict.fromkeys(LINKER_FEATURES, 0.0) | {"timeDiff": 400.0, "sameLanguage": 0.0}
+    shares = linker.contributions(zeros)
+    assert all(shares[name] <= 0 for name in LINKER_FEATURES if name != "sameLanguage")
+
+
+def test_pairs_without_an_embedding_have_weights_of_their_own() -> None:
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 2, 400)
+    text = labels + rng.normal(0, 1.5, 400)
+    encoded = np.where(rng.random(400) < 0.5, labels + rng.normal(0, 0.3, 400), np.nan)
+    names = ("textCosSim", "encoderCosSim")
+    linker = Linker(names, given=()).fit(np.column_stack([text, encoded]), labels)
+    with_encoder, without = linker.weights_
+    assert with_encoder[1] > 1
+    assert without[1] == 0
+    text_only = Linker(names, given=()).fit(np.column_stack([text, np.full(400, np.nan)]), labels)
+    np.testing.assert_allclose(text_only.weights_, [without, without], atol=1e-5)
+    np.testing.assert_allclose(
+        text_only.predict_proba([[0.3, np.nan]]), linker.predict_proba([[0.3, np.nan]])
+    )
+
+
+def test_a_feature_that_is_often_missing_has_a_constant_of_its_own() -> None:
+    """Here news without places is one story more often than news with places that differ."""
+    labels = np.array([1, 1, 1, 0] * 25 + [0, 0, 0, 1] * 25)
+    places = np.array([np.nan] * 100 + [0.0] * 100)
+    X = np.column_stack([places, np.linspace(0, 1, 200)])
+    linker = Linker(("sharedPlaces", "textCosSim"), given=()).fit(X, labels)
+    assert linker.missing_[1, 0] > 0.3
+    assert linker.missing_[1, 1] == 0
+    shares = linker.contributions({"sharedPlaces": np.nan, "textCosSim": 0.5})
+    assert shares["sharedPlaces"] == 0
+    assert sum(shares.values()) == pytest.approx(linker.decision_function([[np.nan, 0.5]])[0])
+
+
+def test_weights_of_pairs_count_as_copies() -> None:
+    X, y = _pairs(60)
+    weights = np.tile([1.0, 2.0], 30)
+    copies = np.repeat(np.arange(60), weights.astype(int))
+    one = Linker(NAMES, log_features=("hours",), C=1e6).fit(X, y, weights)
+    other = Linker(NAMES, log_features=("hours",), C=1e6).fit(X[copies], y[copies])
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-3)
+    for bad in (np.ones(3), np.full(60, -1.0), np.zeros(60)):
+        with pytest.raises(ValueError, match="sample_weight has shape"):
+            Linker(NAMES).fit(X, y, bad)
+
+
+def test_a_linker_of_version_0_1_says_what_it_said() -> None:
+    """It was a hyperplane with a calibration, and imputed missing features by their means."""
+    old = Linker(("likeness", "hours"), log_features=("hours",), given=())
+    old.classes_, old.C_ = np.array([0, 1]), 0.1
+    old.means_, old.scales_ = np.array([0.5, 2.0]), np.array([0.25, 1.0])
+    old.weights_, old.offset_ = np.array([1.0, -0.5]), 0.2  # type: ignore[assignment]
+    vars(old).update(slope_=2.0, shift_=-0.1)
+    odds = old.decision_function([[0.75, np.expm1(3.0)], [np.nan, np.expm1(2.0)]])
+    np.testing.assert_allclose(odds, [2.0 * (0.2 + 1.0 - 0.5) - 0.1, 2.0 * 0.2 - 0.1])
+    assert sum(old.contributions({"likeness": 0.75, "hours": np.expm1(3.0)}).values()) == pytest.approx(
+        odds[0]
+    )
 
 
 def test_cross_validation_scores_pairs_that_were_not_trained_on() -> None:
@@ -115,22 +184,11 @@ def test_a_given_weight_is_added_and_not_learned() -> None:
     X[:, 1] = y
     free = Linker(["a", "b"], log_features=(), given=(), C=1.0).fit(X, y)
     held = Linker(["a", "b"], log_features=(), given=(("b", -3.0),), C=1.0).fit(X, y)
-    assert abs(free.weights_[1]) > 0.1
-    assert held.weights_[1] == 0
+    assert (abs(free.weights_[:, 1]) > 0.1).all()
+    assert (held.weights_[:, 1] == 0).all()
     odds = held.decision_function([[0.3, 0.0], [0.3, 2.0], [np.nan, 0.0]])
     assert odds[1] - odds[0] == pytest.approx(-6.0)
     assert np.isfinite(odds).all()
     shares = held.contributions({"a": 0.3, "b": 2.0})
     assert shares["b"] == pytest.approx(-6.0)
     assert sum(shares.values()) == pytest.approx(odds[1])
-
-
-def test_a_given_weight_moves_the_hyperplane_whatever_the_slope() -> None:
-    """Labels are the sign of the log odds without their shift."""
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(200, 2))
-    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
-    linker = Linker(["a", "b"], log_features=(), given=(("b", -3.0),), C=1.0).fit(X, y)
-    for slope in (0.2, 1.0, 5.0):
-        linker.slope_ = slope
-        np.testing.assert_array_equal(linker.predict(X), linker.decision_function(X) > linker.shift_)

@@ -239,4 +239,4 @@ def test_links_are_explained():
     event = max(stream.events(), key=lambda event: len(event.clusters))
     told = stream.explain(*event.clusters[:2])
     assert 0 <= told.probability <= 1
-    assert {reason.feature for reason in told.reasons} >= {"linkCount", "entityCosSim", "timeDiff"}
+    assert {reason.feature for reason in told.reasons} >= {"textCosSim", "entityCosSim", "timeDiff"}

@@ -8,7 +8,7 @@ import pytest
 from isogloss.events.cluster import Vector
 from isogloss.events.event import describe_event
 from isogloss.events.link import ArticleProfile, ClusterProfile, LinkState
-from isogloss.events.track import EventTracker
+from isogloss.events.track import AgglomerationRules, EventTracker
 
 STORY = {1: "de", 2: "en", 3: "es", 4: "fr"}
 NEW = 9
@@ -20,7 +20,7 @@ def tracker() -> EventTracker:
     for cluster, lang in {**STORY, NEW: "it"}.items():
         links.profiles[cluster] = ClusterProfile(cluster, lang)
         links.profiles[cluster].articles = [str(cluster)]
-    found = EventTracker(links)
+    found = EventTracker(links, AgglomerationRules(threshold=0.5, unlinked=1.0))
     found.probabilities = {
         one: {other: 0.9 for other in STORY if other != one} for one in links.profiles if one != NEW
     }
@@ -40,6 +40,12 @@ def test_an_event_is_tried_if_the_links_of_a_cluster_speak_for_it_as_a_whole(
 ) -> None:
     _link(tracker, others)
     assert tracker._affected_clusters([NEW]) == expected
+
+
+def test_clusters_without_a_link_count_less_against_an_event(tracker: EventTracker) -> None:
+    tracker.rules = AgglomerationRules(threshold=0.5, unlinked=0.2)
+    _link(tracker, [1])
+    assert tracker._affected_clusters([NEW]) == {NEW, *STORY}
 
 
 def test_the_event_of_a_cluster_that_changed_is_looked_at_whole(tracker: EventTracker) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import event_data, event_end_to_end, event_linking
+from experiments import event_data, event_end_to_end, event_linker, event_linking
+from isogloss import io
+from isogloss.events.link import LINKER_FEATURES, Linker
 
 NAMES = [
     "AvgStoryQ",
@@ -62,6 +64,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for one in records
     ]
     _write(folder / "og2021-titles.part1.jsonl.gz", titles)
+    blurbs = [
+        {key: one[key] for key in ("id", "lang", "time", "event")} | {"text": one["title"], "links": []}
+        for one in records
+    ]
+    doubtful = {**blurbs[0], "id": "again", "event": "another"}
+    _write(folder / "itn-blurbs.part1.jsonl.gz", [*blurbs, {**blurbs[1], "id": "twice"}, doubtful])
     stories: dict[str, dict[str, object]] = {}
     for one in records:
         story = stories.setdefault(one["event"], {"id": one["event"], "date": one["time"][:10], "texts": {}})
@@ -98,3 +106,23 @@ def test_events_end_to_end(data: Path, tmp_path: Path) -> None:
     everything = found["titles, all"]
     assert everything["oracle links"][1] >= everything["unlinked"][1]
     assert all(0 < value <= 1 for part in found.values() for row in part.values() for value in row)
+
+
+def test_blurbs_count_once_and_only_with_one_event(data: Path) -> None:
+    blurbs = event_data.news_blurbs(event_data.events_folder(data))
+    assert len(blurbs.articles) == 79
+    assert len({(article.lang, article.title) for article in blurbs.articles}) == 79
+
+
+def test_a_linker_is_trained_and_scored_on_held_out_events(data: Path, tmp_path: Path) -> None:
+    model = tmp_path / "linker.isogloss"
+    report = event_linker.main([str(tmp_path), "--data", str(data), "--quick", "--output", str(model)])
+    found = json.loads((report.parent / "report.json").read_text(encoding="utf-8"))
+    assert found["without the encoder"]["sample news, all"][2] > 0.7
+    assert tuple(io.load(model, expected=Linker).features) == LINKER_FEATURES
+
+
+def test_scores_of_some_articles_count_what_is_wrong_around_them() -> None:
+    stories, events = ["a", "a", "b", "b"], [1, 1, 1, 2]
+    precision, recall, _ = event_linker.bcubed_of([0, 1], stories, events)
+    assert (precision, recall) == (pytest.approx(2 / 3), 1.0)

@@ -63,11 +63,12 @@ def replace_links(
 
 @dataclass
 class Group:
-    """Clusters, their weights by language, and sums of weighted probabilities to other groups."""
+    """Clusters, their weights by language, sums of weighted probabilities to other groups, and of weights."""
 
     clusters: list[int]
     weights: dict[str, float]
     sums: dict[int, float] = field(default_factory=dict)
+    linked: dict[int, float] = field(default_factory=dict)
     own: dict[int, float] = field(default_factory=dict)
     apart: set[int] = field(default_factory=set)
 
@@ -85,7 +86,7 @@ def agglomerate(
 ) -> list[list[int]]:
     """Groups of clusters that are one event each."""
     groups = {one: Group([one], {languages[one]: sqrt(sizes[one])}) for one in sorted(sizes)}
-    for (a, b), p in _supported(probabilities, rules.doubt).items():
+    for (a, b), p in _supported(probabilities, rules).items():
         _connect(groups, a, b, p, languages[a] == languages[b])
     for a, b in (pair for pair, p in probabilities.items() if p < rules.impossible):
         groups[a].apart.add(b)
@@ -94,35 +95,37 @@ def agglomerate(
     heapq.heapify(heap)
     while heap:
         negative, a, b = heapq.heappop(heap)
-        if a in groups and b in groups and _mean(groups[a], groups[b], b) == -negative:
+        if a in groups and b in groups and _mean(groups[a], groups[b], b, rules) == -negative:
             _join(groups, a, b)
             for entry in _offers(groups, a, rules):
                 heapq.heappush(heap, entry)
     return sorted(sorted(group.clusters) for group in groups.values())
 
 
-def _supported(probabilities: Mapping[Pair, float], doubt: float) -> dict[Pair, float]:
+def _supported(probabilities: Mapping[Pair, float], rules: AgglomerationRules) -> dict[Pair, float]:
     """Probabilities in the light of third clusters, in the order of the pairs."""
     linked: dict[int, dict[int, float]] = {}
     for (a, b), p in sorted(probabilities.items()):
         linked.setdefault(a, {})[b] = p
         linked.setdefault(b, {})[a] = p
     return {
-        (a, b): p * (1 - doubt + doubt * _support(linked[a], linked[b], a, b))
+        (a, b): p * (1 - rules.doubt + rules.doubt * _support(linked[a], linked[b], a, b, rules.unlinked))
         for (a, b), p in sorted(probabilities.items())
     }
 
 
-def _support(one: Mapping[int, float], other: Mapping[int, float], a: int, b: int) -> float:
+def _support(one: Mapping[int, float], other: Mapping[int, float], a: int, b: int, unlinked: float) -> float:
     """How much third clusters agree that they belong to both or to neither; 1 if there are none."""
     agreed = sum(min(p, other[c]) for c, p in one.items() if c in other)
+    common = sum(p + other[c] for c, p in one.items() if c in other)
     total = sum(p for c, p in one.items() if c != b) + sum(p for c, p in other.items() if c != a)
-    return (PRIOR + agreed) / (PRIOR + total - agreed)
+    return (PRIOR + agreed) / (PRIOR + common - agreed + unlinked * max(0.0, total - common))
 
 
 def _connect(groups: dict[int, Group], a: int, b: int, p: float, same: bool) -> None:
     one, other = groups[a], groups[b]
     one.sums[b] = other.sums[a] = p * one.weight * other.weight
+    one.linked[b] = other.linked[a] = one.weight * other.weight
     if same:
         one.own[b] = other.own[a] = one.sums[b]
 
@@ -130,13 +133,15 @@ def _connect(groups: dict[int, Group], a: int, b: int, p: float, same: bool) -> 
 def _offers(groups: dict[int, Group], a: int, rules: AgglomerationRules) -> Iterable[tuple[float, int, int]]:
     """Groups that may join a group, with their mean probability, the smaller id first."""
     for b in sorted(groups[a].sums):
-        mean = _mean(groups[a], groups[b], b)
+        mean = _mean(groups[a], groups[b], b, rules)
         if mean >= rules.threshold and _allowed(groups[a], groups[b], b, rules):
             yield -mean, min(a, b), max(a, b)
 
 
-def _mean(one: Group, other: Group, b: int) -> float:
-    return one.sums.get(b, 0.0) / (one.weight * other.weight)
+def _mean(one: Group, other: Group, b: int, rules: AgglomerationRules) -> float:
+    linked = one.linked.get(b, 0.0)
+    rest = max(0.0, one.weight * other.weight - linked)
+    return one.sums.get(b, 0.0) / (linked + rules.unlinked * rest)
 
 
 def _allowed(one: Group, other: Group, b: int, rules: AgglomerationRules) -> bool:
@@ -154,7 +159,7 @@ def _join(groups: dict[int, Group], a: int, b: int) -> None:
     one.clusters += other.clusters
     for lang, weight in other.weights.items():
         one.weights[lang] = one.weights.get(lang, 0.0) + weight
-    for name in ("sums", "own"):
+    for name in ("sums", "linked", "own"):
         mine, theirs = getattr(one, name), getattr(other, name)
         mine.pop(b, None)
         theirs.pop(a, None)

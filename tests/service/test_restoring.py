@@ -201,7 +201,7 @@ def test_ids_survive_a_rebuild_after_pruning_and_are_never_reused(begun):
 
 def test_verdicts_are_about_the_same_stories_after_a_rebuild(begun):
     with begun.database.read() as session:
-        pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 8")
+        pairs = session.run("SELECT a, b FROM link ORDER BY probability DESC, a, b LIMIT 24")
     titles = {}
     for a, b in pairs:
         _, *articles = begun.add_verdict(a, b, same=True, note="")

@@ -59,7 +59,7 @@ def test_every_article_is_in_a_cluster_of_an_event(store):
     assert sum(told["languages"].values()) == told["size"]
     assert {cluster["lang"] for cluster in told["clusters"]} == set(told["languages"])
     assert told["links"][0]["features"]["linkCount"] >= 0
-    assert set(told["links"][0]["contributions"]) > {"linkCount", "(constant)"}
+    assert set(told["links"][0]["contributions"]) > {"textCosSim", "(constant)"}
     numbers = {number for cluster in told["clusters"] for number in cluster["articles"]}
     assert {number for one, other, _ in told["links"][0]["pairs"] for number in (one, other)} <= numbers
 

@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss import io
 from isogloss._estimator import POSITIVE, Constraints, Estimator
-from isogloss.events.link._features import LINKER_FEATURES
+from isogloss.events.link._features import FEATURES, LINKER_FEATURES
 
 __all__ = ["Linker"]
 
@@ -58,8 +58,8 @@ class Linker(ClassifierMixin, Estimator):
     Parameters
     ----------
     features : sequence of str
-        Names of the features, in the order of the columns. All are similarities, except those that
-        :mod:`isogloss.events.link._features` defines as distances or indicators.
+        Names of the features, in the order of the columns. Weights are bounded for features of
+        :mod:`isogloss.events.link._features` that are similarities or distances, and free for others.
     log_features : sequence of str
         Features that are transformed by log(1 + x).
     given : sequence of (str, float)
@@ -171,7 +171,7 @@ class Linker(ClassifierMixin, Estimator):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the log odds that pairs are one story."""
-        shares, constants = self._terms(X)
+        shares, constants = self.terms(X)
         return np.asarray(shares.sum(axis=1) + constants)
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -191,23 +191,19 @@ class Linker(ClassifierMixin, Estimator):
         """Return named features as a row."""
         return [features[name] for name in self.features]
 
-    def shares(self, X: ArrayLike) -> Array:
-        """Return the contribution of each feature to the log odds; that of a missing one is 0."""
-        return self._terms(X)[0]
-
     def contributions(self, features: Mapping[str, float]) -> dict[str, float]:
-        """Return the contributions by feature name; ``(constant)`` is the constant.
-
-        What missing features add is part of the constant.
-        """
-        shares, constants = self._terms([self.row(features)])
+        """Return the terms of a pair by feature name; ``(constant)`` is the constant."""
+        shares, constants = self.terms([self.row(features)])
         return {
             **dict(zip(self.features, shares[0].tolist(), strict=True)),
             "(constant)": float(constants[0]),
         }
 
-    def _terms(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Return the contributions of the features of pairs, and their constants."""
+    def terms(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Return the contribution of each feature to the log odds of pairs, and the constant of each pair.
+
+        The contribution of a missing feature is 0; what it adds is part of the constant.
+        """
         check_is_fitted(self)
         raw = self._check(X)
         weights, missing, offset = self._parameters()
@@ -260,7 +256,7 @@ class Linker(ClassifierMixin, Estimator):
 
     @staticmethod
     def _bounds(name: str) -> tuple[float | None, float | None]:
-        if name in _UNSIGNED:
+        if name in _UNSIGNED or name not in FEATURES:
             return None, None
         return (None, 0.0) if name in _DISTANCES else (0.0, None)
 

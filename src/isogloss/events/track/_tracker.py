@@ -108,18 +108,25 @@ class EventTracker:
             for other, p in near.items()
             if p >= self.rules.threshold and other not in known
         }
-        linked = dict.fromkeys(sorted(event for event in likely if event is not None), 0.0)
-        if not linked:
+        sums = dict.fromkeys(sorted(event for event in likely if event is not None), 0.0)
+        if not sums:
             return []
+        linked = dict.fromkeys(sums, 0.0)
         for other, p in near.items():
             event = event_of.get(other)
             if event in linked:
-                linked[event] += p * sqrt(len(profiles[other].articles))
-        for event in linked:
+                weight = sqrt(len(profiles[other].articles))
+                sums[event] += p * weight
+                linked[event] += weight
+        for event in sums:
             if event not in weights:
                 weights[event] = fsum(sqrt(len(profiles[one].articles)) for one in self.ids.members[event])
-        minimum = _MIN_PLAUSIBLE_SHARE * self.rules.threshold
-        return [event for event, sum_ in linked.items() if sum_ >= minimum * weights[event]]
+        minimum, unlinked = _MIN_PLAUSIBLE_SHARE * self.rules.threshold, self.rules.unlinked
+        return [
+            event
+            for event, total in sums.items()
+            if total >= minimum * (linked[event] + unlinked * (weights[event] - linked[event]))
+        ]
 
     def _confidence(self, members: list[int]) -> float:
         own = set(members)

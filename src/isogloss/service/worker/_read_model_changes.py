@@ -285,11 +285,12 @@ def explain_links(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[Li
     similar = _similar_articles(links, ends)
     linker = links.linker
     features = links.feature_rows(ends, _pair_support(similar, len(ends)))
-    contributions = linker.shares(features[:, [FEATURES.index(name) for name in linker.features]])
-    log_odds = contributions.sum(axis=1) + linker.constant
+    columns = [FEATURES.index(name) for name in linker.features]
+    contributions, constants = linker.terms(features[:, columns])
+    log_odds = contributions.sum(axis=1) + constants
     probabilities = expit(log_odds).round(PROBABILITY_DIGITS).tolist()
     by_name = contributions[:, np.argsort(linker.features)], features[:, np.argsort(FEATURES)]
-    values = np.hstack(by_name) + 0.0  # no negative zeros
+    values = np.hstack([constants[:, None], *by_name]) + 0.0  # no negative zeros
     template, best = _link_template(linker), _best_pairs(links, similar, len(ends))
     return [
         LinkRow(*pair, probability, (template % (*row, articles)).replace(":nan", ":null"))
@@ -299,7 +300,7 @@ def explain_links(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[Li
 
 def _link_template(linker: Linker) -> str:
     """Return the JSON of a link with placeholders for contributions, features and pairs of articles."""
-    contributions = ",".join([f'"(constant)":{linker.constant:.6g}', *_placeholders(linker.features)])
+    contributions = ",".join(_placeholders(["(constant)", *linker.features]))
     features = ",".join(_placeholders(FEATURES))
     return f'{{"contributions":{{{contributions}}},"features":{{{features}}},"pairs":[%s]}}'
 
