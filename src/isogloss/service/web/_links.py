@@ -29,6 +29,10 @@ FEATURE_NAMES = {
     "timeGap": "gap in time (hours)",
     "linkRatio": "share of possible pairs",
     "sameLanguage": "same language",
+    "titlesAlone": "share of articles without a body",
+    "sameLanguageSim": "same words within the language",
+    "encoderCosSim": "same meaning (sentence encoder)",
+    "alternatives": "other stories at that time",
     "(constant)": "prior",
 }
 """Names of features on pages."""
