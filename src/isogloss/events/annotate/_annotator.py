@@ -11,9 +11,10 @@ from functools import cache
 from math import log
 from typing import Literal, NamedTuple, Protocol
 
+from isogloss.events.annotate._concepts import ConceptMention
 from isogloss.events.annotate._dates import calendar_words, find_dates
 from isogloss.events.annotate._entity_names import abbreviations, entity_names
-from isogloss.events.annotate._keywords import find_keywords, find_numbers
+from isogloss.events.annotate._keywords import TITLE_WEIGHT, find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
 from isogloss.events.annotate._word_tables import count_demonyms
 from isogloss.events.annotate._words import TokenisedText
@@ -35,8 +36,8 @@ _MIN_PLACE_WEIGHT = 0.5
 class ConceptFinder(Protocol):
     """Finds concepts in running words, as :class:`~isogloss.events.annotate.ConceptDictionary` does."""
 
-    def find(self, words: Sequence[str], lang: str) -> Iterable[tuple[str, bool, float]]:
-        """Yield concepts, whether each is an entity, and its weight."""
+    def mentions(self, words: Sequence[str], lang: str) -> Iterable[ConceptMention]:
+        """Yield the mentions of concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,13 @@ class Annotator:
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
         entities = _weights(mentions.weights | _without_currencies(world) | names)
-        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_currencies(world))
-        for concept, is_entity, weight in self.concepts.find(words.lower, lang) if self.concepts else ():
-            (entities if is_entity else keywords)[f"concept:{concept}"] = weight
+        concepts = list(self.concepts.mentions(words.lower, lang)) if self.concepts else []
+        other_words = _words_outside(words.words, concepts) if concepts else words.words
+        n_title = len(title.words)
+        found = find_keywords(other_words[:n_title], other_words[n_title:], lang, self.n_keywords)
+        entities |= _concept_weights(one for one in concepts if one.is_entity)
+        keywords = found | _weights(_currencies(world))
+        keywords |= _concept_weights((one for one in concepts if not one.is_entity), n_title)
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
@@ -160,6 +165,25 @@ def _count_entities(words: TokenisedText, lang: str) -> dict[str, float]:
     shorts = abbreviations(lang)
     counts.update(shorts[words.words[i]] for i in words.capitals if words.words[i] in shorts)
     return dict(counts)
+
+
+def _words_outside(words: Sequence[str], mentions: Iterable[ConceptMention]) -> list[str]:
+    """Return the words of a text with empty strings in place of those that mention a concept."""
+    others = list(words)
+    for mention in mentions:
+        others[mention.start : mention.end] = [""] * (mention.end - mention.start)
+    return others
+
+
+def _concept_weights(mentions: Iterable[ConceptMention], n_title_words: int = 0) -> dict[str, float]:
+    """Return the weights of concepts; mentions in the title count as those of keywords do."""
+    counts: Counter[str] = Counter()
+    strongest: dict[str, float] = {}
+    for one in mentions:
+        key = f"concept:{one.concept}"
+        counts[key] += TITLE_WEIGHT if one.start < n_title_words else 1
+        strongest[key] = max(strongest.get(key, 0.0), one.weight)
+    return {key: (1 + log(count)) * strongest[key] for key, count in counts.items()}
 
 
 def _currencies(world: Mapping[str, float]) -> dict[str, float]:
