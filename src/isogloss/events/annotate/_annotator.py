@@ -11,7 +11,7 @@ from functools import cache
 from math import log
 from typing import Literal, NamedTuple, Protocol
 
-from isogloss.events.annotate._concepts import ConceptMention
+from isogloss.events.annotate._concepts import Meaning, PhraseMatch
 from isogloss.events.annotate._dates import calendar_words, find_dates
 from isogloss.events.annotate._entity_names import abbreviations, entity_names
 from isogloss.events.annotate._keywords import TITLE_WEIGHT, find_keywords, find_numbers
@@ -36,8 +36,8 @@ _MIN_PLACE_WEIGHT = 0.5
 class ConceptFinder(Protocol):
     """Finds concepts in running words, as :class:`~isogloss.events.annotate.ConceptDictionary` does."""
 
-    def mentions(self, words: Sequence[str], lang: str) -> Iterable[ConceptMention]:
-        """Yield the mentions of concepts."""
+    def match(self, words: Sequence[str], lang: str) -> Iterable[PhraseMatch]:
+        """Yield the phrases that mean concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,12 @@ class Annotator:
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
         entities = _weights(mentions.weights | _without_currencies(world) | names)
-        concepts = list(self.concepts.mentions(words.lower, lang)) if self.concepts else []
-        other_words = _words_outside(words.words, concepts) if concepts else words.words
         n_title = len(title.words)
-        found = find_keywords(other_words[:n_title], other_words[n_title:], lang, self.n_keywords)
-        entities |= _concept_weights(one for one in concepts if one.is_entity)
-        keywords = found | _weights(_currencies(world))
-        keywords |= _concept_weights((one for one in concepts if not one.is_entity), n_title)
+        matches = list(self.concepts.match(words.lower, lang)) if self.concepts else []
+        other_words = _words_outside(words.words, matches)
+        keywords = find_keywords(other_words[:n_title], other_words[n_title:], lang, self.n_keywords)
+        keywords |= _weights(_currencies(world))
+        _add_concepts(matches, n_title, entities, keywords)
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
@@ -167,23 +166,35 @@ def _count_entities(words: TokenisedText, lang: str) -> dict[str, float]:
     return dict(counts)
 
 
-def _words_outside(words: Sequence[str], mentions: Iterable[ConceptMention]) -> list[str]:
-    """Return the words of a text with empty strings in place of those that mention a concept."""
-    others = list(words)
-    for mention in mentions:
-        others[mention.start : mention.end] = [""] * (mention.end - mention.start)
+def _words_outside(words: list[str], matches: Iterable[PhraseMatch]) -> list[str]:
+    """Return the words of a text with empty strings in place of those that mean a concept."""
+    others = words.copy()
+    for start, end, _ in matches:
+        for place in range(start, end):
+            others[place] = ""
     return others
 
 
-def _concept_weights(mentions: Iterable[ConceptMention], n_title_words: int = 0) -> dict[str, float]:
-    """Return the weights of concepts; mentions in the title count as those of keywords do."""
+def _add_concepts(
+    matches: Iterable[PhraseMatch], n_title: int, entities: dict[str, float], keywords: dict[str, float]
+) -> None:
+    """Add concepts to the entities and keywords; keywords in the title count more, as words do."""
+    in_title: Counter[tuple[Meaning, ...]] = Counter()
+    in_body: Counter[tuple[Meaning, ...]] = Counter()
+    for start, _, meanings in matches:
+        (in_title if start < n_title else in_body)[meanings] += 1
     counts: Counter[str] = Counter()
-    strongest: dict[str, float] = {}
-    for one in mentions:
-        key = f"concept:{one.concept}"
-        counts[key] += TITLE_WEIGHT if one.start < n_title_words else 1
-        strongest[key] = max(strongest.get(key, 0.0), one.weight)
-    return {key: (1 + log(count)) * strongest[key] for key, count in counts.items()}
+    strongest: dict[str, Meaning] = {}
+    for found, title_weight in ((in_title, TITLE_WEIGHT), (in_body, 1)):
+        for meanings, count in found.items():
+            for meaning in meanings:
+                concept = meaning.concept
+                counts[concept] += count if meaning.is_entity else count * title_weight
+                if concept not in strongest or meaning.weight > strongest[concept].weight:
+                    strongest[concept] = meaning
+    for concept, meaning in strongest.items():
+        weight = (1 + log(counts[concept])) * meaning.weight
+        (entities if meaning.is_entity else keywords)[f"concept:{concept}"] = weight
 
 
 def _currencies(world: Mapping[str, float]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -29,7 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.corpora import check_language, new_folder, read_array, read_strings, write_array, write_strings
-from isogloss.events.annotate._word_forms import WordForms, word_form
+from isogloss.events.annotate._word_forms import (
+    WordForms,
+    compound_heads,
+    compound_modifiers,
+    word_form,
+    writes_compounds,
+)
 from isogloss.events.annotate._words import TokenisedText
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write
@@ -38,8 +44,9 @@ from isogloss.text import language
 __all__ = [
     "MAX_WORDS",
     "ConceptDictionary",
-    "ConceptMention",
+    "Meaning",
     "Phrase",
+    "PhraseMatch",
     "PhraseMeanings",
     "phrase_key",
     "phrase_words",
@@ -59,6 +66,12 @@ MAX_MEANINGS = 3
 
 _HASH_FACTOR = 0x9E3779B97F4A7C15
 _HASH_SHIFT = 29
+_PART_WEIGHT = 0.5**0.5
+"""Weight of each of the two parts of a compound."""
+
+_CACHE_SIZE = 1 << 14
+"""Words, and phrases, of a language that are cached."""
+
 _FILTER_BITS = 16
 """Bits of the Bloom filter per phrase; its false positive rate is one in sixteen."""
 
@@ -94,14 +107,20 @@ class PhraseMeanings:
     forms: WordForms = "exact"
 
 
-class ConceptMention(NamedTuple):
-    """A mention of a concept: the range of its words, the concept, whether it is an entity, and a weight."""
+class Meaning(NamedTuple):
+    """A concept that a phrase may mean, whether it is an entity, and the weight that a mention gives it."""
 
-    start: int
-    end: int
     concept: str
     is_entity: bool
     weight: float
+
+
+class PhraseMatch(NamedTuple):
+    """A phrase in a text: the range of its words, and its meanings."""
+
+    start: int
+    end: int
+    meanings: tuple[Meaning, ...]
 
 
 def phrase_words(text: str, lang: str) -> tuple[str, ...]:
@@ -143,7 +162,9 @@ class ConceptDictionary:
         count = int(self.header["concepts"])
         self._names = read_strings(self.folder, "names", count)
         self._entities = read_array(self.folder / "entities.npy", (count,), np.bool_)
-        self._tables = {code: _Table.read(self.folder / code, said) for code, said in self._languages.items()}
+        self._tables = {
+            code: _Table(self.folder / code, said, self._concept) for code, said in self._languages.items()
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path: another process maps the same folder."""
@@ -162,23 +183,20 @@ class ConceptDictionary:
         """Number of concepts."""
         return len(self._names)
 
-    def mentions(self, words: Sequence[str], lang: str) -> Iterator[ConceptMention]:
-        """Yield the mentions of concepts in a text; the words of an ambiguous phrase mention several.
+    def match(self, words: Sequence[str], lang: str) -> Iterator[PhraseMatch]:
+        """Yield the phrases of a text in order: the longest at each position, without overlaps.
+
+        A compound that is no phrase, such as *Erdbebenopfer*, has the meanings of its two parts.
 
         Parameters
         ----------
         words : sequence of str
             The lower-case words of the text, without punctuation.
         lang : str
-            The language; a language without phrases has no concepts.
+            The language; a language without phrases has no matches.
         """
         table = self._tables.get(lang)
-        if table is None or not words:
-            return
-        for start, end, row in table.rows(words):
-            concept = int(table.meanings[row])
-            weight = float(table.shares[row])
-            yield ConceptMention(start, end, self._names[concept], bool(self._entities[concept]), weight)
+        return table.match(words) if table is not None and words else iter(())
 
     def find(self, words: Sequence[str], lang: str) -> Iterator[tuple[str, bool, float]]:
         """Yield the concepts of a text in order of mention, whether each is an entity, and its weight.
@@ -196,53 +214,90 @@ class ConceptDictionary:
         """
         counts: Counter[tuple[str, bool]] = Counter()
         weights: dict[str, float] = {}
-        for mention in self.mentions(words, lang):
-            counts[mention.concept, mention.is_entity] += 1
-            weights[mention.concept] = max(weights.get(mention.concept, 0.0), mention.weight)
+        for found in self.match(words, lang):
+            for concept, is_entity, weight in found.meanings:
+                counts[concept, is_entity] += 1
+                weights[concept] = max(weights.get(concept, 0.0), weight)
         for (concept, is_entity), count in counts.items():
             yield concept, is_entity, (1 + log(count)) * weights[concept]
 
+    def _concept(self, number: int) -> tuple[str, bool]:
+        """Return the name of a concept, and whether it is an entity."""
+        return self._names[number], bool(self._entities[number])
 
-@dataclass(frozen=True)
+
 class _Table:
-    """The phrases of one language."""
+    """The phrases of one language.
 
-    lang: str
-    forms: WordForms
-    keys: NDArray[np.uint64]
-    meanings: NDArray[np.int32]
-    shares: NDArray[np.float32]
-    bits: NDArray[np.uint8]
+    Parameters
+    ----------
+    folder : Path
+        The folder of the language.
+    said : mapping
+        What the header says of it.
+    concept : callable
+        Returns the name of a concept by its number, and whether it is an entity.
+    """
 
-    @classmethod
-    def read(cls, folder: Path, said: Mapping[str, Any]) -> _Table:
+    def __init__(
+        self, folder: Path, said: Mapping[str, Any], concept: Callable[[int], tuple[str, bool]]
+    ) -> None:
         count = (int(said.get("rows", said["phrases"])),)
-        return cls(
-            folder.name,
-            said.get("forms", "exact"),
-            read_array(folder / "keys.npy", count, np.uint64).view(np.ndarray),
-            read_array(folder / "meanings.npy", count, np.int32).view(np.ndarray),
-            read_array(folder / "shares.npy", count, np.float32).view(np.ndarray),
-            read_array(folder / "filter.npy", (int(said["filter"]),), np.uint8).view(np.ndarray),
-        )
+        self.lang = folder.name
+        self.forms: WordForms = said.get("forms", "exact")
+        self.keys = read_array(folder / "keys.npy", count, np.uint64).view(np.ndarray)
+        self.numbers = read_array(folder / "meanings.npy", count, np.int32).view(np.ndarray)
+        self.weights = read_array(folder / "shares.npy", count, np.float32).view(np.ndarray)
+        self.bits = read_array(folder / "filter.npy", (int(said["filter"]),), np.uint8).view(np.ndarray)
+        self._concept = concept
+        self._hash = lru_cache(_CACHE_SIZE)(self._compute_hash)
+        self._meanings = lru_cache(_CACHE_SIZE)(self._read_meanings)
+        self._part_meanings = lru_cache(_CACHE_SIZE)(self._find_part_meanings)
 
-    def rows(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-        """Yield the start, the end and each row of the phrases in a text: the longest, without overlaps."""
+    def match(self, words: Sequence[str]) -> Iterator[PhraseMatch]:
+        """Yield the phrases of a text; see :meth:`ConceptDictionary.match`."""
         found = self._longest_matches(words)
+        has_compounds = self.forms != "exact" and writes_compounds(self.lang)
         free = 0
-        for start in sorted(found):
-            if start >= free:
+        for start, word in enumerate(words):
+            if start < free:
+                continue
+            if start in found:
                 length, row = found[start]
                 free = start + length
-                key = self.keys[row]
-                while row < len(self.keys) and self.keys[row] == key:
-                    yield start, free, row
-                    row += 1
+                yield PhraseMatch(start, free, self._meanings(row))
+            elif has_compounds and (parts := self._part_meanings(word)):
+                yield PhraseMatch(start, start + 1, parts)
+
+    def _compute_hash(self, word: str) -> int:
+        return _form_hash(word, self.lang, self.forms)
+
+    def _read_meanings(self, first: int) -> tuple[Meaning, ...]:
+        """Return the meanings of the phrase that begins at a row."""
+        end = int(np.searchsorted(self.keys, self.keys[first], side="right"))
+        return tuple(
+            Meaning(*self._concept(int(self.numbers[row])), float(self.weights[row]))
+            for row in range(first, end)
+        )
+
+    def _find_part_meanings(self, word: str) -> tuple[Meaning, ...]:
+        """Return the meanings of the two parts of a compound; none if a part is no phrase."""
+        for first, last in compound_heads(word, self.lang, self.forms):
+            if head := self._form_meanings(last):
+                for form in compound_modifiers(first, self.lang, self.forms):
+                    if modifier := self._form_meanings(form):
+                        parts = modifier + head
+                        return tuple(one._replace(weight=_PART_WEIGHT * one.weight) for one in parts)
+        return ()
+
+    def _form_meanings(self, form: str) -> tuple[Meaning, ...]:
+        key = np.uint64(phrase_key([form]))
+        row = int(np.searchsorted(self.keys, key))
+        return self._meanings(row) if row < len(self.keys) and self.keys[row] == key else ()
 
     def _longest_matches(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
         """Return the length and the first row of the longest phrase that begins at each position."""
-        hashes = (_word_hash(word, self.lang, self.forms) for word in words)
-        codes = np.fromiter(hashes, np.uint64, len(words))
+        codes = np.fromiter(map(self._hash, words), np.uint64, len(words))
         found: dict[int, tuple[int, int]] = {}
         keys = np.zeros(len(codes), np.uint64)
         for length in range(1, min(MAX_WORDS, len(codes)) + 1):
@@ -352,7 +407,7 @@ def phrase_key(words: Iterable[str], lang: str = "", forms: WordForms = "exact")
     """Return the hash of a phrase."""
     key = 0
     for word in words:
-        key = (key ^ _word_hash(word, lang, forms)) * _HASH_FACTOR & 0xFFFF_FFFF_FFFF_FFFF
+        key = (key ^ _form_hash(word, lang, forms)) * _HASH_FACTOR & 0xFFFF_FFFF_FFFF_FFFF
         key ^= key >> _HASH_SHIFT
     return key
 
@@ -363,8 +418,7 @@ def _extend_keys(keys: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray
     return mixed ^ (mixed >> np.uint64(_HASH_SHIFT))
 
 
-@lru_cache(maxsize=1 << 16)
-def _word_hash(word: str, lang: str, forms: WordForms) -> int:
+def _form_hash(word: str, lang: str, forms: WordForms) -> int:
     """Return a hash of the form of a word that is the same in every process."""
     form = word_form(word, lang, forms) if forms != "exact" else word
     return int.from_bytes(hashlib.blake2b(form.encode("utf-8", "replace"), digest_size=8).digest(), "little")

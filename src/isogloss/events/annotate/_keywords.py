@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import log
 
@@ -25,7 +24,7 @@ _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
 
 
-def find_keywords(title: Sequence[str], body: Sequence[str], lang: str, most: int) -> dict[str, float]:
+def find_keywords(title: list[str], body: list[str], lang: str, most: int) -> dict[str, float]:
     """Return the most frequent of the words of a title and a body, without stop words and names.
 
     A word is represented by the key that its cognates in other languages share (see

@@ -17,20 +17,20 @@ the Bhattacharyya coefficient of their sense distributions: 1 for words with the
 with many senses of which they share one.
 
 Words are looked up by their stems (:mod:`isogloss.events.annotate._word_forms`); the senses of all lemmas
-with the same stem count. Stop words, numbers and words of one or two letters are no phrases, and neither are
-synsets that only one language has a word for. A synset is an entity when most of its lemmas
-have a capital letter, not counting languages that capitalise all nouns.
+with the same stem count. Stop words, numbers and words of one or two letters are no phrases. Synsets of
+adverbs and those that only one language has a word for are no concepts. A synset is an entity when most of
+its lemmas have a capital letter, not counting languages that capitalise all nouns.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +52,9 @@ from isogloss.text import language
 
 __all__ = ["WordnetReport", "build_wordnet_concepts", "wordnet_files"]
 
-logger = logging.getLogger(__name__)
-
 _SYNSET = re.compile(r"(\d{8})-([nvasr])")
-_KIND = re.compile(r"(?:[A-Za-z]{2,3}(?:[_-]\w+)?:)?([a-z]+)")
-_KINDS_WITHOUT_LEMMA = frozenset({"def", "exe"})
+_KIND = re.compile(r"(?:([A-Za-z]{2,3}(?:[_-]\w+)?):)?([a-z]+)")
+_ADVERB = "r"
 _FORMAT = "expected a synset such as 07428954-n, a kind such as deu:lemma and a lemma, separated by tabs"
 _MIN_CHARS = 3
 """Letters of the shortest word that is a phrase, except in unspaced scripts."""
@@ -177,7 +175,7 @@ def build_wordnet_concepts(
     *,
     progress: Callable[[str, int], None] = lambda what, count: None,
 ) -> WordnetReport:
-    """Build a concept dictionary from tab files of the Open Multilingual Wordnet.
+    r"""Build a concept dictionary from tab files of the Open Multilingual Wordnet.
 
     Parameters
     ----------
@@ -226,39 +224,55 @@ def build_wordnet_concepts(
     return report
 
 
-def _read_file(path: PathLike, phrases: dict[str, _Phrases], synsets: _Synsets, report: WordnetReport) -> None:
+def _read_file(
+    path: PathLike, phrases: dict[str, _Phrases], synsets: _Synsets, report: WordnetReport
+) -> None:
     """Read the lemmas of a file."""
-    name = os.fspath(path)
-    lang, code, problems, used = "", None, Problems(), 0
-    for number, line in enumerate(read_lines(path), 1):
-        if not line.strip():
-            continue
-        if line.startswith(b"#"):
-            lang = lang or _header_language(line)
-            continue
-        try:
-            synset, kind, lemma = _parse_line(line)
-        except _BrokenLineError as broken:
-            problems.add(broken.problem, f"{name}:{number}: {broken}")
-            continue
-        if kind in _KINDS_WITHOUT_LEMMA:
-            continue
-        if used == 0:
-            code = _language_code(lang or _line_language(line), name, number, report)
-            if code is None:
+    name, problems, used = os.fspath(path), Problems(), 0
+    lang: str | None = None
+    tables: dict[str, _Phrases] = {}
+    for line in _lemma_lines(path, problems):
+        if lang is None:
+            lang = _language_code(line, name, report)
+            if lang is None:
                 return
-            readers = [code, *(other for other, lenders in _BORROWED.items() if code in lenders)]
+            readers = [lang, *(other for other, lenders in _BORROWED.items() if lang in lenders)]
             tables = {one: phrases.setdefault(one, _Phrases(choose_forms(one))) for one in readers}
         used += 1
-        concept = synsets.add(synset, code, lemma)
+        concept = synsets.add(line.synset, lang, line.lemma)
         for one, table in tables.items():
-            table.add(lemma, one, concept)
+            table.add(line.lemma, one, concept)
     _check_file(name, used, problems)
     report.files += 1
     report.lemmas += used
     report.problems.update(problems.problems)
     for sentence in problems.examples:
         report.note(sentence)
+
+
+class _LemmaLine(NamedTuple):
+    """A line with a lemma: its number, the language that it or the first line of the file names, and more."""
+
+    number: int
+    lang: str
+    synset: str
+    lemma: str
+
+
+def _lemma_lines(path: PathLike, problems: Problems) -> Iterator[_LemmaLine]:
+    """Yield the lines with lemmas, except adverbs; count broken lines."""
+    header = ""
+    for number, line in enumerate(read_lines(path), 1):
+        if line.startswith(b"#"):
+            header = header or _header_language(line)
+        elif line.strip():
+            try:
+                synset, lang, kind, lemma = _parse_line(line)
+            except _BrokenLineError as broken:
+                problems.add(broken.problem, f"{os.fspath(path)}:{number}: {broken}")
+                continue
+            if kind == "lemma" and not synset.endswith(_ADVERB):
+                yield _LemmaLine(number, lang or header, synset, lemma)
 
 
 class _BrokenLineError(Exception):
@@ -269,8 +283,8 @@ class _BrokenLineError(Exception):
         self.problem = problem
 
 
-def _parse_line(line: bytes) -> tuple[str, str, str]:
-    """Return the synset, the kind and the lemma of a line."""
+def _parse_line(line: bytes) -> tuple[str, str, str, str]:
+    """Return the synset, the language if the line names it, the kind and the lemma or text of a line."""
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as reason:
@@ -286,7 +300,7 @@ def _parse_line(line: bytes) -> tuple[str, str, str]:
     if not lemma:
         raise _BrokenLineError("without lemma", f"the lemma is empty; {_FORMAT}")
     part_of_speech = "a" if synset[2] == "s" else synset[2]
-    return f"{synset[1]}-{part_of_speech}", kind[1], lemma
+    return f"{synset[1]}-{part_of_speech}", kind[1] or "", kind[2], lemma
 
 
 def _header_language(line: bytes) -> str:
@@ -295,23 +309,17 @@ def _header_language(line: bytes) -> str:
     return cells[1].strip() if len(cells) > 1 else ""
 
 
-def _line_language(line: bytes) -> str:
-    kind = line.decode("utf-8", "replace").split("\t")[1]
-    return kind.partition(":")[0] if ":" in kind else ""
-
-
-def _language_code(given: str, name: str, number: int, report: WordnetReport) -> str | None:
-    """Return the code of a language; note in the report that the file is skipped if it is not known."""
-    if not given:
+def _language_code(line: _LemmaLine, name: str, report: WordnetReport) -> str | None:
+    """Return the code of the language of a file; note in the report that it is skipped if it is not known."""
+    if not line.lang:
         raise CorpusError(
-            f"{name}:{number}: nothing says which language this is; expected a first line "
+            f"{name}:{line.number}: nothing says which language this is; expected a first line "
             "'# project<TAB>deu<TAB>address<TAB>licence', or kinds such as deu:lemma"
         )
     try:
-        return language(given).code
+        return language(line.lang).code
     except ValueError as reason:
-        report.skipped_files.append(f"{name}: skipped: {reason}")
-        logger.warning("%s: skipped: %s", name, reason)
+        report.skipped_files.append(f"{name}:{line.number}: file skipped: {reason}")
         return None
 
 
