@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
+from heapq import nsmallest
 from math import log
 from typing import Literal, NamedTuple, Protocol
 
@@ -70,7 +71,8 @@ class Annotator:
     """Finds names, places, dates, numbers and keywords in articles.
 
     It needs no training: places, languages and calendars come from installed packages. A concept dictionary
-    built from Wikipedia (``isogloss concepts build``) adds concepts.
+    built from Wikipedia or wordnets (``isogloss concepts build``) adds concepts; a word that means a concept
+    is not a keyword as well.
 
     Parameters
     ----------
@@ -80,15 +82,15 @@ class Annotator:
         Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra
         ``isogloss[places]`` is installed.
     n_keywords : int
-        Keywords to keep.
+        Keywords to keep, of words and of concepts.
     n_names : int
         Names to keep.
 
     Notes
     -----
     A weight is one more than the logarithm of the number of mentions; a mention of a place or concept counts
-    by its probability. The first 50,000 characters of a body are annotated. Annotation depends on the article
-    alone and is thread-safe.
+    by its weight. A keyword in the title counts as three in the body. The first 50,000 characters of a body
+    are annotated. Annotation depends on the article alone and is thread-safe.
 
     Examples
     --------
@@ -128,8 +130,9 @@ class Annotator:
         matches = list(self.concepts.match(words.lower, lang)) if self.concepts else []
         other_words = _words_outside(words.words, matches)
         keywords = find_keywords(other_words[:n_title], other_words[n_title:], lang, self.n_keywords)
-        keywords |= _weights(_currencies(world))
-        _add_concepts(matches, n_title, entities, keywords)
+        named_concepts, other_concepts = _weigh_concepts(matches, n_title)
+        keywords |= _weights(_currencies(world)) | _strongest(other_concepts, self.n_keywords)
+        entities |= named_concepts
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
@@ -175,10 +178,10 @@ def _words_outside(words: list[str], matches: Iterable[PhraseMatch]) -> list[str
     return others
 
 
-def _add_concepts(
-    matches: Iterable[PhraseMatch], n_title: int, entities: dict[str, float], keywords: dict[str, float]
-) -> None:
-    """Add concepts to the entities and keywords; keywords in the title count more, as words do."""
+def _weigh_concepts(
+    matches: Iterable[PhraseMatch], n_title: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the weights of entities and of other concepts, which count more in the title, as words do."""
     in_title: Counter[tuple[Meaning, ...]] = Counter()
     in_body: Counter[tuple[Meaning, ...]] = Counter()
     for start, _, meanings in matches:
@@ -192,9 +195,16 @@ def _add_concepts(
                 counts[concept] += count if meaning.is_entity else count * title_weight
                 if concept not in strongest or meaning.weight > strongest[concept].weight:
                     strongest[concept] = meaning
+    entities: dict[str, float] = {}
+    others: dict[str, float] = {}
     for concept, meaning in strongest.items():
         weight = (1 + log(counts[concept])) * meaning.weight
-        (entities if meaning.is_entity else keywords)[f"concept:{concept}"] = weight
+        (entities if meaning.is_entity else others)[f"concept:{concept}"] = weight
+    return entities, others
+
+
+def _strongest(weights: Mapping[str, float], most: int) -> dict[str, float]:
+    return dict(nsmallest(most, weights.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _currencies(world: Mapping[str, float]) -> dict[str, float]:

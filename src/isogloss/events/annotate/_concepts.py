@@ -179,6 +179,11 @@ class ConceptDictionary:
         """The languages that have phrases."""
         return list(self._languages)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the header, which has a digest of the phrases and concepts; tells dictionaries apart."""
+        return hashlib.sha256(json.dumps(self.header, sort_keys=True).encode()).hexdigest()
+
     def __len__(self) -> int:
         """Number of concepts."""
         return len(self._names)
@@ -376,6 +381,7 @@ def write_meanings(
             (place / check_language(code)).mkdir()
             languages[code] = _write_table(place / code, table, renumbered)
         said = {"format": FORMAT, "version": VERSION, "concepts": len(used), "languages": languages}
+        said["digest"] = _digest(place)
         with atomic_write(place / HEADER) as file:
             file.write(json.dumps(said, indent=1).encode())
 
@@ -401,6 +407,16 @@ def _write_table(folder: Path, table: PhraseMeanings, renumbered: NDArray[np.int
     write_array(folder / "shares.npy", table.weights.astype(np.float32))
     write_array(folder / "filter.npy", bits)
     return {"phrases": len(np.unique(keys)), "rows": len(keys), "filter": size, "forms": table.forms}
+
+
+def _digest(folder: Path) -> str:
+    """Return the SHA-256 of the names and contents of the arrays in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.npy")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def phrase_key(words: Iterable[str], lang: str = "", forms: WordForms = "exact") -> int:

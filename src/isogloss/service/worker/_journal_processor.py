@@ -25,7 +25,7 @@ import numpy as np
 
 from isogloss.events import Article, EventStream, EventStreamSettings, trim_heap
 from isogloss.events.analyse import AnalyserDiedError, ArticleAnalyser
-from isogloss.events.annotate import Annotator
+from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.checkpoint import restore_stream
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
 from isogloss.service.models import SimilarityModel
@@ -95,6 +95,8 @@ class StreamFactory:
     points : SimilarityModel
         The model whose points are stored with the articles, for neighbour search. It is the model of the
         stream, unless the events of the store were started without one.
+    concepts : ConceptDictionary, optional
+        Finds concepts in articles.
 
     Examples
     --------
@@ -107,11 +109,13 @@ class StreamFactory:
     n_jobs: int | None = None
     scheduler: str = ""
     points: SimilarityModel = field(default_factory=SimilarityModel)
+    concepts: ConceptDictionary | None = None
 
     def __call__(self, checkpoint: bytes | None) -> EventStream:
         """Create an empty stream, or restore one from a checkpoint."""
         settings = self._stream_settings()
-        annotator, model, jobs, scheduler = Annotator(), self.model, self.n_jobs, self.scheduler
+        annotator = Annotator(concepts=self.concepts)
+        model, jobs, scheduler = self.model, self.n_jobs, self.scheduler
         if checkpoint is None:
             return EventStream(settings, annotator=annotator, model=model, n_jobs=jobs, scheduler=scheduler)
         stream = restore_stream(
