@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from datetime import UTC, datetime
 from math import sqrt
 
@@ -226,6 +227,23 @@ def test_lines_name_the_language_before_the_header_does(wordnets, tmp_path):
     (wordnets / "wn-data-ita.tab").write_text(text)
     build_wordnet_concepts(wordnet_files(wordnets), tmp_path / "dictionary")
     assert QUAKE in weights(ConceptDictionary(tmp_path / "dictionary"), "terremoti", "it")
+
+
+def test_stems_need_the_stemmer(wordnets, concepts, tmp_path, monkeypatch):
+    header = tmp_path / "dictionary" / "concepts.json"
+    said = json.loads(header.read_text())
+    said["languages"]["uk"]["forms"] = "snowball"
+    header.write_text(json.dumps(said))
+    with pytest.raises(CorpusError, match="has no stemmer for 'uk'"):
+        ConceptDictionary(tmp_path / "dictionary")
+    said["languages"]["uk"]["forms"] = "lemmas"
+    header.write_text(json.dumps(said))
+    with pytest.raises(CorpusError, match="forms of uk are 'lemmas'"):
+        ConceptDictionary(tmp_path / "dictionary")
+    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
+    with pytest.raises(ModuleNotFoundError, match=r"isogloss\[text\]"):
+        build_wordnet_concepts(wordnet_files(wordnets), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_folders_without_wordnets_are_refused(tmp_path):

@@ -27,7 +27,7 @@ def check_stemmer(stem: str | None, lang: str) -> None:
     if not has_stemmer(found.code):
         raise ValueError(
             f"Snowball has no stemmer for {found.name}; use stem=None. It has "
-            f"{', '.join(sorted(_known_algorithms()))}"
+            f"{', '.join(_known_algorithms())}"
         )
 
 
@@ -58,9 +58,8 @@ def _algorithm(code: str) -> str:
     return _OTHER_NAMES.get(code) or language(code).name.lower()
 
 
-@cache
-def _known_algorithms() -> frozenset[str]:
-    return frozenset(need_extra(_SNOWBALL).algorithms())
+def _known_algorithms() -> list[str]:
+    return sorted(need_extra(_SNOWBALL).algorithms())
 
 
 @lru_cache(maxsize=1 << 16)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ from isogloss.events.annotate._word_forms import (
 from isogloss.events.annotate._words import TokenisedText
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write
-from isogloss.text import language
+from isogloss.text import has_stemmer, language
 
 __all__ = [
     "MAX_WORDS",
@@ -249,7 +249,7 @@ class _Table:
     ) -> None:
         count = (int(said.get("rows", said["phrases"])),)
         self.lang = folder.name
-        self.forms: WordForms = said.get("forms", "exact")
+        self.forms = _read_forms(folder, said)
         self.keys = read_array(folder / "keys.npy", count, np.uint64).view(np.ndarray)
         self.numbers = read_array(folder / "meanings.npy", count, np.int32).view(np.ndarray)
         self.weights = read_array(folder / "shares.npy", count, np.float32).view(np.ndarray)
@@ -319,6 +319,22 @@ class _Table:
         return np.flatnonzero(self.bits[bits >> np.uint64(3)] >> (bits & np.uint64(7)).astype(np.uint8) & 1)
 
 
+def _read_forms(folder: Path, said: Mapping[str, Any]) -> WordForms:
+    """Return the word forms of a language; they must be known, and Snowball must have them."""
+    forms: WordForms = said.get("forms", "exact")
+    if forms not in get_args(WordForms):
+        raise CorpusError(
+            f"{folder.parent / HEADER}: forms of {folder.name} are {forms!r}; expected "
+            f"{', '.join(get_args(WordForms))}: build the dictionary again"
+        )
+    if forms == "snowball" and not has_stemmer(folder.name):
+        raise CorpusError(
+            f"{folder}: has stems, and the installed snowballstemmer has no stemmer for {folder.name!r}; "
+            "update snowballstemmer, or build the dictionary again"
+        )
+    return forms
+
+
 def write_concepts(
     folder: PathLike, phrases: Mapping[str, Iterable[Phrase]], entities: Iterable[str]
 ) -> None:
@@ -367,8 +383,8 @@ def write_meanings(
         The phrases of each language.
     """
     strongest = {code: _strongest_meanings(table) for code, table in tables.items()}
-    used = sorted({int(one) for table in strongest.values() for one in np.unique(table.meanings)},
-                  key=lambda number: names[number])  # fmt: skip
+    numbers = {int(one) for table in strongest.values() for one in np.unique(table.meanings)}
+    used = sorted(numbers, key=names.__getitem__)
     renumbered = np.zeros(len(names), np.int32)
     renumbered[used] = np.arange(len(used))
     of_its_own = set(entities)
