@@ -61,7 +61,19 @@ REFUSED = {
 """Outputs that are folders, databases, models, or added to."""
 
 INPUTS = {
-    *("concepts", "config", "copy", "corpus", "dictionary", "disk", "fertility", "file", "files", "gold"),
+    *(
+        "concepts",
+        "wordnet",
+        "config",
+        "copy",
+        "corpus",
+        "dictionary",
+        "disk",
+        "fertility",
+        "file",
+        "files",
+        "gold",
+    ),
     *("journal", "jumps", "lexicon", "linker", "links", "model", "news", "path", "rows", "sitelinks"),
     *("source", "space", "target", "test", "folder"),
 }

@@ -92,7 +92,7 @@ def test_currencies():
 
 def test_keywords_are_the_most_frequent_and_the_words_of_the_title():
     title, body = "A referendum begins", "The harbour, the harbour! A boat, the harbour, the harbour."
-    found = find_keywords(TokenisedText.of(title, "en"), TokenisedText.of(body, "en"), "en", 2)
+    found = find_keywords(TokenisedText.of(title, "en").words, TokenisedText.of(body, "en").words, "en", 2)
     assert found == {
         f"word:{name_key('harbour')}": 1 + log(4),
         f"word:{name_key('referendum', 8)}": 1 + log(3),

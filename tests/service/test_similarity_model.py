@@ -11,8 +11,10 @@ from rich.progress import Progress
 
 from isogloss import io
 from isogloss.cli.store._make_events import make_events
-from isogloss.exceptions import SettingsError
-from isogloss.service.models import Models, SimilarityModel, model_for_events
+from isogloss.events.annotate import ConceptDictionary
+from isogloss.events.annotate._concepts import Phrase, write_concepts
+from isogloss.exceptions import CorpusError, SettingsError
+from isogloss.service.models import Models, SimilarityModel, concepts_for_events, model_for_events
 from isogloss.service.settings import ModelSettings, Settings
 from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
@@ -103,3 +105,33 @@ def test_a_file_of_another_kind_is_refused(store, tmp_path, kind):
     with pytest.raises(Exception, match=r"cannot be|holds a|no model|no such|not found") as caught:
         SimilarityModel.load(ModelSettings(similarity="store:x" if kind == "no name" else str(place)), store)
     assert type(caught.value).__module__ == "isogloss.exceptions"
+
+
+@pytest.fixture
+def with_concepts(tmp_path):
+    """Settings that name a concept dictionary, which knows a word of the articles."""
+    write_concepts(tmp_path / "concepts", {"en": [Phrase(("storm",), "en:Storm", 1.0)]}, ())
+    return Settings(models=ModelSettings(concepts=str(tmp_path / "concepts")))
+
+
+def test_events_are_made_with_the_concepts_of_the_settings(store, with_concepts):
+    made(store, with_concepts)
+    found = concepts_for_events(store, with_concepts.models)
+    assert found.digest == ConceptDictionary(with_concepts.models.concepts).digest
+    stream = StreamFactory(concepts=found)(store.latest_checkpoint()[1])
+    assert any("concept:en:Storm" in one.keywords for one in stream.links.articles.values())
+
+
+def test_other_concepts_are_refused_until_a_rebuild(store, with_concepts, caplog):
+    made(store, Settings())
+    with caplog.at_level(logging.WARNING):
+        assert concepts_for_events(store, with_concepts.models) is None
+    assert "models.concepts" in caplog.text
+    made(store, with_concepts, rebuild=True)
+    with pytest.raises(SettingsError, match=r"another concept dictionary than models\.concepts"):
+        made(store, Settings())
+
+
+def test_a_folder_without_concepts_is_refused(store, tmp_path):
+    with pytest.raises(CorpusError, match="is not a concept dictionary"):
+        concepts_for_events(store, ModelSettings(concepts=str(tmp_path / "none")))

@@ -223,6 +223,7 @@ class ModelSettings(_Section):
     similarity: str = Field(
         "", description="file of 'isogloss similar fit', or store:NAME for a model in the store"
     )
+    concepts: str = Field("", description="folder of 'isogloss concepts build'; events are made with it")
     report: str = Field("", description="JSON file with the evaluation of the similarity model")
     nearest_in_database: bool = Field(
         True,

@@ -7,6 +7,8 @@ from ._languages import Language as Language
 from ._languages import known_languages as known_languages
 from ._languages import language as language
 from ._languages import stopwords as stopwords
+from ._stems import has_stemmer as has_stemmer
+from ._stems import stem_words as stem_words
 from ._tokens import Tokeniser as Tokeniser
 from ._tokens import check_text as check_text
 from ._vectoriser import TextVectoriser as TextVectoriser

@@ -9,7 +9,7 @@ from typing import Any
 from isogloss.text._extras import need_extra
 from isogloss.text._languages import language
 
-__all__ = ["check_stemmer", "stem_words"]
+__all__ = ["check_stemmer", "has_stemmer", "stem_words"]
 
 _SNOWBALL = "snowballstemmer"
 _OTHER_NAMES = {"nb": "norwegian", "nn": "norwegian", "st": "sesotho"}
@@ -24,11 +24,22 @@ def check_stemmer(stem: str | None, lang: str) -> None:
         return
     if stem != "snowball":
         raise ValueError(f"got stem={stem!r:.40}; expected None or 'snowball'")
-    known = need_extra(_SNOWBALL).algorithms()
-    if _algorithm(found.code) not in known:
+    if not has_stemmer(found.code):
         raise ValueError(
-            f"Snowball has no stemmer for {found.name}; use stem=None. It has {', '.join(known)}"
+            f"Snowball has no stemmer for {found.name}; use stem=None. It has "
+            f"{', '.join(_known_algorithms())}"
         )
+
+
+def has_stemmer(lang: str) -> bool:
+    """Return whether Snowball has a stemmer for a language.
+
+    Examples
+    --------
+    >>> has_stemmer("en"), has_stemmer("uk")
+    (True, False)
+    """
+    return _algorithm(language(lang).code) in _known_algorithms()
 
 
 def stem_words(words: list[str], lang: str) -> list[str]:
@@ -45,6 +56,10 @@ def stem_words(words: list[str], lang: str) -> list[str]:
 
 def _algorithm(code: str) -> str:
     return _OTHER_NAMES.get(code) or language(code).name.lower()
+
+
+def _known_algorithms() -> list[str]:
+    return sorted(need_extra(_SNOWBALL).algorithms())
 
 
 @lru_cache(maxsize=1 << 16)

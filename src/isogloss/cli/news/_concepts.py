@@ -1,4 +1,4 @@
-"""``isogloss concepts``: dictionaries of concepts from Wikipedia, and what they find in a text."""
+"""``isogloss concepts``: concept dictionaries from Wikipedia or wordnets, and what they find."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
@@ -22,6 +23,8 @@ from isogloss.cli._corpus import (
 )
 from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo
+from isogloss.cli._progress import progress_bar, reading
+from isogloss.io import total_size
 
 if TYPE_CHECKING:
     from isogloss.events.annotate import ConceptDictionary
@@ -40,15 +43,24 @@ def _group() -> None:
 
 @concepts_group.command("build")
 def build(
+    output: NewFolder,
     files: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="[LANGUAGE=]FILE...",
             help="Wikipedia dumps (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the part of the file "
             "name before the first dot is used.",
+            show_default=False,
         ),
-    ],
-    output: NewFolder,
+    ] = None,
+    wordnet: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Use wordnets instead of Wikipedia: a folder with tab files of the Open Multilingual "
+            "Wordnet, compressed or not.",
+        ),
+    ] = None,
     sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
@@ -65,7 +77,14 @@ def build(
     ] = 0.05,
     as_json: Json = False,
 ) -> None:
-    """Build a concept dictionary from the titles, redirects and links of Wikipedia."""
+    """Build a concept dictionary from the titles, redirects and links of Wikipedia, or from wordnets."""
+    if wordnet is not None:
+        if files or sitelinks or links or pages or redirects:
+            raise typer.BadParameter("--wordnet takes no Wikipedia dumps or tables; build two dictionaries")
+        _build_from_wordnets(wordnet, output, as_json)
+        return
+    if not files:
+        raise typer.BadParameter("give Wikipedia dumps as [LANGUAGE=]FILE, or a folder with --wordnet")
     from isogloss.corpora import WikipediaDump
     from isogloss.events.annotate import ConceptDictionary, build_concepts
 
@@ -88,6 +107,23 @@ def build(
             progress=count,
         )
     _show(ConceptDictionary(output), as_json)
+
+
+def _build_from_wordnets(source: Path, output: Path, as_json: bool) -> None:
+    from isogloss.events.annotate import ConceptDictionary, build_wordnet_concepts, wordnet_files
+
+    console, files = Console(stderr=True), wordnet_files(source)
+    with progress_bar(console) as progress, reading(progress, "reading", total_size(files)) as describe:
+        report = build_wordnet_concepts(
+            files, output, progress=lambda what, count: describe(f"{what}, {count:,} lemmas")
+        )
+    concepts = ConceptDictionary(output)
+    if as_json:
+        read = {"files": report.files, "lemmas": report.lemmas, "broken_lines": dict(report.problems)}
+        echo(json.dumps(concepts.header | read | {"skipped_files": report.skipped_files}))
+        return
+    console.print(escape(str(report)), highlight=False)
+    _show(concepts, as_json)
 
 
 @concepts_group.command("info")

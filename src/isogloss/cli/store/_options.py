@@ -89,6 +89,7 @@ def resolve_paths(settings: Settings, folder: Path) -> Settings:
     models = settings.models
     paths = {
         "similarity": resolve(models.similarity),
+        "concepts": resolve(models.concepts),
         "report": resolve(models.report),
         "aligners": [resolve(each) for each in models.aligners],
         "dictionaries": [resolve(each) for each in models.dictionaries],

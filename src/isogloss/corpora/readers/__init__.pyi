@@ -1,5 +1,6 @@
 from ._blocks import NumberedSentences as NumberedSentences
 from ._blocks import PlainPairs as PlainPairs
+from ._checking import Problems as Problems
 from ._langlinks import normal_title as normal_title
 from ._records import BadRecordError as BadRecordError
 from ._records import Document as Document

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
+from heapq import nsmallest
 from math import log
 from typing import Literal, NamedTuple, Protocol
 
+from isogloss.events.annotate._concepts import Meaning, PhraseMatch
 from isogloss.events.annotate._dates import calendar_words, find_dates
 from isogloss.events.annotate._entity_names import abbreviations, entity_names
-from isogloss.events.annotate._keywords import find_keywords, find_numbers
+from isogloss.events.annotate._keywords import TITLE_WEIGHT, find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
 from isogloss.events.annotate._word_tables import count_demonyms
 from isogloss.events.annotate._words import TokenisedText
@@ -35,8 +37,8 @@ _MIN_PLACE_WEIGHT = 0.5
 class ConceptFinder(Protocol):
     """Finds concepts in running words, as :class:`~isogloss.events.annotate.ConceptDictionary` does."""
 
-    def find(self, words: Sequence[str], lang: str) -> Iterable[tuple[str, bool, float]]:
-        """Yield concepts, whether each is an entity, and its weight."""
+    def match(self, words: Sequence[str], lang: str) -> Iterable[PhraseMatch]:
+        """Yield the phrases that mean concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Annotator:
     """Finds names, places, dates, numbers and keywords in articles.
 
     It needs no training: places, languages and calendars come from installed packages. A concept dictionary
-    built from Wikipedia (``isogloss concepts build``) adds concepts.
+    built from Wikipedia or wordnets (``isogloss concepts build``) adds concepts; a word that means a concept
+    is not a keyword as well.
 
     Parameters
     ----------
@@ -79,15 +82,15 @@ class Annotator:
         Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra
         ``isogloss[places]`` is installed.
     n_keywords : int
-        Keywords to keep.
+        Keywords to keep, of words and of concepts.
     n_names : int
         Names to keep.
 
     Notes
     -----
     A weight is one more than the logarithm of the number of mentions; a mention of a place or concept counts
-    by its probability. The first 50,000 characters of a body are annotated. Annotation depends on the article
-    alone and is thread-safe.
+    by its weight. A keyword in the title counts as three in the body. The first 50,000 characters of a body
+    are annotated. Annotation depends on the article alone and is thread-safe.
 
     Examples
     --------
@@ -123,9 +126,13 @@ class Annotator:
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
         names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
         entities = _weights(mentions.weights | _without_currencies(world) | names)
-        keywords = find_keywords(title, body, lang, self.n_keywords) | _weights(_currencies(world))
-        for concept, is_entity, weight in self.concepts.find(words.lower, lang) if self.concepts else ():
-            (entities if is_entity else keywords)[f"concept:{concept}"] = weight
+        n_title = len(title.words)
+        matches = list(self.concepts.match(words.lower, lang)) if self.concepts else []
+        other_words = _words_outside(words.words, matches)
+        keywords = find_keywords(other_words[:n_title], other_words[n_title:], lang, self.n_keywords)
+        named_concepts, other_concepts = _weigh_concepts(matches, n_title)
+        keywords |= _weights(_currencies(world)) | _strongest(other_concepts, self.n_keywords)
+        entities |= named_concepts
         dates = find_dates(article.text, words, lang, article.time.date())
         return Annotation(entities, keywords, mentions.places, dates, find_numbers(words))
 
@@ -160,6 +167,44 @@ def _count_entities(words: TokenisedText, lang: str) -> dict[str, float]:
     shorts = abbreviations(lang)
     counts.update(shorts[words.words[i]] for i in words.capitals if words.words[i] in shorts)
     return dict(counts)
+
+
+def _words_outside(words: list[str], matches: Iterable[PhraseMatch]) -> list[str]:
+    """Return the words of a text with empty strings in place of those that mean a concept."""
+    others = words.copy()
+    for start, end, _ in matches:
+        for place in range(start, end):
+            others[place] = ""
+    return others
+
+
+def _weigh_concepts(
+    matches: Iterable[PhraseMatch], n_title: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the weights of entities and of other concepts, which count more in the title, as words do."""
+    in_title: Counter[tuple[Meaning, ...]] = Counter()
+    in_body: Counter[tuple[Meaning, ...]] = Counter()
+    for start, _, meanings in matches:
+        (in_title if start < n_title else in_body)[meanings] += 1
+    counts: Counter[str] = Counter()
+    strongest: dict[str, Meaning] = {}
+    for found, title_weight in ((in_title, TITLE_WEIGHT), (in_body, 1)):
+        for meanings, count in found.items():
+            for meaning in meanings:
+                concept = meaning.concept
+                counts[concept] += count if meaning.is_entity else count * title_weight
+                if concept not in strongest or meaning.weight > strongest[concept].weight:
+                    strongest[concept] = meaning
+    entities: dict[str, float] = {}
+    others: dict[str, float] = {}
+    for concept, meaning in strongest.items():
+        weight = (1 + log(counts[concept])) * meaning.weight
+        (entities if meaning.is_entity else others)[f"concept:{concept}"] = weight
+    return entities, others
+
+
+def _strongest(weights: Mapping[str, float], most: int) -> dict[str, float]:
+    return dict(nsmallest(most, weights.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _currencies(world: Mapping[str, float]) -> dict[str, float]:

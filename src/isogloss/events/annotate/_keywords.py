@@ -11,10 +11,10 @@ from isogloss.events.annotate._names import capitalises_nouns, name_key
 from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.kernels import strongest_keys
 
-__all__ = ["find_keywords", "find_numbers"]
+__all__ = ["TITLE_WEIGHT", "find_keywords", "find_numbers"]
 
 _KEY_CHARS = 8
-_TITLE_WEIGHT = 3
+TITLE_WEIGHT = 3
 """Occurrences in the body that one in the title is worth."""
 
 _CACHE_SIZE = 1 << 14
@@ -24,8 +24,8 @@ _NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
 
 
-def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: int) -> dict[str, float]:
-    """Return the most frequent words of a text except stop words and names, with their weights.
+def find_keywords(title: list[str], body: list[str], lang: str, most: int) -> dict[str, float]:
+    """Return the most frequent of the words of a title and a body, without stop words and names.
 
     A word is represented by the key that its cognates in other languages share (see
     :func:`~isogloss.events.annotate._names.name_key`), so *Referendum* and *референдума* are one; words of
@@ -33,12 +33,11 @@ def find_keywords(title: TokenisedText, body: TokenisedText, lang: str, most: in
 
     Examples
     --------
-    >>> title = TokenisedText.of("A referendum", "en")
-    >>> body = TokenisedText.of("The vote in the referendum was a vote.", "en")
+    >>> title, body = "A referendum".split(), "The vote in the referendum was a vote".split()
     >>> {word: round(weight, 2) for word, weight in find_keywords(title, body, "en", 2).items()}
     {'word:rafarand': 2.39, 'word:vat': 1.69}
     """
-    strongest = strongest_keys(title.words, body.words, _keys(lang), _TITLE_WEIGHT, most)
+    strongest = strongest_keys(title, body, _keys(lang), TITLE_WEIGHT, most)
     return {f"word:{word}": 1 + log(count) for word, count in strongest}
 
 

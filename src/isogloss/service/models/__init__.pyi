@@ -5,4 +5,5 @@ from ._registry import WordTranslations as WordTranslations
 from ._registry import resolve_language as resolve_language
 from ._similarity import STORE_PREFIX as STORE_PREFIX
 from ._similarity import SimilarityModel as SimilarityModel
+from ._similarity import concepts_for_events as concepts_for_events
 from ._similarity import model_for_events as model_for_events

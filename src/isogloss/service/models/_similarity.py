@@ -1,7 +1,8 @@
-"""The similarity model of the settings, and whether the events of a store are made with it.
+"""The similarity model and the concepts of the settings, and whether events of a store are made with them.
 
 Points of different models cannot be compared, and a replay of the journal must give the same events. So the
-store records the fingerprint of the model that its events were started with, and no other is used for them.
+store records the fingerprint of the model and of the concept dictionary that its events were started with,
+and no other is used for them.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ import numpy as np
 
 from isogloss import io
 from isogloss.events import Article
+from isogloss.events.annotate import ConceptDictionary
 from isogloss.exceptions import SettingsError
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import Point, rebuild_requested
 
-__all__ = ["STORE_PREFIX", "SimilarityModel", "model_for_events"]
+__all__ = ["STORE_PREFIX", "SimilarityModel", "concepts_for_events", "model_for_events"]
 
 logger = logging.getLogger(__name__)
 
 STORE_PREFIX = "store:"
 """The prefix of names of models in the store."""
 
-_PROGRESS_NAME = "similarity"
 _FINGERPRINT_DIGITS = 15
 """Hexadecimal digits of the digest that fit into a 64-bit integer."""
 
@@ -140,23 +141,55 @@ def model_for_events(store: Store, wanted: SimilarityModel) -> DocumentModel | N
     SettingsError
         The events were started with another model.
     """
-    fingerprint = int(wanted.digest[:_FINGERPRINT_DIGITS] or "0", 16)
-    used = _model_in_use(store, fingerprint)
-    if used == fingerprint:
-        return wanted.model
-    if used == 0:
-        logger.warning(
-            "events are made without models.similarity, as they were started; isogloss doctor --rebuild "
-            "makes them again with it"
+    return wanted.model if _is_in_use(store, "similarity", "similarity model", wanted.digest) else None
+
+
+def concepts_for_events(store: Store, settings: ModelSettings) -> ConceptDictionary | None:
+    """Return the dictionary to make events with: that of the settings, if the events are made with it.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    settings : ModelSettings
+        The settings, which name the folder of the dictionary.
+
+    Returns
+    -------
+    ConceptDictionary or None
+        None if the settings name no dictionary, or, with a warning, if the events were started without one.
+
+    Raises
+    ------
+    CorpusError
+        The folder is no concept dictionary.
+    SettingsError
+        The events were started with another dictionary.
+    """
+    wanted = ConceptDictionary(settings.concepts) if settings.concepts else None
+    digest = "" if wanted is None else wanted.digest
+    return wanted if _is_in_use(store, "concepts", "concept dictionary", digest) else None
+
+
+def _is_in_use(store: Store, name: str, what: str, digest: str) -> bool:
+    """Return whether the events are made with what a setting names; warn if they were started without it."""
+    fingerprint = int(digest[:_FINGERPRINT_DIGITS] or "0", 16)
+    used = _fingerprint_in_use(store, name, fingerprint)
+    if used not in (0, fingerprint):
+        raise SettingsError(
+            f"the events of this store are made with another {what} than models.{name} names now; "
+            "name that one, or make all events again with isogloss doctor --rebuild"
         )
-        return None
-    raise SettingsError(
-        "the events of this store are made with another similarity model than models.similarity names now; "
-        "name that one, or make all events again with isogloss doctor --rebuild"
-    )
+    if used != fingerprint:
+        logger.warning(
+            "events are made without models.%s, as they were started; isogloss doctor --rebuild makes them "
+            "again with it",
+            name,
+        )
+    return used == fingerprint
 
 
-def _model_in_use(store: Store, fingerprint: int) -> int:
+def _fingerprint_in_use(store: Store, name: str, fingerprint: int) -> int:
     """Return the fingerprint of the model that events are made with; 0 for none.
 
     If there are no events yet, or a rebuild is requested, the given one is recorded.
@@ -164,7 +197,7 @@ def _model_in_use(store: Store, fingerprint: int) -> int:
     with store.database.write() as session:
         known: dict[str, int] = dict(session.run("SELECT name, seq FROM progress"))
         if known.get("events", 0) > 0 and not rebuild_requested(session):
-            return int(known.get(_PROGRESS_NAME, 0))
-        session.run("DELETE FROM progress WHERE name = ?", [_PROGRESS_NAME])
-        session.run("INSERT INTO progress VALUES (?, ?)", [_PROGRESS_NAME, fingerprint])
+            return int(known.get(name, 0))
+        session.run("DELETE FROM progress WHERE name = ?", [name])
+        session.run("INSERT INTO progress VALUES (?, ?)", [name, fingerprint])
     return fingerprint

@@ -26,7 +26,7 @@ import numpy as np
 
 from isogloss.events import Article, EventStream, EventStreamSettings, trim_heap
 from isogloss.events.analyse import AnalyserDiedError, ArticleAnalyser
-from isogloss.events.annotate import Annotator
+from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.checkpoint import restore_stream
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
 from isogloss.service.models import SimilarityModel
@@ -96,6 +96,8 @@ class StreamFactory:
     points : SimilarityModel
         The model whose points are stored with the articles, for neighbour search. It is the model of the
         stream, unless the events of the store were started without one.
+    concepts : ConceptDictionary, optional
+        Finds concepts in articles.
 
     Examples
     --------
@@ -108,13 +110,14 @@ class StreamFactory:
     n_jobs: int | None = None
     scheduler: str = ""
     points: SimilarityModel = field(default_factory=SimilarityModel)
+    concepts: ConceptDictionary | None = None
 
     def __call__(self, checkpoint: bytes | None) -> EventStream:
         """Create an empty stream, or restore one from a checkpoint."""
         settings = self._stream_settings()
         create = partial(EventStream, settings) if checkpoint is None else partial(restore_stream, checkpoint)
         stream = create(
-            annotator=Annotator(),
+            annotator=Annotator(concepts=self.concepts),
             model=self.model,
             encoder="auto" if self.settings.encoder else None,
             n_jobs=self.n_jobs,
