@@ -15,8 +15,8 @@ with the standard deviation over folds, as the thesis gives it for one run.
   articles; pairs with a mean size of 10 and more, as the file measures it, are the large ones here, so the
   rows cannot be compared with the published ones.
 * The classifier is isogloss's: logistic regression on standardised features, with a constant for each feature
-  that is missing. The names of the file are not those of isogloss, so no weight is bounded. The rows of one language in the file are not used:
-  added to the training parts, they lowered the accuracy by about one point.
+  that is missing. The names of the file are not those of isogloss, so no weight is bounded. The rows of one
+  language in the file are not used: added to the training parts, they lowered the accuracy by about a point.
 """
 
 from __future__ import annotations
