@@ -240,3 +240,13 @@ def test_links_are_explained():
     told = stream.explain(*event.clusters[:2])
     assert 0 <= told.probability <= 1
     assert {reason.feature for reason in told.reasons} >= {"textCosSim", "entityCosSim", "timeDiff"}
+
+
+def test_the_same_text_in_another_language_is_not_a_reprint():
+    """Pages in several languages often have a body that was not translated yet."""
+    original = SHORT[0]
+    copies = [replace(original, id=name, lang=lang) for name, lang in (("same", original.lang), ("it", "it"))]
+    stream = run([original, *copies])
+    assert stream.reprints(original.id) == ["same"]
+    cluster = stream.links.profiles[stream.links.cluster_of["it"]]
+    assert (cluster.lang, cluster.articles) == ("it", ["it"])

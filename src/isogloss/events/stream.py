@@ -296,7 +296,12 @@ class EventStream:
     def _repeats(self, article: Article, analysed: AnalysedArticle) -> bool:
         """Return whether an article is a reprint, without recording it."""
         first = self.duplicates.find(article, analysed.fingerprint, remember=False)
-        return first is not None and first in self.links.cluster_of
+        return self._is_original(first, article)
+
+    def _is_original(self, first: str | None, article: Article) -> bool:
+        """Return whether an article with the same text is its original: it is live and has its language."""
+        known = self.links.articles
+        return first is not None and first in known and known[first].lang == article.lang
 
     def _add(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome:
         known = self._known(article.id)
@@ -327,9 +332,9 @@ class EventStream:
     def _original(self, article: Article, analysed: AnalysedArticle) -> ArticleOutcome | None:
         """Record a reprint; None if the article is not one."""
         first = self.duplicates.find(article, analysed.fingerprint)
-        cluster = self.links.cluster_of.get(first) if first is not None else None
-        if first is None or cluster is None:
+        if first is None or not self._is_original(first, article):
             return None
+        cluster = self.links.cluster_of[first]
         self.reprints_of.setdefault(first, []).append(article.id)
         self.original_of[article.id] = first
         self.changes.reprints.append((article.id, first))
