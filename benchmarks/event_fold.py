@@ -266,7 +266,7 @@ class _Given:
 
 def new_stream() -> EventStream:
     """A stream that takes articles together with what is known of them."""
-    stream = EventStream()
+    stream = EventStream(encoder=None)
     stream.analyser = _Given()  # type: ignore[assignment]
     return stream
 

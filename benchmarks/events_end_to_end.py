@@ -2,7 +2,7 @@
 
     python -m benchmarks events_end_to_end
     python -m benchmarks.events_end_to_end [--windows A,B,...] [--articles N] [--jobs N] [--dask N] [--model]
-        [--full]
+        [--encoder] [--full]
 
 The articles are those of :mod:`benchmarks.event_stream`, 300 words each, but a story is told in all five
 languages: words are those of the language, the names of its people are the same, in Russian in Cyrillic
@@ -11,7 +11,8 @@ the making of articles aside. Milliseconds by stage are CPU of the process that 
 are CPU of all processes, and ``ms_cpu_here`` is the part of the process that folds. ``--full`` goes to a
 window of 200,000 articles; ``--jobs`` analyses articles in a process pool, ``--dask`` on a Dask cluster that
 is started on this machine; ``--articles`` beyond the window shows memory as it goes on, and ``--progress``
-how fast each part of them was, without the measuring of stages, which costs a twentieth.
+how fast each part of them was, without the measuring of stages, which costs a twentieth. The sentence
+encoder is used only with ``--encoder``.
 """
 
 from __future__ import annotations
@@ -193,7 +194,8 @@ def measure(window: int, total: int, stream: EventStream, progress: bool = False
 def main() -> Result:
     """Compare a window with one of an eighth of its size: the ratio is how the cost of an article grows."""
     runs = {
-        window: partial(follow, EventStream(), iter(WorldNews(window))) for window in (WINDOW, WINDOW // 8)
+        window: partial(follow, EventStream(encoder=None), iter(WorldNews(window)))
+        for window in (WINDOW, WINDOW // 8)
     }
     for window, run in runs.items():
         run(window + window // 10)
@@ -216,6 +218,7 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, help="processes")
     parser.add_argument("--dask", type=int, default=0, help="worker processes of a Dask cluster")
     parser.add_argument("--model", action="store_true", help="with a common space of documents")
+    parser.add_argument("--encoder", action="store_true", help="with sentence embeddings")
     parser.add_argument("--progress", action="store_true", help="a line for each part of the articles")
     parser.add_argument("--full", action="store_true", help="windows of 12,500, 50,000 and 200,000")
     options = parser.parse_args(arguments)
@@ -224,7 +227,13 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
         with ExitStack() as stack:
             scheduler = stack.enter_context(dask_scheduler(options.dask)) if options.dask else ""
             stack.enter_context(infrequent_gc())
-            stream = stack.enter_context(EventStream(model=model, n_jobs=options.jobs, scheduler=scheduler))
+            stream = EventStream(
+                model=model,
+                encoder="auto" if options.encoder else None,
+                n_jobs=options.jobs,
+                scheduler=scheduler,
+            )
+            stack.enter_context(stream)
             stream.analyser.start()
             told = measure(window, options.articles or window + window // 5, stream, options.progress)
         print(json.dumps({"jobs": options.jobs, "dask": options.dask, **told}), flush=True)

@@ -66,7 +66,7 @@ def measure(options, place):
     """Memory after every so many articles."""
     settings = Settings(
         store=StoreSettings(keep_days=options.keep_days, prune_without_asking=True),
-        stream=StreamSettings(window_days=options.window_days),
+        stream=StreamSettings(window_days=options.window_days, encoder=False),
     )
     model = options.folder / "similarity.isogloss"
     make_model(model)

@@ -55,6 +55,9 @@ def parse():
     parser.add_argument("--database", default="", help="postgresql://... instead of a file in the folder")
     parser.add_argument("--prefill", type=int, default=0, help="articles in events before the clock starts")
     parser.add_argument("--window", type=int, default=100_000, help="articles in the window at most")
+    parser.add_argument(
+        "--encoder", action="store_true", help="stream.encoder of the service that is started"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="worker.jobs of the service that is started")
     parser.add_argument(
         "--allowance",

@@ -37,7 +37,7 @@ def prepare(options):
     settings = Settings(
         store=StoreSettings(place=database or "load.db"),
         limits=LimitSettings(writes_per_second=options.allowance),
-        stream=StreamSettings(max_articles=options.window),
+        stream=StreamSettings(max_articles=options.window, encoder=options.encoder),
         worker=WorkerSettings(jobs=options.jobs),
         models=ModelSettings(similarity=model.name),
     )
