@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -57,6 +57,7 @@ def test_on_two_views_every_model_is_cca(rng, model, ridge):
 
 
 @settings(max_examples=15)
+@example(seed=149, p=2, q=4)  # LAPACK found none of the two largest eigenvalues
 @given(seed=st.integers(0, 1000), p=st.integers(2, 6), q=st.integers(2, 6))
 def test_on_two_random_views_every_model_is_cca(seed, p, q):
     views = latent_views(np.random.default_rng(seed), n=50, dims=(p, q), k=2)

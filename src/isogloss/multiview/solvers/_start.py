@@ -37,6 +37,11 @@ def leading_eigenvectors(
     N = len(A)
     if N <= _DENSE or 2 * n_components + 1 >= N:
         values, vectors = eigh(A, subset_by_index=[N - n_components, N - 1], check_finite=False)
+        if len(values) < n_components:
+            # LAPACK's syevr may return too few pairs of a subset when inner eigenvalues are equal.
+            values, vectors = (
+                part[..., -n_components:] for part in eigh(A, check_finite=False, driver="evd")
+            )
     else:
         width = min(N, max(2 * n_components + 1, n_components + 20))
         values, vectors = eigsh(A, n_components, which="LA", v0=rng.normal(size=N), tol=tol, ncv=width)
