@@ -288,10 +288,8 @@ def test_an_explanation_adds_up_and_names_the_articles(state: LinkState) -> None
 
 
 def test_every_language_has_words_for_nearly_every_meaning() -> None:
-    rows = NEWS_WORDS.rows
-    for lang in NEWS_WORDS.languages:
-        column = rows[0].index(lang)
-        assert all(row[column] for row in rows), lang
+    for lang in ("en", "de", "es", "fr", "it", "pt", "nl", "ru", "sl", "ar", "zh"):
+        assert all(words for _, words in NEWS_WORDS.rows(lang)), lang
     assert news_concepts("东京奥运会开幕", "zh").keys() >= {"olympics", "opening"}
     assert "olympics" in news_concepts("الأولمبية", "ar")
 

@@ -1,13 +1,14 @@
-"""Multilingual word tables: one row per meaning, one column per language.
+"""Multilingual word tables: one file per language, one line per meaning.
 
-A cell lists words; an asterisk stands for any ending, and the longest matching prefix wins. A hyphenated word
-that is not in the table is looked up by its parts. Arabic words are also looked up without the article and
-the particles that are written together with a word.
+A line has a meaning, a tab and words; an asterisk stands for any ending, and the longest matching prefix wins.
+A hyphenated word that is not in the table is looked up by its parts. Arabic and Hebrew words are also looked
+up without the article and the particles that are written together with a word. In scripts without blanks,
+words are found wherever they occur in the text.
 
-Two tables come with isogloss, both written for it. ``peoples.tsv`` has the demonyms of each country
-(*Argentine*, *argentinos*, *аргентинская*). ``newswords.tsv`` has some 420 meanings that are frequent in
-news (*earthquake*, *strike*, *gold*) in eleven languages, so *Erdbeben*, *séisme* and *землетрясения* are
-one concept and titles in different languages share more than names.
+Two tables come with isogloss, both written for it. ``peoples`` has the names and demonyms of each country
+(*Argentine*, *argentinos*, *аргентинская*). ``newswords`` has some 420 meanings that are frequent in news
+(*earthquake*, *strike*, *gold*), so *Erdbeben*, *séisme* and *землетрясения* are one concept and titles in
+different languages share more than names. A language without a file may use that of a close relative.
 """
 
 from __future__ import annotations
@@ -20,10 +21,23 @@ from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
 
+from isogloss.events.annotate._words import is_unspaced
+
 __all__ = ["DEMONYMS", "NEWS_WORDS", "WordTable", "count_demonyms", "news_concepts"]
 
-_ARABIC_PREFIXES = ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
-_ARABIC_LETTERS = ("\u0644\u0644", "\u0648", "\u0628", "\u0644")
+_PREFIXES = {
+    "ar": ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
+    + ("\u0644\u0644", "\u0648", "\u0628", "\u0644"),
+    "he": ("\u05d5\u05d4", "\u05e9\u05d4", "\u05d5\u05d1", "\u05d4", "\u05d1", "\u05dc", "\u05de", "\u05d5", "\u05e9", "\u05db"),
+}
+"""Articles and particles that are written together with the word after them."""
+
+_RELATIVES = {
+    "nb": "no", "nn": "no", "bs": "sh", "hr": "sh", "sr": "sh", "sco": "en", "wuu": "zh", "yue": "zh", "arz": "ar",
+    "pnb": "ur", "uzs": "uz",
+}  # fmt: skip
+"""Languages that use the file of another, unless they have their own."""
+
 _MIN_STEM_CHARS = 3
 _CACHE_SIZE = 1 << 14
 """Words of a language whose meanings are cached."""
@@ -41,44 +55,46 @@ class _Column(NamedTuple):
 
 
 class WordTable:
-    """Word table of many languages.
+    """Word table of many languages; the file of a language is read when it is first needed.
 
     Parameters
     ----------
-    name : str
-        Name of the file, beside this module.
+    folder : str
+        Name of the folder with a file for each language, beside this module.
 
     Examples
     --------
-    >>> table = WordTable("newswords.tsv")
-    >>> table.find("erdbebens", "de"), table.find("séismes", "fr"), table.find("jordskælv", "da")
+    >>> table = WordTable("newswords")
+    >>> table.find("erdbebens", "de"), table.find("séismes", "fr"), table.find("terremotus", "la")
     (('earthquake',), ('earthquake',), ())
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, folder: str) -> None:
+        self._folder = files("isogloss.events.annotate").joinpath(folder)
+        self._read: dict[str, _Column] = {}
         self._cached_find: dict[str, Callable[[str], tuple[str, ...]]] = {}
         self._unknown: dict[str, set[str]] = {}
 
     @cached_property
-    def rows(self) -> list[list[str]]:
-        """The cells of the table: a header with language codes, then a row for each meaning."""
-        text = files("isogloss.events.annotate").joinpath(self.name).read_text(encoding="utf-8")
-        return [line.split("\t") for line in text.splitlines()]
-
-    @cached_property
     def languages(self) -> frozenset[str]:
-        """Languages that have a column."""
-        return frozenset(self.rows[0][1:])
+        """Languages that have words, of their own or those of a relative."""
+        own = {each.name.removesuffix(".tsv") for each in self._folder.iterdir() if each.name.endswith(".tsv")}
+        return frozenset(own | {lang for lang, relative in _RELATIVES.items() if relative in own})
 
     @cached_property
     def meanings(self) -> frozenset[str]:
-        """Meanings that have a row."""
-        return frozenset(row[0] for row in self.rows[1:])
+        """Meanings that have English words."""
+        return frozenset(meaning for meaning, _ in self.rows("en"))
+
+    def rows(self, lang: str) -> list[tuple[str, list[str]]]:
+        """Return the lines of the file of a language: meanings and their words."""
+        text = self._folder.joinpath(f"{lang}.tsv").read_text(encoding="utf-8")
+        lines = (line.partition("\t") for line in text.splitlines())
+        return [(meaning, words.split()) for meaning, _, words in lines]
 
     def words(self, lang: str) -> dict[str, tuple[str, ...]]:
         """Return the meanings of the whole words of a language, those without an asterisk."""
-        return self._columns[lang].words
+        return self._column(lang).words
 
     def count(self, words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
         """Count the meanings of lower-case words; none for a language without a column.
@@ -121,7 +137,7 @@ class WordTable:
         return tuple(sorted(found))
 
     def _lookup(self, word: str, lang: str) -> set[str]:
-        column = self._columns[lang]
+        column = self._column(lang)
         found: set[str] = set()
         for form in _forms(word, lang):
             found.update(column.words.get(form, ()))
@@ -131,30 +147,32 @@ class WordTable:
                     break
         return found
 
-    @cached_property
-    def _columns(self) -> dict[str, _Column]:
-        return {lang: self._column(place) for place, lang in enumerate(self.rows[0]) if place}
+    def _column(self, lang: str) -> _Column:
+        if lang not in self._read:
+            own = self._folder.joinpath(f"{lang}.tsv").is_file()
+            self._read[lang] = _index(self.rows(lang)) if own else self._column(_RELATIVES[lang])
+        return self._read[lang]
 
-    def _column(self, place: int) -> _Column:
-        words: dict[str, tuple[str, ...]] = {}
-        prefixes: dict[str, tuple[str, ...]] = {}
-        for row in self.rows[1:]:
-            for form in row[place].split():
-                table = prefixes if form.endswith("*") else words
-                key = form.rstrip("*").lower()
-                table[key] = (*table.get(key, ()), row[0])
-        return _Column(words, prefixes, max(map(len, prefixes), default=0))
+
+def _index(rows: list[tuple[str, list[str]]]) -> _Column:
+    """Return the meanings by word and by prefix."""
+    words: dict[str, tuple[str, ...]] = {}
+    prefixes: dict[str, tuple[str, ...]] = {}
+    for meaning, forms in rows:
+        for form in forms:
+            table = prefixes if form.endswith("*") else words
+            key = form.rstrip("*").lower()
+            table[key] = (*table.get(key, ()), meaning)
+    return _Column(words, prefixes, max(map(len, prefixes), default=0))
 
 
 def _forms(word: str, lang: str) -> list[str]:
-    """Return a word, and in Arabic also the word without its article and particles."""
-    if lang != "ar":
-        return [word]
-    prefixes = [one for one in _ARABIC_PREFIXES + _ARABIC_LETTERS if word.startswith(one)]
+    """Return a word, and the word without an article or particle in languages that attach them."""
+    prefixes = [one for one in _PREFIXES.get(lang, ()) if word.startswith(one)]
     return [word, *(word[len(one) :] for one in prefixes if len(word) - len(one) >= _MIN_STEM_CHARS)]
 
 
-DEMONYMS = WordTable("peoples.tsv")
+DEMONYMS = WordTable("peoples")
 """Country codes by what a country's people and things are called."""
 
 
@@ -171,11 +189,12 @@ def count_demonyms(words: Sequence[str], lang: str, vocabulary: Set[str] | None 
     return DEMONYMS.count(words, lang, vocabulary)
 
 
-NEWS_WORDS = WordTable("newswords.tsv")
+NEWS_WORDS = WordTable("newswords")
 """Meanings of frequent words of news."""
 
-_WORD = re.compile(r"\w+(?:-\w+)*")
-_UNSPACED = frozenset({"zh"})
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u1000-\u109f\u1780-\u17d3\u200c\u200d"
+"""Vowel signs and joiners, which are parts of words but no letters."""
+_WORD = re.compile(rf"[\w{_MARKS}]+(?:-[\w{_MARKS}]+)*")
 
 
 def news_concepts(text: str, lang: str) -> Counter[str]:
@@ -187,10 +206,10 @@ def news_concepts(text: str, lang: str) -> Counter[str]:
     ['dead', 'earthquake', 'evacuate']
     >>> sorted(news_concepts("Séisme : deux morts, des centaines d'évacués", "fr"))
     ['dead', 'earthquake', 'evacuate']
-    >>> news_concepts("Jordskælv", "da")
-    Counter()
+    >>> sorted(news_concepts("Jordskælv", "da")), sorted(news_concepts("Jordskælv", "xx"))
+    (['earthquake'], [])
     """
-    if lang in _UNSPACED:
+    if lang in NEWS_WORDS.languages and is_unspaced(lang):
         found = ((text.count(word), meanings) for word, meanings in NEWS_WORDS.words(lang).items())
         return Counter({meaning: n for n, meanings in found if n for meaning in meanings})
     return NEWS_WORDS.count(_WORD.findall(text.lower()), lang)

@@ -12,9 +12,10 @@ distances :math:`w_k \le 0`, so that no link is explained by a similarity of zer
 weight :math:`g_k` is not learned: it adds this weight times its value :math:`x_k`. The weights minimise the
 log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`.
 
-The other features say less once the sentence encoder was asked, and more where it was not. There are
-therefore two sets of weights: one for pairs with ``encoderCosSim``, learned from these, and one for all
-others, learned from all pairs as if no encoder were installed.
+The other features say less once the sentence encoder was asked, and more where it was not; and clusters of
+one language are compared by words that either has, not by names alone. There are therefore three sets of
+weights: for pairs of two languages with ``encoderCosSim``, learned from these; for other pairs of two
+languages, learned from all of these as if no encoder were installed; and for pairs of one language.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ _UNSIGNED = frozenset({"sameLanguage", "titlesAlone"})
 """Features whose weights may have either sign."""
 _ENCODER = "encoderCosSim"
 """The feature whose absence selects the second set of weights."""
+_ENCODED, _PLAIN, _ONE_LANGUAGE = 0, 1, 2
+"""Sets of weights."""
 _MISSING_PENALTY = 3.0
 """Penalty of the constants of missing features relative to that of the weights."""
 _MAX_ITERATIONS = 500
@@ -75,11 +78,11 @@ class Linker(ClassifierMixin, Estimator):
     ----------
     means_, scales_ : array
         Of the features, ignoring missing values.
-    weights_, missing_ : array (2 x features)
-        Weights w of the features and constants m of missing ones, for pairs with a similarity of embeddings
-        and for pairs without.
+    weights_, missing_ : array (3 x features)
+        Weights w of the features and constants m of missing ones, for pairs of two languages with a
+        similarity of embeddings, for those without, and for pairs of one language.
     offset_ : array
-        The constants b of both.
+        The constants b of the three.
     C_ : float
         The regularisation parameter in use.
     classes_ : array
@@ -160,13 +163,15 @@ class Linker(ClassifierMixin, Estimator):
         self.classes_ = np.array([0, 1])
         self.C_ = 1.0 if self.C is None else float(self.C)
         self._standardise(raw, shares)
-        fallback = self._solve(self._without_encoder(raw), labels, shares)
-        known = ~self._lacks_encoder(raw)
-        encoded = fallback
-        if known.any() and np.bincount(labels[known], minlength=2).min() >= 2:
-            encoded = self._solve(raw[known], labels[known], shares[known])
-        solutions = zip(encoded, fallback, strict=True)
-        self.weights_, self.missing_, self.offset_ = (np.array(pair) for pair in solutions)
+        kinds, bare = self._kinds(raw), self._without_encoder(raw)
+        fallback = self._solve_for(kinds != _ONE_LANGUAGE, bare, labels, shares)
+        encoded = self._solve_for(kinds == _ENCODED, raw, labels, shares) or fallback
+        alike = self._solve_for(kinds == _ONE_LANGUAGE, raw, labels, shares) or fallback
+        if fallback is None or encoded is None or alike is None:
+            fallback = self._solve(bare, labels, shares)
+            encoded, alike = encoded or fallback, alike or fallback
+        solutions = zip(encoded, fallback, alike, strict=True)
+        self.weights_, self.missing_, self.offset_ = (np.array(parts) for parts in solutions)
         return self
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -207,7 +212,7 @@ class Linker(ClassifierMixin, Estimator):
         check_is_fitted(self)
         raw = self._check(X)
         weights, missing, offset = self._parameters()
-        rows = np.minimum(self._lacks_encoder(raw).astype(np.int64), len(weights) - 1)
+        rows = np.minimum(self._kinds(raw), len(weights) - 1)
         unknown = np.isnan(raw) & (self._given_weights() == 0)
         shares = weights[rows] * self._scaled(raw) + np.nan_to_num(raw) * self._given_weights()
         return shares, offset[rows] + np.where(unknown, missing[rows], 0.0).sum(axis=1)
@@ -221,16 +226,28 @@ class Linker(ClassifierMixin, Estimator):
         weights = slope * np.atleast_2d(self.weights_)
         return weights, np.zeros_like(weights), np.atleast_1d(slope * self.offset_ + shift)
 
-    def _lacks_encoder(self, raw: Array) -> NDArray[np.bool_]:
-        """Return which pairs have no similarity of embeddings."""
-        if _ENCODER not in self.features:
-            return np.ones(len(raw), dtype=bool)
-        return np.isnan(raw[:, list(self.features).index(_ENCODER)])
+    def _kinds(self, raw: Array) -> NDArray[np.int64]:
+        """Return the set of weights of each pair."""
+        kinds = np.where(np.isnan(self._column(raw, _ENCODER)), _PLAIN, _ENCODED)
+        return np.where(self._column(raw, "sameLanguage") == 1.0, _ONE_LANGUAGE, kinds)
+
+    def _column(self, raw: Array, name: str) -> Array:
+        """Return a feature by name; NaN if the linker does not have it."""
+        features = list(self.features)
+        return raw[:, features.index(name)] if name in features else np.full(len(raw), np.nan)
 
     def _without_encoder(self, raw: Array) -> Array:
         """Return features as they would be if no encoder were installed."""
         absent = np.array([name == _ENCODER for name in self.features])
         return np.where(absent, np.nan, raw)
+
+    def _solve_for(
+        self, rows: NDArray[np.bool_], raw: Array, labels: NDArray[np.int64], shares: Array
+    ) -> tuple[Array, Array, float] | None:
+        """Solve for some of the pairs; None if they do not have both labels."""
+        if np.bincount(labels[rows], minlength=2).min() < 2 or not shares[rows].sum() > 0:
+            return None
+        return self._solve(raw[rows], labels[rows], shares[rows])
 
     def _solve(self, raw: Array, labels: NDArray[np.int64], shares: Array) -> tuple[Array, Array, float]:
         """Minimise the penalised log loss under the bounds; return weights, constants of missing ones, b."""

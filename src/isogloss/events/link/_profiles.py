@@ -86,7 +86,7 @@ class AnnotationLike(Protocol):
 
     @property
     def places(self) -> Iterable[Any]:
-        """Places, each with an ``id``."""
+        """Places, each with an ``id`` and a ``country``."""
 
     @property
     def dates(self) -> Iterable[date]:
@@ -377,10 +377,17 @@ def _annotation_fields(annotation: AnnotationLike) -> dict[str, Any]:
     return {
         "entities": _strongest(annotation.entities),
         "keywords": annotation.keywords,
-        "places": tuple(dict.fromkeys(str(place.id) for place in annotation.places)),
+        "places": _places(annotation.places),
         "dates": tuple(sorted(annotation.dates)),
         "numbers": tuple(sorted(annotation.numbers)),
     }
+
+
+def _places(found: Iterable[Any]) -> tuple[str, ...]:
+    """Return the ids of places and the codes of their countries: a city is also a mention of its country."""
+    places = list(found)
+    ids = [str(place.id) for place in places]
+    return tuple(dict.fromkeys([*ids, *(f"country:{place.country}" for place in places if place.country)]))
 
 
 def _intern_names(weights: Mapping[str, float]) -> dict[str, float]:
