@@ -141,8 +141,8 @@ class Annotator:
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
             return _PlaceMentions((), {}, frozenset())
-        found = finder.find(text, lang)
         named = count_demonyms(words.lower, lang, words.vocabulary)
+        found = finder.find(text, lang, named.keys())
         peoples = [(_countries(finder)[code], count) for code, count in named.items()]
         weights: dict[int, float] = {}
         places: dict[int, Place] = {}
