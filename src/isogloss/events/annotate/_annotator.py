@@ -49,7 +49,8 @@ class Annotation:
     ----------
     entities : dict of str to float
         Places (``geo:2950159``), organisations (``org:UN``), continents (``region:asia``), names
-        (``name:markal``) and concepts that have a name (``concept:en:Danube``), with weights.
+        (``name:markal``), names by their consonants (``sound:mrkl``) and concepts that have a name
+        (``concept:en:Danube``), with weights.
     keywords : dict of str to float
         Other concepts, currencies (``currency:EUR``) and the strongest words (``word:rafarand``).
     places : tuple of Place
@@ -100,7 +101,7 @@ class Annotator:
     >>> one = annotated("de", "Hochwasser in Wien", "Am 5. März sagte Anna Keller, 1.200 Häuser seien leer.")
     >>> two = annotated("ru", "Наводнение в Вене", "Пусты 1200 домов, вчера сказала Анна Келлер.")
     >>> sorted(one.entities.keys() & two.entities.keys())
-    ['geo:2761369', 'name:kalar']
+    ['geo:2761369', 'name:kalar', 'sound:klr']
     >>> one.places[0].name, one.dates == two.dates, one.numbers & two.numbers
     ('Vienna', True, frozenset({'1200'}))
     """
@@ -124,8 +125,9 @@ class Annotator:
         mentions = self._find_places(f"{article.title}\n{short}", words, lang)
         world = _count_entities(words, lang)
         named = count_names(title, body, lang, calendar_words(lang) | mentions.words)
-        names = {f"name:{name}": count for name, count in named.most_common(self.n_names)}
-        entities = _weights(mentions.weights | _without_currencies(world) | names)
+        names = {f"name:{name}": count for name, count in named.names.most_common(self.n_names)}
+        sounds = {f"sound:{key}": weight for key, weight in _strongest(named.sounds, self.n_names).items()}
+        entities = _weights(mentions.weights | _without_currencies(world) | names) | sounds
         n_title = len(title.words)
         matches = list(self.concepts.match(words.lower, lang)) if self.concepts else []
         other_words = _words_outside(words.words, matches)
@@ -141,8 +143,8 @@ class Annotator:
         finder = _default_gazetteer() if self.gazetteer == "auto" else self.gazetteer
         if finder is None:
             return _PlaceMentions((), {}, frozenset())
-        found = finder.find(text, lang)
         named = count_demonyms(words.lower, lang, words.vocabulary)
+        found = finder.find(text, lang, named.keys())
         peoples = [(_countries(finder)[code], count) for code, count in named.items()]
         weights: dict[int, float] = {}
         places: dict[int, Place] = {}

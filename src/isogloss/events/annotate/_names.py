@@ -10,34 +10,57 @@ loses true ones. Of the names that :func:`count_names` finds in the even English
 57 % in the German translation (69 % with all nouns), 67 % in the Spanish, 43 % in the Russian, 37 % in the
 Greek, and .3 % in an unrelated sentence.
 
-Arabic, Hebrew and Hindi do not write vowels so that this would work, and Chinese writes foreign names by
-sound in ways of its own: names are not found there. Of Japanese the words in katakana are taken.
+Scripts without capital letters do not tell names from other words, and some do not write vowels. For them
+there is a second key, the consonants of a word in classes that are pronounced alike (:func:`consonant_key`):
+*Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capital letters, it is taken of names; in other
+scripts, of all words that are known neither as stop words nor as places, and with half the weight. Of Japanese
+the words in katakana are taken. Chinese writes foreign names by sound in ways of its own, and has none.
 """
+
+# ruff: noqa: RUF002 -- letters of many scripts
 
 from __future__ import annotations
 
 import re
 import sys
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from functools import lru_cache
+from math import log
+from typing import NamedTuple
 
 from anyascii import anyascii
 
+from isogloss.events.annotate._word_tables import DEMONYMS, NEWS_WORDS
 from isogloss.events.annotate._words import TokenisedText, stop_words
 from isogloss.kernels import sound_key
 from isogloss.text import language
 
-__all__ = ["capitalises_nouns", "count_names", "name_key"]
+__all__ = ["NameCounts", "capitalises_nouns", "consonant_key", "count_names", "name_key"]
 
 _KEY_CHARS = 6
 _MIN_KEY_CHARS = 3
+
+_MAX_CONSONANTS, _MIN_CONSONANTS = 5, 3
+_MIN_PAIR_CONSONANTS = 5
+"""Consonants of two adjacent words that are counted as a pair."""
+
+_SOUND_WEIGHT = 0.5
+"""Weight of a consonant key of a word with a capital letter; of other words half of it."""
+
+_SIBILANTS = re.compile("shch|sch|sh|zh|ch|tz|ts|dz|c(?=[eiy])")
+_ASPIRATES = re.compile("(?<=[ptkgdb])h|(?<=n)g|(?<=c)k")
+_CONSONANTS = str.maketrans("pvdgqczj", "bftkkkss", "aeiouwyh")
+_REPEATED = re.compile(r"(.)\1+")
+_NOT_CONSONANTS = re.compile("[^bftksmnrl]+")
+_ARTICLES = re.compile(r"(?:[وبفك]?ال|لل|[وبل])(?=\w{3})")
+_PARTICLES = re.compile(r"(?<=\w{2})(?:에서|으로|에게|까지|부터|[이가을를은는의에로와과도])$")
 
 _GENITIVES = ("'s", "\u2019s")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 _UNICASE_SCRIPTS = frozenset(
     {"Arab", "Hebr", "Deva", "Hans", "Kore", "Thai", "Khmr", "Laoo", "Mymr", "Beng", "Taml", "Telu"}
-    | {"Gujr", "Guru", "Knda", "Mlym", "Orya", "Sinh", "Ethi", "Geor", "Tibt", "Thaa"}
+    | {"Gujr", "Guru", "Knda", "Mlym", "Orya", "Sinh", "Ethi", "Geor", "Tibt", "Thaa", "Cans", "Yiii"}
 )
 _CAPITALISED_NOUNS = frozenset({"de", "lb", "nds", "bar"})
 _NOUN_ENDINGS = (
@@ -89,10 +112,42 @@ def name_key(word: str, letters: int = _KEY_CHARS) -> str:
     return sys.intern(key) if len(key) >= _MIN_KEY_CHARS else ""
 
 
+@lru_cache(maxsize=1 << 15)
+def consonant_key(word: str) -> str:
+    """Return the first consonants of a word, those that are pronounced alike as one; empty for fewer than two.
+
+    Examples
+    --------
+    >>> {consonant_key(word) for word in ("Putin", "Путин", "بوتين", "पुतिन", "푸틴")}
+    {'btn'}
+    >>> consonant_key("Washington"), consonant_key("واشنطن"), consonant_key("Li")
+    ('sntn', 'sntn', '')
+    """
+    latin = _SIBILANTS.sub("s", anyascii(word).lower())
+    latin = _ASPIRATES.sub("", latin.replace("ph", "f")).replace("x", "ks")
+    key = _REPEATED.sub(r"\1", _NOT_CONSONANTS.sub("", latin.translate(_CONSONANTS)))[:_MAX_CONSONANTS]
+    return sys.intern(key) if len(key) > 1 else ""
+
+
+class NameCounts(NamedTuple):
+    """The names of a text.
+
+    Attributes
+    ----------
+    names : Counter of str
+        Names by :func:`name_key`; adjacent names are also counted as a pair.
+    sounds : dict of str to float
+        Weights of possible names by :func:`consonant_key`, and of adjacent ones as pairs.
+    """
+
+    names: Counter[str]
+    sounds: dict[str, float]
+
+
 def count_names(
     title: TokenisedText, body: TokenisedText, lang: str, unwanted: Set[str] = frozenset()
-) -> Counter[str]:
-    """Count the names of a text by key; adjacent names are also counted as a pair.
+) -> NameCounts:
+    """Count the names of a text.
 
     Parameters
     ----------
@@ -112,24 +167,67 @@ def count_names(
     Examples
     --------
     >>> text = TokenisedText.of("Yesterday Angela Merkel went to Bled. Merkel was said to be happy.", "en")
-    >>> sorted(count_names(TokenisedText.of("", "en"), text, "en").items())
+    >>> found = count_names(TokenisedText.of("", "en"), text, "en")
+    >>> sorted(found.names.items())
     [('angal', 1), ('angal markal', 1), ('blad', 1), ('markal', 2)]
+    >>> sorted(found.sounds)
+    ['blt', 'mrkl', 'nl mrkl']
     """
     script = language(lang).script
+    texts = (body, title)
     if script == "Jpan":
-        foreign = filter(_KATAKANA.fullmatch, title.words + body.words)
-        return Counter(filter(None, map(name_key, foreign)))
+        katakana = [{i for i, word in enumerate(text.words) if _KATAKANA.fullmatch(word)} for text in texts]
+        keys = (name_key(text.words[i]) for text, some in zip(texts, katakana, strict=True) for i in some)
+        return NameCounts(Counter(filter(None, keys)), _weigh_sounds(texts, katakana, lang, _SOUND_WEIGHT))
     if script in _UNICASE_SCRIPTS:
-        return Counter()
+        if script == "Hans":
+            return NameCounts(Counter(), {})
+        words = [_possible_names(text, lang, unwanted) for text in texts]
+        return NameCounts(Counter(), _weigh_sounds(texts, words, lang, _SOUND_WEIGHT / 2))
     counts: dict[str, int] = {}
     common = body.lowercase | title.lowercase | unwanted
     known: set[str] = set()
-    _count(body, _names(body, common, lang, known), counts)
+    in_body = _names(body, common, lang, known)
     if body.words and _is_all_capitals(title):
-        _count(title, {place for place in title.capitals if title.words[place] in known}, counts)
+        in_title = {place for place in title.capitals if title.words[place] in known}
     else:
-        _count(title, _names(title, common, lang, known), counts)
-    return Counter(counts)
+        in_title = _names(title, common, lang, known)
+    _count(body, in_body, counts)
+    _count(title, in_title, counts)
+    return NameCounts(Counter(counts), _weigh_sounds(texts, (in_body, in_title), lang, _SOUND_WEIGHT))
+
+
+def _possible_names(words: TokenisedText, lang: str, unwanted: Set[str]) -> set[int]:
+    """Return the positions of words that may be names, in a script without capital letters."""
+    known = stop_words(lang) | unwanted | NEWS_WORDS.find_all(words.vocabulary, lang).keys()
+    known |= DEMONYMS.find_all(words.vocabulary, lang).keys()
+    return {i for i, word in enumerate(words.lower) if len(word) > 2 and word[0].isalpha() and word not in known}
+
+
+def _weigh_sounds(
+    texts: Sequence[TokenisedText], places: Sequence[Set[int]], lang: str, weight: float
+) -> dict[str, float]:
+    """Return the weights of the consonant keys of words, and of the pairs that adjacent ones form."""
+    counts: dict[str, int] = {}
+    for text, some in zip(texts, places, strict=True):
+        before, last = "", -2
+        for place in sorted(some):
+            key = consonant_key(_without_particles(text.words[place], lang))
+            if len(key) >= _MIN_CONSONANTS:
+                counts[key] = counts.get(key, 0) + 1
+            adjacent = place == last + 1 and text.adjoins_previous(place)
+            if adjacent and before and key and len(before) + len(key) >= _MIN_PAIR_CONSONANTS:
+                pair = f"{before} {key}"
+                counts[pair] = counts.get(pair, 0) + 1
+            before, last = key, place
+    return {key: weight * (1 + log(count)) for key, count in counts.items()}
+
+
+def _without_particles(word: str, lang: str) -> str:
+    """Return an Arabic word without its article, a Korean one without its particle."""
+    if lang in ("ar", "arz", "ary"):
+        return _ARTICLES.sub("", word, count=1) if _ARTICLES.match(word) else word
+    return _PARTICLES.sub("", word) if lang == "ko" else word
 
 
 def capitalises_nouns(lang: str) -> bool:

@@ -108,15 +108,15 @@ class WordTable:
         vocabulary : set of str, optional
             The distinct words, if the caller has them.
         """
-        if lang not in self.languages:
-            return Counter()
-        meanings = self._meanings(frozenset(words) if vocabulary is None else vocabulary, lang)
+        meanings = self.find_all(frozenset(words) if vocabulary is None else vocabulary, lang)
         if not meanings:
             return Counter()
         return Counter(chain.from_iterable(meanings[word] for word in words if word in meanings))
 
-    def _meanings(self, vocabulary: Set[str], lang: str) -> dict[str, tuple[str, ...]]:
+    def find_all(self, vocabulary: Set[str], lang: str) -> dict[str, tuple[str, ...]]:
         """Return the words that have a meaning, with their meanings; caches the words that have none."""
+        if lang not in self.languages:
+            return {}
         unknown = self._unknown.setdefault(lang, set())
         if lang not in self._cached_find:
             self._cached_find[lang] = lru_cache(_CACHE_SIZE)(lambda word: self.find(word, lang))

@@ -38,7 +38,7 @@ from isogloss.similarity import DocumentModel, Encoder
 
 __all__ = ["restore_stream", "save_stream"]
 
-_FORMAT_VERSION = 3
+_FORMAT_VERSION = 4
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)
 """Suffixes of the names of arrays that are compressed."""

@@ -9,6 +9,7 @@ of the language. Of overlapping names the one that begins first is taken, and of
   language are none of cities that are no capitals and have fewer than a million people;
 * at the beginning of a sentence, where any word has a capital letter, a city of fewer than a million people
   that is no capital counts only if the text has the name elsewhere too, or another place of the same country;
+* so does such a city right before another word with a capital letter: *Nancy Pelosi* is not in Lorraine;
 * names of three letters are found for countries, capitals and cities of a million people, and where they are
   main names; up to four letters that are all capitals are names of countries only;
 * endings of cases (Slavic and Baltic languages, Greek, Finnish, Estonian, Hungarian), the s of the genitive
@@ -20,7 +21,10 @@ A name of several places means the one with the highest
 .. math::
 
     \log_{10} \text{population} + 2\, [\text{main name}] + \tfrac12 [\text{capital}] + 3\, [\text{country}]
-    + [\text{another name in the text is of the same country}].
+    + [\text{another name in the text is of the same country}] + s + e^{-d / 300\,\text{km}},
+
+where :math:`s` is the share of the people of the country who speak the language of the text, if it is official
+there, and :math:`d` is the distance to the nearest of the other cities in the text.
 """
 
 from __future__ import annotations
@@ -28,11 +32,11 @@ from __future__ import annotations
 import gc
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate, chain
-from math import log10
+from math import asin, cos, exp, log10, radians, sin, sqrt
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -48,9 +52,12 @@ from isogloss.text.gazetteer._names import (
     UnspacedSpotter,
     WordSpotter,
 )
-from isogloss.text.gazetteer._places import Name, Place, PlaceNames, scripts_of
+from isogloss.text.gazetteer._places import Name, Place, PlaceNames, need_places, scripts_of
 
 __all__ = ["Gazetteer", "Mention", "Place"]
+
+_NEAR_KM = 300.0
+"""Distance at which the nearness of another place counts a third of what it counts next door."""
 
 
 class Mention(NamedTuple):
@@ -120,7 +127,9 @@ class Gazetteer:
         with self._lock:
             return self._loaded().places
 
-    def find(self, text_or_tokens: str | Sequence[str], lang: str) -> list[Mention]:
+    def find(
+        self, text_or_tokens: str | Sequence[str], lang: str, countries: Collection[str] = ()
+    ) -> list[Mention]:
         """The places that a text names, in the order in which they come.
 
         Parameters
@@ -129,16 +138,18 @@ class Gazetteer:
             A text, or its words; words keep their capital letters, or all are in lower case.
         lang : str
             The language of the text.
+        countries : collection of str, optional
+            ISO 3166 codes of countries that the text is known to be about, for instance from demonyms.
         """
         spotter = self._spotter(lang)
         if isinstance(text_or_tokens, (str, bytes)) or text_or_tokens is None:
             check_text(text_or_tokens)
-            return _resolve(list(spotter.spot(str(text_or_tokens))))
+            return _resolve(list(spotter.spot(str(text_or_tokens))), spotter.lang.code, countries)
         tokens = list(text_or_tokens)
         for token in tokens:
             check_text(token)
         ends = list(accumulate(len(token) + 1 for token in tokens))
-        found = _resolve(list(spotter.spot(" ".join(tokens))))
+        found = _resolve(list(spotter.spot(" ".join(tokens))), spotter.lang.code, countries)
         return [
             m._replace(start=bisect_right(ends, m.start), end=bisect_right(ends, m.end - 1) + 1)
             for m in found
@@ -194,20 +205,24 @@ def _shared(min_population: int) -> Gazetteer:
     return Gazetteer(min_population)
 
 
-def _resolve(spots: list[Spot]) -> list[Mention]:
-    """One place for each name, by its own weight and by the countries of the other names."""
+def _resolve(spots: list[Spot], lang: str, countries: Collection[str] = ()) -> list[Mention]:
+    """One place for each name, by its own weight and by the other places of the text."""
     if not spots:
         return []
     candidates = {spot.key: spot.names for spot in spots}
+    first = {key: max(some, key=_prior).place for key, some in candidates.items()}
     names_of: dict[str, set[str]] = defaultdict(set)
-    for key, some in candidates.items():
-        names_of[max(some, key=_prior).place.country].add(key)
-    strong = {spot.key for spot in spots if not spot.weak}
-    chosen = {key: _choose(key, some, names_of) for key, some in candidates.items()}
+    for key, place in first.items():
+        names_of[place.country].add(key)
+    for country in countries:
+        names_of[country].add("")
+    strong = {spot.key for spot in spots if not spot.weak and not spot.in_name}
+    chosen = {key: _choose(key, some, names_of, first, lang) for key, some in candidates.items()}
     out = []
     for spot in spots:
         place, weight = chosen[spot.key]
-        if spot.weak and spot.key not in strong and not _meant(spot.key, place, names_of):
+        doubtful = spot.weak or spot.in_name
+        if doubtful and spot.key not in strong and not _meant(spot.key, place, names_of):
             continue
         out.append(Mention(place, spot.start, spot.end, weight / 2 if spot.beside else weight))
     return out
@@ -218,11 +233,21 @@ def _prior(one: Name) -> float:
     return log10(1 + one.place.population) + 2.0 * one.main + bonus
 
 
-def _choose(key: str, candidates: Sequence[Name], names_of: dict[str, set[str]]) -> tuple[Place, float]:
+def _choose(
+    key: str, candidates: Sequence[Name], names_of: dict[str, set[str]], first: dict[str, Place], lang: str
+) -> tuple[Place, float]:
     """The likeliest place of a name, and its share."""
     if len(candidates) == 1:
         return candidates[0].place, 1.0
-    scores = [_prior(one) + _supported(key, one.place, names_of) for one in candidates]
+    others = [place for other, place in first.items() if other != key and place.kind != "country"]
+    shares = _speakers(lang)
+    scores = [
+        _prior(one)
+        + _supported(key, one.place, names_of)
+        + shares.get(one.place.country, 0.0)
+        + max((exp(-_distance(one.place, other) / _NEAR_KM) for other in others), default=0.0)
+        for one in candidates
+    ]
     best = max(range(len(scores)), key=lambda i: (scores[i], -candidates[i].place.id))
     return candidates[best].place, 1.0 / sum(10.0 ** (score - scores[best]) for score in scores)
 
@@ -233,5 +258,25 @@ def _supported(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
 
 
 def _meant(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
-    """Whether a name at the beginning of a sentence is one."""
+    """Whether a doubtful name is one: a well-known place, or one of a country that the text names."""
     return place.kind != "city" or place.population >= LARGE or _supported(key, place, names_of)
+
+
+def _distance(one: Place, other: Place) -> float:
+    """Kilometres between two places."""
+    north, south = radians(one.latitude), radians(other.latitude)
+    across = radians(one.longitude - other.longitude)
+    chord = sin((north - south) / 2) ** 2 + cos(north) * cos(south) * sin(across / 2) ** 2
+    return 12742.0 * asin(min(1.0, sqrt(chord)))
+
+
+@cache
+def _speakers(lang: str) -> dict[str, float]:
+    """Countries where a language is official, with the share of the people who speak it, by CLDR."""
+    info = need_places("babel.core").get_global("territory_languages")
+    found = {country: spoken[lang] for country, spoken in info.items() if lang in spoken}
+    return {
+        country: min(1.0, one["population_percent"] / 100)
+        for country, one in found.items()
+        if one["official_status"]
+    }

@@ -53,6 +53,8 @@ class Spot(NamedTuple):
         Whether the capital letter may come from the beginning of a sentence.
     beside : bool
         Whether it stands next to another word with a capital letter, as in a longer name.
+    in_name : bool
+        Whether such a word follows, as the surname follows the first name.
     """
 
     start: int
@@ -61,6 +63,7 @@ class Spot(NamedTuple):
     names: tuple[Name, ...]
     weak: bool
     beside: bool
+    in_name: bool
 
 
 class NameTable:
@@ -212,7 +215,8 @@ class WordSpotter:
     def _spot(self, text: str, start: int, end: int, key: str, names: tuple[Name, ...]) -> Spot:
         weak = self.cased and " " not in key and _begins_sentence(text, start)
         beside = self.cased and self.lang.code not in _NOUNS_IN_CAPITALS and _has_neighbour(text, start, end)
-        return Spot(start, end, key, names, weak, beside)
+        in_name = beside and " " not in key and _precedes_capital(text, end)
+        return Spot(start, end, key, names, weak, beside, in_name)
 
 
 class UnspacedSpotter:
@@ -241,7 +245,7 @@ class UnspacedSpotter:
             for length in starts.get(text[at : at + 2], ()):
                 key = text[at : at + length]
                 if key in names and self._stands_alone(text, at, at + len(key)):
-                    yield Spot(at, at + len(key), key, names[key], False, False)
+                    yield Spot(at, at + len(key), key, names[key], False, False, False)
                     at += len(key) - 1
                     break
             at += 1
@@ -371,12 +375,17 @@ def _begins_sentence(text: str, start: int) -> bool:
 
 def _has_neighbour(text: str, start: int, end: int) -> bool:
     """Whether a word with a capital letter stands beside, with nothing but a blank between."""
-    if text[end : end + 1] == " " and text[end + 1 : end + 2].isupper():
+    if _precedes_capital(text, end):
         return True
     if start < 2 or text[start - 1] != " ":
         return False
     before = text.rfind(" ", 0, start - 1) + 1
     return text[before].isupper() and text[start - 2].isalpha() and not _begins_sentence(text, before)
+
+
+def _precedes_capital(text: str, end: int) -> bool:
+    """Whether a blank and a capital letter follow."""
+    return text[end : end + 1] == " " and text[end + 1 : end + 2].isupper()
 
 
 def _katakana(character: str) -> bool:

@@ -40,7 +40,8 @@ _SCRIPT_NAMES = {
     "Thai": ("THAI",), "Thaa": ("THAANA",), "Telu": ("TELUGU",), "Taml": ("TAMIL",), "Sinh": ("SINHALA",),
     "Orya": ("ORIYA",), "Mymr": ("MYANMAR",), "Mlym": ("MALAYALAM",), "Laoo": ("LAO",), "Kore": ("HANGUL",),
     "Knda": ("KANNADA",), "Khmr": ("KHMER",), "Jpan": ("CJK", "KATAKANA", "HIRAGANA"), "Guru": ("GURMUKHI",),
-    "Gujr": ("GUJARATI",), "Geor": ("GEORGIAN",), "Armn": ("ARMENIAN",),
+    "Gujr": ("GUJARATI",), "Geor": ("GEORGIAN",), "Armn": ("ARMENIAN",), "Cans": ("CANADIAN",),
+    "Yiii": ("YI",),
 }  # fmt: skip
 
 
