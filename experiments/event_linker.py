@@ -139,10 +139,14 @@ def train(streams: dict[str, Stream], encoder: Encoder | None) -> Linker:
     return Linker().fit(features, labels, weights)
 
 
-def scores(news: Titles, linker: Linker, encoder: Encoder | None, rows: Sequence[int]) -> list[float]:
+def events_of(news: Titles, linker: Linker, encoder: Encoder | None) -> list[int]:
+    """The event of each article of a stream."""
+    found = find_events(news.articles, linker, encoder=encoder)
+    return [found[article.id] for article in news.articles]
+
+
+def scores(news: Titles, events: Sequence[int], rows: Sequence[int]) -> list[float]:
     """BCubed scores of some articles among all, and the mean F1 of their larger languages alone."""
-    found = find_events(news.articles, linker, encoder=encoder, every=64)
-    events = [found[article.id] for article in news.articles]
     by_language: dict[str, list[int]] = {}
     for row in rows:
         by_language.setdefault(news.articles[row].lang, []).append(row)
@@ -181,22 +185,25 @@ def main(arguments: list[str] | None = None) -> Path:
     encoder = None if installed is None else CachedEncoder(installed)
     linker = timed("training", lambda: train(streams, encoder))
     cut = round(DEVELOPMENT * len(titles.stories))
-    parts: dict[str, tuple[Titles, Sequence[int]]] = {
-        "blurbs, held-out events": (blurbs, held_out_rows(blurbs)),
-        "blurbs, all": (blurbs, range(len(blurbs.stories))),
-        "titles, first 60 %": (titles, range(cut)),
-        "titles, the rest": (titles, range(cut, len(titles.stories))),
-        "titles, all": (titles, range(len(titles.stories))),
-        "sample news, held-out events": (sample, held_out_rows(sample)),
-        "sample news, all": (sample, range(len(sample.stories))),
-        "press items, held-out events": (press, held_out_rows(press)),
-        "press items, all": (press, range(len(press.stories))),
+    parts: dict[str, tuple[str, Sequence[int]]] = {
+        "blurbs, held-out events": ("blurbs", held_out_rows(blurbs)),
+        "blurbs, all": ("blurbs", range(len(blurbs.stories))),
+        "titles, first 60 %": ("titles", range(cut)),
+        "titles, the rest": ("titles", range(cut, len(titles.stories))),
+        "titles, all": ("titles", range(len(titles.stories))),
+        "sample news, held-out events": ("sample", held_out_rows(sample)),
+        "sample news, all": ("sample", range(len(sample.stories))),
+        "press items, held-out events": ("press", held_out_rows(press)),
+        "press items, all": ("press", range(len(press.stories))),
     }
     encoders = {"without the encoder": None} | ({"with the encoder": encoder} if encoder else {})
-    found = {
-        how: {name: scores(part, linker, using, rows) for name, (part, rows) in parts.items()}
-        for how, using in encoders.items()
-    }
+    read = news | {"sample": sample}
+    found = {}
+    for how, using in encoders.items():
+        events = {name: events_of(one, linker, using) for name, one in read.items()}
+        found[how] = {
+            part: scores(read[name], events[name], rows) for part, (name, rows) in parts.items()
+        }
     tables = [
         Table(how, HEADER, [[name, *(f"{value:.3f}" for value in row)] for name, row in rows.items()])
         for how, rows in found.items()

@@ -67,8 +67,7 @@ class Linker(ClassifierMixin, Estimator):
         Features that are transformed by log(1 + x).
     given : sequence of (str, float)
         Features with a fixed weight, in log odds per unit. By default ``alternatives``: if one of n stories
-        is the right one and nothing else is known, the log odds fall by log n. The weight is a little
-        smaller, because not all stories of a stream are equally near.
+        is the right one and nothing else is known, the log odds fall by log n.
     C : float or None
         Inverse strength of the regularisation; None for 1.
     random_state : int
@@ -117,7 +116,7 @@ class Linker(ClassifierMixin, Estimator):
         features: Sequence[str] = LINKER_FEATURES,
         *,
         log_features: Sequence[str] = ("linkCount", "timeDiff", "timeGap"),
-        given: Sequence[tuple[str, float]] = (("alternatives", -0.8),),
+        given: Sequence[tuple[str, float]] = (("alternatives", -1.0),),
         C: float | None = None,
         random_state: int = 0,
     ) -> None:

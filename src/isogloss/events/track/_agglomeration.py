@@ -62,9 +62,9 @@ class AgglomerationRules:
 
     threshold: float = 0.25
     impossible: float = 0.001
-    same_language: float = 0.25
+    same_language: float = 0.3
     doubt: float = 0.5
-    unlinked: float = 0.2
+    unlinked: float = 0.3
 
 
 def agglomerate(

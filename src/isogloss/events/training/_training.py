@@ -22,7 +22,7 @@ from isogloss.events.article import Article, parse_article
 from isogloss.events.cluster import ClusterSettings, ClusterState, transition
 from isogloss.events.ingest import sample_news
 from isogloss.events.link import FEATURES, Linker, LinkState, ProfileBuilder
-from isogloss.events.track import AgglomerationRules, EventTracker
+from isogloss.events.stream import EventStream, EventStreamSettings, StreamChanges
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.io import open_decompressed
 from isogloss.similarity import DocumentModel, Encoder
@@ -173,49 +173,56 @@ def find_clusters(articles: Iterable[Article], settings: ClusterSettings | None 
 
 
 def find_events(
-    articles: Sequence[Article],
+    articles: Iterable[Article],
     linker: Linker | None = None,
     *,
     encoder: Encoder | None = None,
-    settings: ClusterSettings | None = None,
-    rules: AgglomerationRules | None = None,
-    every: int = 100,
+    settings: EventStreamSettings | None = None,
 ) -> dict[str, int]:
     """Return the event of each article of a collection that is read as a stream, by article id.
 
     Parameters
     ----------
-    articles : sequence of Article
+    articles : iterable of Article
         In chronological order.
     linker : Linker, optional
         By default the one that comes with isogloss.
     encoder : Encoder, optional
         Turns articles into embeddings.
-    settings : ClusterSettings, optional
-        Settings of online clustering.
-    rules : AgglomerationRules, optional
-        Rules for merging clusters into events.
-    every : int
-        Articles between updates of the events; a changed cluster that expires causes an earlier update.
+    settings : EventStreamSettings, optional
+        Settings of the stream.
     """
-    analyser = ArticleAnalyser(Annotator(), None, encoder)
-    builder, state = ProfileBuilder(), ClusterState(settings)
-    links = LinkState(linker)
-    tracker = EventTracker(links, rules)
-    found: dict[str, int] = {}
-    for number, (article, analysed) in enumerate(analyser.run(articles), start=1):
-        profile = builder.weigh(analysed.profile, embedding=analysed.embedding)
-        decision = transition(state, article, analysed.terms)
-        if not links.changed.isdisjoint(decision.expired):
-            tracker.update()
-        for cluster in decision.expired:
-            event = tracker.ids.event_of[cluster]
-            found.update(dict.fromkeys(links.profiles[cluster].articles, event))
-        links.apply(decision, profile)
-        if number % every == 0 or number == len(articles):
-            tracker.update()
-    found.update((article, tracker.ids.event_of[cluster]) for article, cluster in links.cluster_of.items())
-    return {article: tracker.ids.resolve(event) for article, event in found.items()}
+    clusters: dict[str, int] = {}
+    successors: dict[int, int] = {}
+    events: dict[int, int] = {}
+    aliases: dict[int, int] = {}
+    originals: dict[str, str] = {}
+
+    def record(changes: StreamChanges) -> None:
+        ids, profiles = stream.tracker.ids, stream.links.profiles
+        for cluster in changes.clusters:
+            clusters.update(dict.fromkeys(profiles[cluster].articles, cluster))
+        successors.update(changes.merged)
+        for event in changes.events:
+            events.update(dict.fromkeys(ids.members.get(event, ()), event))
+        aliases.update(changes.aliases)
+        originals.update(changes.reprints)
+
+    with EventStream(settings, linker=linker, encoder=encoder, observer=record) as stream:
+        stream.add(articles)
+        stream.update()
+    found = {
+        article: _follow(aliases, events[cluster if cluster in events else _follow(successors, cluster)])
+        for article, cluster in clusters.items()
+    }
+    return found | {copy: found[first] for copy, first in originals.items()}
+
+
+def _follow(successors: Mapping[int, int], number: int) -> int:
+    """Return the last successor of a number."""
+    while number in successors:
+        number = successors[number]
+    return number
 
 
 def _labelled_rows(
