@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments import event_data, event_end_to_end, event_linker, event_linking
+from experiments import (
+    event_channels,
+    event_data,
+    event_end_to_end,
+    event_linker,
+    event_linking,
+    event_pairs,
+)
 from isogloss import io
-from isogloss.events.link import LINKER_FEATURES, Linker
+from isogloss.events import Article
+from isogloss.events.link import LINKER_FEATURES, Linker, _profiles
 
 NAMES = [
     "AvgStoryQ",
@@ -126,3 +135,34 @@ def test_scores_of_some_articles_count_what_is_wrong_around_them() -> None:
     stories, events = ["a", "a", "b", "b"], [1, 1, 1, 2]
     precision, recall, _ = event_linker.bcubed_of([0, 1], stories, events)
     assert (precision, recall) == (pytest.approx(2 / 3), 1.0)
+
+
+def test_an_annotator_leaves_out_what_is_switched_off() -> None:
+    article = Article("1", "en", "Anna Keller meets 300 nurses in Vienna", "", datetime(2031, 3, 5, tzinfo=UTC))
+    everything = event_channels.PartialAnnotator(frozenset()).annotate(article)
+    assert {name.partition(":")[0] for name in everything.entities} >= {"geo", "name"}
+    assert everything.numbers
+    found = event_channels.PartialAnnotator(frozenset({"places", "names", "numbers"})).annotate(article)
+    assert not {name for name in found.entities if name.startswith(("geo:", "name:"))}
+    assert not found.places
+    assert not found.numbers
+
+
+def test_news_words_are_known_again_after_they_were_switched_off() -> None:
+    with event_channels.news_words(known=False):
+        assert not _profiles.news_concepts("earthquake", "en")
+    assert _profiles.news_concepts("earthquake", "en")
+
+
+def test_similar_articles_have_higher_similarities() -> None:
+    quake = "Earthquake near Vienna kills 300  An earthquake of magnitude 7.1 hit Vienna on Monday."
+    beben = "Erdbeben bei Wien: 300 Tote  Ein Erdbeben der Stärke 7,1 erschütterte am Montag Wien."
+    opera = "Neue Oper in Graz  Das Orchester spielt am Samstag eine neue Oper."
+    records = [
+        {"lang1": "en", "text1": quake, "lang2": "de", "text2": text, "scores": {"overall": grade}}
+        for text, grade in ((beben, 1.0), (opera, 4.0))
+    ]
+    found = event_pairs.channel_similarities(records, None)
+    column = event_pairs.CHANNELS.index("textCosSim")
+    assert found[0, column] > found[1, column]
+    assert np.isnan(found[:, event_pairs.CHANNELS.index("encoderCosSim")]).all()

@@ -176,6 +176,7 @@ def find_events(
     articles: Iterable[Article],
     linker: Linker | None = None,
     *,
+    annotator: Annotator | None = None,
     encoder: Encoder | None = None,
     settings: EventStreamSettings | None = None,
 ) -> dict[str, int]:
@@ -187,6 +188,8 @@ def find_events(
         In chronological order.
     linker : Linker, optional
         By default the one that comes with isogloss.
+    annotator : Annotator, optional
+        Finds names, places, dates and keywords.
     encoder : Encoder, optional
         Turns articles into embeddings.
     settings : EventStreamSettings, optional
@@ -208,7 +211,9 @@ def find_events(
         aliases.update(changes.aliases)
         originals.update(changes.reprints)
 
-    with EventStream(settings, linker=linker, encoder=encoder, observer=record) as stream:
+    with EventStream(
+        settings, annotator=annotator, linker=linker, encoder=encoder, observer=record
+    ) as stream:
         stream.add(articles)
         stream.update()
     found = {
