@@ -10,7 +10,8 @@ Features are standardised, unbounded ones after taking logarithms. With :math:`z
 where a missing feature has a constant :math:`m_k` of its own. Similarities have weights :math:`w_k \ge 0` and
 distances :math:`w_k \le 0`, so that no link is explained by a similarity of zero. A feature with a given
 weight :math:`g_k` is not learned: it adds this weight times its value :math:`x_k`. The weights minimise the
-log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`.
+log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`. With a prior linker, the features are standardised as
+there, and all parameters, with the constant, are shrunk to those of the prior instead of to zero.
 
 The other features say less once the sentence encoder was asked, and more where it was not. There are
 therefore two sets of weights: one for pairs with ``encoderCosSim``, learned from these, and one for all
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import as_file, files
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,9 @@ from isogloss.events.link._features import FEATURES, LINKER_FEATURES
 __all__ = ["Linker"]
 
 Array = NDArray[np.float64]
+
+_Parameters = tuple[Array, Array, float]
+"""Weights, constants of missing features, and the constant."""
 
 _DISTANCES = frozenset({"timeDiff", "timeGap", "alternatives"})
 """Features with weights of at most 0."""
@@ -84,6 +88,9 @@ class Linker(ClassifierMixin, Estimator):
         The regularisation parameter in use.
     classes_ : array
         0 and 1: different stories, one story.
+    training_ : dict
+        What the linker was trained on, if that was recorded; see
+        :func:`~isogloss.events.training.train_on_verdicts`.
 
     Examples
     --------
@@ -108,6 +115,7 @@ class Linker(ClassifierMixin, Estimator):
     offset_: Array
     C_: float
     classes_: NDArray[np.int64]
+    training_: dict[str, Any]
 
     def __init__(
         self,
@@ -129,7 +137,14 @@ class Linker(ClassifierMixin, Estimator):
         """Return the linker of isogloss; see the guide to linking for what it was trained on."""
         return _load_default()
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        prior: Linker | None = None,
+    ) -> Self:
         """Fit the classifier to labelled pairs.
 
         Parameters
@@ -140,6 +155,9 @@ class Linker(ClassifierMixin, Estimator):
             Whether each pair is one story.
         sample_weight : array, optional
             Weights of the pairs, of any scale.
+        prior : Linker, optional
+            The linker that the weights are shrunk to; it must have the same features. The pairs may then have
+            a single label.
         """
         self._validate_params()
         raw, labels = self._check(X), np.asarray(y).astype(np.int64)
@@ -148,7 +166,8 @@ class Linker(ClassifierMixin, Estimator):
                 f"got {len(raw)} pairs and {len(labels)} labels; expected one label for each pair"
             )
         counts = np.bincount(labels, minlength=2)
-        if len(counts) > 2 or counts.min() < 2:
+        least = 2 if prior is None else 0
+        if len(counts) > 2 or counts.min() < least:
             raise ValueError(
                 f"labels have {counts.tolist()} pairs each; expected labels 0 and 1, two pairs or more each"
             )
@@ -159,12 +178,16 @@ class Linker(ClassifierMixin, Estimator):
             )
         self.classes_ = np.array([0, 1])
         self.C_ = 1.0 if self.C is None else float(self.C)
-        self._standardise(raw, shares)
-        fallback = self._solve(self._without_encoder(raw), labels, shares)
+        centres = None
+        if prior is None:
+            self._standardise(raw, shares)
+        else:
+            centres = self._adopt(prior)
+        fallback = self._solve(self._without_encoder(raw), labels, shares, centres and centres[1])
         known = ~self._lacks_encoder(raw)
-        encoded = fallback
-        if known.any() and np.bincount(labels[known], minlength=2).min() >= 2:
-            encoded = self._solve(raw[known], labels[known], shares[known])
+        encoded = centres[0] if centres else fallback
+        if known.any() and np.bincount(labels[known], minlength=2).min() >= least:
+            encoded = self._solve(raw[known], labels[known], shares[known], centres and centres[0])
         solutions = zip(encoded, fallback, strict=True)
         self.weights_, self.missing_, self.offset_ = (np.array(pair) for pair in solutions)
         return self
@@ -232,26 +255,40 @@ class Linker(ClassifierMixin, Estimator):
         absent = np.array([name == _ENCODER for name in self.features])
         return np.where(absent, np.nan, raw)
 
-    def _solve(self, raw: Array, labels: NDArray[np.int64], shares: Array) -> tuple[Array, Array, float]:
+    def _adopt(self, prior: Linker) -> list[_Parameters]:
+        """Standardise features as a prior does; return its parameters with an encoder and without."""
+        check_is_fitted(prior)
+        for name in ("features", "log_features", "given"):
+            ours, theirs = tuple(getattr(self, name)), tuple(getattr(prior, name))
+            if ours != theirs:
+                raise ValueError(f"prior has {name} {theirs}; expected those of this linker, {ours}")
+        self.means_, self.scales_ = prior.means_, prior.scales_
+        weights, missing, offset = prior._parameters()
+        return [(weights[row], missing[row], float(offset[row])) for row in (0, len(weights) - 1)]
+
+    def _solve(
+        self, raw: Array, labels: NDArray[np.int64], shares: Array, prior: _Parameters | None = None
+    ) -> _Parameters:
         """Minimise the penalised log loss under the bounds; return weights, constants of missing ones, b."""
         known = ~np.isnan(raw)
         learned = self._given_weights() == 0
-        varies = learned & known.any(axis=0) & ~known.all(axis=0)
+        varies = learned if prior else learned & known.any(axis=0) & ~known.all(axis=0)
         design = np.hstack([self._scaled(raw), ~known & varies, np.ones((len(raw), 1))])
         n = raw.shape[1]
-        penalty = np.concatenate([np.ones(n), np.full(n, _MISSING_PENALTY), [0.0]]) / self.C_
+        centre = np.zeros(2 * n + 1) if prior is None else np.concatenate([*prior[:2], [prior[2]]])
+        penalty = np.concatenate([np.ones(n), np.full(n, _MISSING_PENALTY), [float(bool(prior))]]) / self.C_
         offset, weight = self._from_given(raw), shares * (len(shares) / shares.sum())
 
         def loss(parameters: Array) -> tuple[float, Array]:
             odds = design @ parameters + offset
             value = weight @ (np.logaddexp(0.0, odds) - labels * odds)
             slopes = design.T @ (weight * (expit(odds) - labels))
-            return value + 0.5 * penalty @ parameters**2, slopes + penalty * parameters
+            excess = parameters - centre
+            return value + 0.5 * penalty @ excess**2, slopes + penalty * excess
 
         bounds = [self._bounds(name) for name in self.features] + [(None, None)] * (n + 1)
         options = {"maxiter": _MAX_ITERATIONS}
-        start = np.zeros(2 * n + 1)
-        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+        found = minimize(loss, centre, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
         return found[:n], found[n : 2 * n], float(found[-1])
 
     @staticmethod
