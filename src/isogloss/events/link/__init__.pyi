@@ -3,6 +3,7 @@ from ._candidates import CandidateIndex as CandidateIndex
 from ._explanation import LinkExplanation as LinkExplanation
 from ._explanation import explain_link as explain_link
 from ._explanation import find_shared as find_shared
+from ._explanation import link_summary as link_summary
 from ._explanation import summarise_link as summarise_link
 from ._features import FEATURES as FEATURES
 from ._features import LINKER_FEATURES as LINKER_FEATURES

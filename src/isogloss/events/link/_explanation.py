@@ -22,7 +22,14 @@ from isogloss.events.link._linker import Linker
 from isogloss.events.link._links import Link
 from isogloss.events.link._profiles import ArticleProfile
 
-__all__ = ["FeatureContribution", "LinkExplanation", "explain_link", "find_shared", "summarise_link"]
+__all__ = [
+    "FeatureContribution",
+    "LinkExplanation",
+    "explain_link",
+    "find_shared",
+    "link_summary",
+    "summarise_link",
+]
 
 MAX_REASONS = 3
 _MAX_SHARED = 4
@@ -249,6 +256,22 @@ def summarise_link(
     )
 
 
+def link_summary(link: Mapping[str, Any], titles: Mapping[int, str]) -> tuple[str, ...]:
+    """Return the reasons of a stored link in words.
+
+    Parameters
+    ----------
+    link : mapping
+        With ``features``, ``contributions``, ``shared`` and ``pairs``, any of which may be missing.
+    titles : mapping of int to str
+        Titles of articles by number, with those of the first pair if they are known.
+    """
+    one, other = (link.get("pairs") or [(0, 0)])[0][:2]
+    nearest = titles.get(one, ""), titles.get(other, "")
+    parts = (link.get(name) or {} for name in ("features", "contributions", "shared"))
+    return summarise_link(*parts, nearest)
+
+
 def _strengths(
     features: Mapping[str, float | None], contributions: Mapping[str, float | None]
 ) -> dict[str, float]:
@@ -370,7 +393,7 @@ def _similar_words(one: str, other: str) -> list[str]:
 
 @lru_cache(_CACHE_SIZE)
 def _bare(word: str) -> str:
-    return anyascii(word).lower()
+    return "".join(filter(str.isalpha, anyascii(word).lower()))
 
 
 def _common_prefix(a: str, b: str) -> float:

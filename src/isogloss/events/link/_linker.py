@@ -222,6 +222,31 @@ class Linker(ClassifierMixin, Estimator):
             "(constant)": float(constants[0]),
         }
 
+    def weight_changes(self) -> dict[str, dict[str, float]]:
+        """Return the weights before and after training on verdicts by feature; the largest change first.
+
+        A linker that was not trained on verdicts has changed nothing.
+        """
+        weights = self._parameters()[0]
+        after = weights[[0, len(weights) - 1]].T.tolist()
+        before = getattr(self, "training_", {}).get("weights_before", {})
+        changes = {
+            name: {
+                "before (with an encoder)": old[0],
+                "after (with an encoder)": new[0],
+                "before (without)": old[1],
+                "after (without)": new[1],
+            }
+            for name, new in zip(self.features, after, strict=True)
+            for old in [before.get(name, new)]
+        }
+
+        def change(name: str) -> float:
+            old, new, old_without, new_without = changes[name].values()
+            return max(abs(new - old), abs(new_without - old_without))
+
+        return dict(sorted(changes.items(), key=lambda item: -change(item[0])))
+
     def terms(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the contribution of each feature to the log odds of pairs, and the constant of each pair.
 

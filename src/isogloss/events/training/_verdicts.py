@@ -121,9 +121,7 @@ def train_on_verdicts(
     prior = Linker.default() if prior is None else prior
     if not len(pairs.labels):
         raise ValueError("no verdict on a link that still exists; expected at least one")
-    rows = np.array(
-        [[_value(features.get(name)) for name in prior.features] for features in pairs.features]
-    )
+    rows = np.array([[_value(features.get(name)) for name in prior.features] for features in pairs.features])
     linker = Linker(prior.features, log_features=prior.log_features, given=prior.given, C=C)
     linker.fit(rows, pairs.labels, prior=prior)
     linker.training_ = {
