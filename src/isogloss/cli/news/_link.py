@@ -114,8 +114,8 @@ def _train_on_verdicts(place: str, prior_file: Path | None, output: Path, as_jso
     skipped = "; ".join(f"{counted(n, 'verdict')} on {what} skipped" for what, n in pairs.skipped.items())
     if not len(pairs.labels):
         raise StoreError(
-            f"{place}: no verdict on a link that still exists{f' ({skipped})' if skipped else ''}; judge links "
-            "on the page of an event, or with POST /links/{a}/{b}/verdict"
+            f"{place}: no verdict on a link that still exists{f' ({skipped})' if skipped else ''}; judge "
+            "links on the page of an event, or with POST /links/{a}/{b}/verdict"
         )
     linker = train_on_verdicts(pairs, prior, now=datetime.now(UTC))
     io.save(linker, output)

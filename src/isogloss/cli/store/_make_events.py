@@ -24,7 +24,7 @@ ARTICLES_PER_STEP = 64
 
 
 def stream_factory(store: Store, settings: Settings, similarity: SimilarityModel) -> StreamFactory:
-    """Return the factory of a store's stream, with the model, concepts and linker that its events are made with."""
+    """Return the factory of a store's stream, with the models that its events are made with."""
     from isogloss.service.models import concepts_for_events, linker_for_events, model_for_events
     from isogloss.service.worker import StreamFactory
 

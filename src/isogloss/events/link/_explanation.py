@@ -268,8 +268,8 @@ def link_summary(link: Mapping[str, Any], titles: Mapping[int, str]) -> tuple[st
     """
     one, other = (link.get("pairs") or [(0, 0)])[0][:2]
     nearest = titles.get(one, ""), titles.get(other, "")
-    parts = (link.get(name) or {} for name in ("features", "contributions", "shared"))
-    return summarise_link(*parts, nearest)
+    features, contributions = link.get("features") or {}, link.get("contributions") or {}
+    return summarise_link(features, contributions, link.get("shared") or {}, nearest)
 
 
 def _strengths(
@@ -282,7 +282,7 @@ def _strengths(
         value, contribution = _known(features.get(name)), _known(given)
         if name in _PRIORS or value is None or contribution is None:
             continue
-        kind = kind_of.get(name, name)
+        kind = kind_of.get(name, f"feature {name}")
         if contribution <= 0 or value > 0 or kind == "time":
             strengths[kind] = strengths.get(kind, 0.0) + contribution
     return {kind: strength for kind, strength in strengths.items() if abs(strength) >= _MIN_CONTRIBUTION}
@@ -296,7 +296,8 @@ def _sentence(
     titles: tuple[str, str],
 ) -> str:
     """Return one reason in words."""
-    names, for_it, against = _REASONS.get(kind, ((kind,), f"{kind} is high", f"{kind} is low"))
+    name = kind.removeprefix("feature ")
+    names, for_it, against = _REASONS.get(kind, ((name,), f"{name} is high", f"{name} is low"))
     values = [value for name in names if (value := _known(features.get(name))) is not None]
     if kind == "time":
         return f"{for_it if favours else f'Against: {against}'} {_apart(values[0])}"

@@ -178,16 +178,14 @@ class Linker(ClassifierMixin, Estimator):
             )
         self.classes_ = np.array([0, 1])
         self.C_ = 1.0 if self.C is None else float(self.C)
-        centres = None
         if prior is None:
             self._standardise(raw, shares)
-        else:
-            centres = self._adopt(prior)
-        fallback = self._solve(self._without_encoder(raw), labels, shares, centres and centres[1])
+        centres = (None, None) if prior is None else self._adopt(prior)
+        fallback = self._solve(self._without_encoder(raw), labels, shares, centres[1])
         known = ~self._lacks_encoder(raw)
-        encoded = centres[0] if centres else fallback
+        encoded = centres[0] or fallback
         if known.any() and np.bincount(labels[known], minlength=2).min() >= least:
-            encoded = self._solve(raw[known], labels[known], shares[known], centres and centres[0])
+            encoded = self._solve(raw[known], labels[known], shares[known], centres[0])
         solutions = zip(encoded, fallback, strict=True)
         self.weights_, self.missing_, self.offset_ = (np.array(pair) for pair in solutions)
         return self
@@ -243,7 +241,7 @@ class Linker(ClassifierMixin, Estimator):
 
         def change(name: str) -> float:
             old, new, old_without, new_without = changes[name].values()
-            return max(abs(new - old), abs(new_without - old_without))
+            return float(max(abs(new - old), abs(new_without - old_without)))
 
         return dict(sorted(changes.items(), key=lambda item: -change(item[0])))
 
@@ -280,7 +278,7 @@ class Linker(ClassifierMixin, Estimator):
         absent = np.array([name == _ENCODER for name in self.features])
         return np.where(absent, np.nan, raw)
 
-    def _adopt(self, prior: Linker) -> list[_Parameters]:
+    def _adopt(self, prior: Linker) -> tuple[_Parameters, _Parameters]:
         """Standardise features as a prior does; return its parameters with an encoder and without."""
         check_is_fitted(prior)
         for name in ("features", "log_features", "given"):
@@ -289,7 +287,8 @@ class Linker(ClassifierMixin, Estimator):
                 raise ValueError(f"prior has {name} {theirs}; expected those of this linker, {ours}")
         self.means_, self.scales_ = prior.means_, prior.scales_
         weights, missing, offset = prior._parameters()
-        return [(weights[row], missing[row], float(offset[row])) for row in (0, len(weights) - 1)]
+        first, last = ((weights[row], missing[row], float(offset[row])) for row in (0, len(weights) - 1))
+        return first, last
 
     def _solve(
         self, raw: Array, labels: NDArray[np.int64], shares: Array, prior: _Parameters | None = None
