@@ -91,9 +91,9 @@ def test_what_a_linker_was_trained_on_is_in_its_file(tmp_path):
     assert again.training_["verdicts"] == 30
     assert again.training_["date"] == "2031-03-06"
     first = next(iter(again.weight_changes().values()))
-    assert first["before (without)"] != first["after (without)"]
+    assert first["before"] != first["after"]
     unchanged = Linker.default().weight_changes()
-    assert all(row["before (without)"] == row["after (without)"] for row in unchanged.values())
+    assert all(row["before"] == row["after"] for row in unchanged.values())
 
 
 def test_a_prior_with_other_features_is_refused():

@@ -230,10 +230,10 @@ class Linker(ClassifierMixin, Estimator):
         before = getattr(self, "training_", {}).get("weights_before", {})
         changes = {
             name: {
-                "before (with an encoder)": old[0],
-                "after (with an encoder)": new[0],
-                "before (without)": old[1],
-                "after (without)": new[1],
+                "encoder: before": old[0],
+                "encoder: after": new[0],
+                "before": old[1],
+                "after": new[1],
             }
             for name, new in zip(self.features, after, strict=True)
             for old in [before.get(name, new)]

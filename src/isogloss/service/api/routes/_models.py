@@ -43,7 +43,7 @@ def _linker(state: AppState) -> ModelResponse:
     weights: dict[str, Any] = linker.weight_changes()
     if not trained:
         weights = {
-            name: {"with an encoder": row["after (with an encoder)"], "without": row["after (without)"]}
+            name: {"with an encoder": row["encoder: after"], "without": row["after"]}
             for name, row in weights.items()
         }
     return ModelResponse(
