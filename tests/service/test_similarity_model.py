@@ -13,8 +13,16 @@ from isogloss import io
 from isogloss.cli.store._make_events import make_events
 from isogloss.events.annotate import ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
-from isogloss.exceptions import CorpusError, SettingsError
-from isogloss.service.models import Models, SimilarityModel, concepts_for_events, model_for_events
+from isogloss.events.link import Linker
+from isogloss.exceptions import CorpusError, ModelFileError, SettingsError
+from isogloss.service.models import (
+    Models,
+    SimilarityModel,
+    concepts_for_events,
+    linker_for_events,
+    linker_in_use,
+    model_for_events,
+)
 from isogloss.service.settings import ModelSettings, Settings
 from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store
@@ -135,3 +143,26 @@ def test_other_concepts_are_refused_until_a_rebuild(store, with_concepts, caplog
 def test_a_folder_without_concepts_is_refused(store, tmp_path):
     with pytest.raises(CorpusError, match="is not a concept dictionary"):
         concepts_for_events(store, ModelSettings(concepts=str(tmp_path / "none")))
+
+
+@pytest.mark.usefixtures("warm_processes")
+def test_events_are_made_with_the_linker_of_the_settings_after_a_rebuild(store, tmp_path, caplog):
+    path = tmp_path / "linker.isogloss"
+    linker = Linker.default()
+    io.save(linker, path)
+    settings = Settings(models=ModelSettings(linker=str(path)))
+    made(store, Settings())
+    assert linker_in_use(store, settings.models) == ("built-in", linker)
+    with caplog.at_level(logging.WARNING):
+        assert linker_for_events(store, settings.models) is None
+    assert "models.linker" in caplog.text
+    made(store, settings, rebuild=True)
+    assert isinstance(linker_for_events(store, settings.models), Linker)
+    assert linker_in_use(store, settings.models)[0] == str(path)
+    with pytest.raises(SettingsError, match=r"another linker than models\.linker"):
+        made(store, Settings())
+
+
+def test_a_file_without_a_linker_is_refused(store, tmp_path):
+    with pytest.raises(ModelFileError):
+        linker_for_events(store, ModelSettings(linker=str(tmp_path / "none.isogloss")))

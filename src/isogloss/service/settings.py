@@ -224,6 +224,10 @@ class ModelSettings(_Section):
         "", description="file of 'isogloss similar fit', or store:NAME for a model in the store"
     )
     concepts: str = Field("", description="folder of 'isogloss concepts build'; events are made with it")
+    linker: str = Field(
+        "",
+        description="file of 'isogloss link train'; events are made with it instead of the built-in linker",
+    )
     report: str = Field("", description="JSON file with the evaluation of the similarity model")
     nearest_in_database: bool = Field(
         True,

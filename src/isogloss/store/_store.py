@@ -57,6 +57,7 @@ from isogloss.store.queries import (
     read_link,
     read_position,
     read_revisions,
+    read_verdicts,
     rebuild_requested,
     record_failure,
     record_line_start,
@@ -252,6 +253,10 @@ class Store:
         """Save a user's verdict on a pair of clusters; return its number and an article of each cluster."""
         received = to_micros(now or datetime.now(UTC))
         return self._write(add_verdict, a, b, same=same, note=note, received=received)
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        """Return all verdicts, see :func:`~isogloss.store.queries._events.read_verdicts`."""
+        return self._read(read_verdicts)
 
     def request_rebuild(self) -> None:
         """Have the next worker rebuild the read model from the journal.

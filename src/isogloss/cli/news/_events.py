@@ -19,7 +19,7 @@ from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._output import check_outputs, counted, echo_json, is_stdout, not_stdout, tell, written
 from isogloss.cli._progress import progress_bar, reading
-from isogloss.cli.news._stored import list_events, shown_size
+from isogloss.cli.news._stored import explain_event, list_events, shown_size
 from isogloss.exceptions import ArticleError
 from isogloss.io import atomic_write, total_size
 
@@ -135,6 +135,7 @@ def replay(
 
 
 events_group.command("list")(list_events)
+events_group.command("why")(explain_event)
 
 
 def _history(model: Path | None, linker: Path | None, concepts: Path | None, jobs: int) -> History:

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import Group
-from isogloss.cli._output import check_outputs, echo, not_stdout
-from isogloss.exceptions import ModelFileError
+from isogloss.cli._output import check_outputs, counted, echo, not_stdout
+from isogloss.cli.store._options import load_settings, open_store
+from isogloss.exceptions import ModelFileError, StoreError
 
 if TYPE_CHECKING:
     from isogloss.events.link import Linker
@@ -28,6 +29,9 @@ News = Annotated[
     Path | None,
     typer.Argument(metavar="[NEWS]", help="JSON lines with a field 'event'; the sample news by default."),
 ]
+COLUMNS = ("with an encoder", "without")
+MAX_CHANGED_WEIGHTS = 10
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -45,31 +49,95 @@ def train(
             help="A document model made by 'similar fit'.",
         ),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store", help="Train on the verdicts of this store instead: a SQLite file or postgresql://..."
+        ),
+    ] = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            "--prior",
+            help="With --store, the linker to start from; by default the one that comes with isogloss.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a linker on news with known events, once with bodies and once on titles alone."""
+    """Train a linker on news with known events, or on the verdicts of a store.
+
+    News are read once with bodies and once by titles alone. Verdicts change a linker as far as there are
+    enough of them: its weights are shrunk to those that it starts from.
+    """
     from isogloss import io
     from isogloss.events.training import load_labelled_news, train_linker
     from isogloss.similarity import DocumentModel, installed_encoder
 
+    if store is not None and (news is not None or space is not None):
+        raise typer.BadParameter("takes neither NEWS nor --space", param_hint="--store")
+    if store is None and prior is not None:
+        raise typer.BadParameter("needs --store", param_hint="--prior")
     check_outputs(as_json, output, error=ModelFileError)
+    if store is not None:
+        _train_on_verdicts(store, prior, output, as_json)
+        return
     with Console(stderr=True).status("training"):
         labelled = load_labelled_news(news)
         model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
         linker = train_linker(labelled.articles, labelled.events, model=model, encoder=installed_encoder())
         io.save(linker, output)
-    columns = ("with an encoder", "without")
     weights = {
-        name: dict(zip(columns, pair, strict=True))
+        name: dict(zip(COLUMNS, pair, strict=True))
         for name, pair in zip(linker.features, linker.weights_.T.tolist(), strict=True)
     }
     if as_json:
         echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
         return
-    table = Table("feature", *columns, title=f"weights of standardised features, C = {linker.C_:g}")
+    table = Table("feature", *COLUMNS, title=f"weights of standardised features, C = {linker.C_:g}")
     for name, pair in sorted(weights.items(), key=lambda item: -max(map(abs, item[1].values()))):
         table.add_row(name, *(f"{weight:+.2f}" for weight in pair.values()))
     Console().print(table)
+    echo(f"written: {output}")
+
+
+def _train_on_verdicts(place: str, prior_file: Path | None, output: Path, as_json: bool) -> None:
+    """Train a linker on the verdicts of a store; print scores before and after, and the changed weights."""
+    from datetime import UTC, datetime
+
+    from isogloss import io
+    from isogloss.events.link import Linker
+    from isogloss.events.training import judged_pairs, train_on_verdicts
+
+    prior = Linker.default() if prior_file is None else io.load(prior_file, expected=Linker)
+    with open_store(load_settings(None, place)) as store:
+        pairs = judged_pairs(store.verdicts())
+    skipped = "; ".join(f"{counted(n, 'verdict')} on {what} skipped" for what, n in pairs.skipped.items())
+    if not len(pairs.labels):
+        raise StoreError(
+            f"{place}: no verdict on a link that still exists{f' ({skipped})' if skipped else ''}; judge "
+            "links on the page of an event, or with POST /links/{a}/{b}/verdict"
+        )
+    linker = train_on_verdicts(pairs, prior, now=datetime.now(UTC))
+    io.save(linker, output)
+    told = linker.training_
+    weights = linker.weight_changes()
+    if as_json:
+        scores = {name: told[name] for name in told if name != "weights_before"}
+        found = {"output": str(output), **scores, "skipped": dict(pairs.skipped), "weights": weights}
+        echo(json.dumps(found))
+        return
+    table = Table("", "log loss", "accuracy", title=f"{counted(told['verdicts'], 'verdict')}")
+    for name, row in (("before", told["before"]), ("after, held out", told["after"])):
+        table.add_row(name, *(f"{value:.3f}" for value in (row or {}).values()))
+    Console().print(table)
+    changed = Table("feature", *next(iter(weights.values())), title="weights that changed most")
+    for name, values in list(weights.items())[:MAX_CHANGED_WEIGHTS]:
+        changed.add_row(name, *(f"{value:+.3f}" for value in values.values()))
+    Console().print(changed)
+    if told["after"] is None:
+        echo("all verdicts are on connected clusters, so that none can be held out for a score")
+    if skipped:
+        echo(skipped)
     echo(f"written: {output}")
 
 

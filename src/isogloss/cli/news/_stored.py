@@ -1,4 +1,4 @@
-"""``isogloss events list``: the events of a store."""
+"""``isogloss events list`` and ``why``: the events of a store, and why their articles belong together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_set
 if TYPE_CHECKING:
     from isogloss.store import EventQuery, Store
 
-__all__ = ["list_events", "shown_size"]
+__all__ = ["explain_event", "list_events", "shown_size"]
 
 PAGE = 100
 
@@ -72,6 +72,46 @@ def list_events(
         Console().print(_table(events))
     else:
         echo("no events found")
+
+
+def explain_event(
+    event: Annotated[str, typer.Argument(help="The id of an event, such as e42.")],
+    config: Config = None,
+    store: StorePlace = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Links to show.", min=1)] = 10,
+    as_json: JsonOutput = False,
+) -> None:
+    """Explain why the articles of an event of a store belong together: the reasons for its links in words."""
+    from isogloss.events.link import link_summary
+    from isogloss.exceptions import StoreError
+
+    with open_store(load_settings(config, store)) as opened:
+        found = opened.event(event)
+        if found is None:
+            raise StoreError(f"there is no event {event!r}; isogloss events list shows the ids of events")
+        links = found["links"][:limit]
+        nearest = [number for link in links for pair in link.get("pairs", [])[:1] for number in pair[:2]]
+        articles = opened.articles(nearest, bodies=False)
+    titles = {number: article.title for number, article in articles.items()}
+    explained = [
+        {
+            "a": link["a"],
+            "b": link["b"],
+            "probability": link["probability"],
+            "summary": list(link_summary(link, titles)),
+            "titles": [titles.get(number, "") for pair in link.get("pairs", [])[:1] for number in pair[:2]],
+        }
+        for link in links
+    ]
+    if as_json:
+        echo_json({"event": found["id"], "links": explained})
+        return
+    for one in explained:
+        echo(f"clusters {one['a']} and {one['b']}: one story with probability {one['probability']:.2f}")
+        for line in [*(f"- {reason}" for reason in one["summary"]), *filter(None, one["titles"])]:
+            echo(f"  {line}")
+    if not explained:
+        echo("all articles are in one cluster, or the links between the clusters have expired")
 
 
 def shown_size(articles: int, reprints: int) -> str:

@@ -24,8 +24,8 @@ ARTICLES_PER_STEP = 64
 
 
 def stream_factory(store: Store, settings: Settings, similarity: SimilarityModel) -> StreamFactory:
-    """Return the factory of a store's stream, with the model and concepts that its events are made with."""
-    from isogloss.service.models import concepts_for_events, model_for_events
+    """Return the factory of a store's stream, with the models that its events are made with."""
+    from isogloss.service.models import concepts_for_events, linker_for_events, model_for_events
     from isogloss.service.worker import StreamFactory
 
     worker = settings.worker
@@ -39,6 +39,7 @@ def stream_factory(store: Store, settings: Settings, similarity: SimilarityModel
         scheduler=worker.dask_scheduler,
         points=similarity,
         concepts=concepts_for_events(store, settings.models),
+        linker=linker_for_events(store, settings.models),
     )
 
 

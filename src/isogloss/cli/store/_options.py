@@ -90,6 +90,7 @@ def resolve_paths(settings: Settings, folder: Path) -> Settings:
     paths = {
         "similarity": resolve(models.similarity),
         "concepts": resolve(models.concepts),
+        "linker": resolve(models.linker),
         "report": resolve(models.report),
         "aligners": [resolve(each) for each in models.aligners],
         "dictionaries": [resolve(each) for each in models.dictionaries],

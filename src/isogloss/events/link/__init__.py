@@ -4,7 +4,8 @@
 features of a pair of clusters from their profiles (section 7.2), and :class:`Linker` turns features into a
 probability. :class:`LinkState` keeps profiles and links up to date while clusters change. To add a feature,
 extend ``FEATURES`` and ``feature_rows`` in ``_features`` and train the linker again (``isogloss link train``;
-``docs/design/architecture.rst`` has all steps). :func:`explain_link` shows the contribution of each feature.
+``docs/design/architecture.rst`` has all steps). :func:`explain_link` gives the
+strongest reasons in words, and the contribution of each feature.
 """
 
 import lazy_loader

@@ -1,12 +1,15 @@
 from ._candidates import MIN_SIMILARITY as MIN_SIMILARITY
 from ._candidates import CandidateIndex as CandidateIndex
+from ._explanation import LinkExplanation as LinkExplanation
+from ._explanation import explain_link as explain_link
+from ._explanation import find_shared as find_shared
+from ._explanation import link_summary as link_summary
+from ._explanation import summarise_link as summarise_link
 from ._features import FEATURES as FEATURES
 from ._features import LINKER_FEATURES as LINKER_FEATURES
 from ._features import PairSupport as PairSupport
 from ._linker import Linker as Linker
-from ._links import LinkExplanation as LinkExplanation
 from ._links import LinkState as LinkState
-from ._links import explain_link as explain_link
 from ._profiles import COMPARED_FIELDS as COMPARED_FIELDS
 from ._profiles import ArticleProfile as ArticleProfile
 from ._profiles import ClusterProfile as ClusterProfile

@@ -10,7 +10,8 @@ Features are standardised, unbounded ones after taking logarithms. With :math:`z
 where a missing feature has a constant :math:`m_k` of its own. Similarities have weights :math:`w_k \ge 0` and
 distances :math:`w_k \le 0`, so that no link is explained by a similarity of zero. A feature with a given
 weight :math:`g_k` is not learned: it adds this weight times its value :math:`x_k`. The weights minimise the
-log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`.
+log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`. With a prior linker, the features are standardised as
+there, and all parameters, with the constant, are shrunk to those of the prior instead of to zero.
 
 The other features say less once the sentence encoder was asked, and more where it was not; and clusters of
 one language are compared by words that either has, not by names alone. There are therefore three sets of
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import as_file, files
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +40,9 @@ from isogloss.events.link._features import FEATURES, LINKER_FEATURES
 __all__ = ["Linker"]
 
 Array = NDArray[np.float64]
+
+_Parameters = tuple[Array, Array, float]
+"""Weights, constants of missing features, and the constant."""
 
 _DISTANCES = frozenset({"timeDiff", "timeGap", "alternatives"})
 """Features with weights of at most 0."""
@@ -86,6 +90,9 @@ class Linker(ClassifierMixin, Estimator):
         The regularisation parameter in use.
     classes_ : array
         0 and 1: different stories, one story.
+    training_ : dict
+        What the linker was trained on, if that was recorded; see
+        :func:`~isogloss.events.training.train_on_verdicts`.
 
     Examples
     --------
@@ -110,6 +117,7 @@ class Linker(ClassifierMixin, Estimator):
     offset_: Array
     C_: float
     classes_: NDArray[np.int64]
+    training_: dict[str, Any]
 
     def __init__(
         self,
@@ -131,7 +139,14 @@ class Linker(ClassifierMixin, Estimator):
         """Return the linker of isogloss; see the guide to linking for what it was trained on."""
         return _load_default()
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        prior: Linker | None = None,
+    ) -> Self:
         """Fit the classifier to labelled pairs.
 
         Parameters
@@ -142,6 +157,9 @@ class Linker(ClassifierMixin, Estimator):
             Whether each pair is one story.
         sample_weight : array, optional
             Weights of the pairs, of any scale.
+        prior : Linker, optional
+            The linker that the weights are shrunk to; it must have the same features. The pairs may then have
+            a single label.
         """
         self._validate_params()
         raw, labels = self._check(X), np.asarray(y).astype(np.int64)
@@ -150,7 +168,8 @@ class Linker(ClassifierMixin, Estimator):
                 f"got {len(raw)} pairs and {len(labels)} labels; expected one label for each pair"
             )
         counts = np.bincount(labels, minlength=2)
-        if len(counts) > 2 or counts.min() < 2:
+        least = 2 if prior is None else 0
+        if len(counts) > 2 or counts.min() < least:
             raise ValueError(
                 f"labels have {counts.tolist()} pairs each; expected labels 0 and 1, two pairs or more each"
             )
@@ -161,14 +180,19 @@ class Linker(ClassifierMixin, Estimator):
             )
         self.classes_ = np.array([0, 1])
         self.C_ = 1.0 if self.C is None else float(self.C)
-        self._standardise(raw, shares)
+        if prior is None:
+            self._standardise(raw, shares)
+        centres = (None, None, None) if prior is None else self._adopt(prior)
         kinds, bare = self._kinds(raw), self._without_encoder(raw)
-        fallback = self._solve_for(kinds != _ONE_LANGUAGE, bare, labels, shares)
-        encoded = self._solve_for(kinds == _ENCODED, raw, labels, shares) or fallback
-        alike = self._solve_for(kinds == _ONE_LANGUAGE, raw, labels, shares) or fallback
-        if fallback is None or encoded is None or alike is None:
-            fallback = self._solve(bare, labels, shares)
-            encoded, alike = encoded or fallback, alike or fallback
+
+        def solve(rows: NDArray[np.bool_], values: Array, kind: int) -> _Parameters | None:
+            if not shares[rows].sum() > 0 or np.bincount(labels[rows], minlength=2).min() < least:
+                return centres[kind]
+            return self._solve(values[rows], labels[rows], shares[rows], centres[kind])
+
+        fallback = solve(kinds != _ONE_LANGUAGE, bare, _PLAIN) or self._solve(bare, labels, shares)
+        encoded = solve(kinds == _ENCODED, raw, _ENCODED) or fallback
+        alike = solve(kinds == _ONE_LANGUAGE, raw, _ONE_LANGUAGE) or fallback
         solutions = zip(encoded, fallback, alike, strict=True)
         self.weights_, self.missing_, self.offset_ = (np.array(parts) for parts in solutions)
         return self
@@ -202,6 +226,31 @@ class Linker(ClassifierMixin, Estimator):
             **dict(zip(self.features, shares[0].tolist(), strict=True)),
             "(constant)": float(constants[0]),
         }
+
+    def weight_changes(self) -> dict[str, dict[str, float]]:
+        """Return the weights before and after training on verdicts by feature; the largest change first.
+
+        A linker that was not trained on verdicts has changed nothing.
+        """
+        weights = self._parameters()[0]
+        after = weights[[0, len(weights) - 1]].T.tolist()
+        before = getattr(self, "training_", {}).get("weights_before", {})
+        changes = {
+            name: {
+                "encoder: before": old[0],
+                "encoder: after": new[0],
+                "before": old[1],
+                "after": new[1],
+            }
+            for name, new in zip(self.features, after, strict=True)
+            for old in [before.get(name, new)]
+        }
+
+        def change(name: str) -> float:
+            old, new, old_without, new_without = changes[name].values()
+            return float(max(abs(new - old), abs(new_without - old_without)))
+
+        return dict(sorted(changes.items(), key=lambda item: -change(item[0])))
 
     def terms(self, X: ArrayLike) -> tuple[Array, Array]:
         """Return the contribution of each feature to the log odds of pairs, and the constant of each pair.
@@ -240,34 +289,42 @@ class Linker(ClassifierMixin, Estimator):
         absent = np.array([name == _ENCODER for name in self.features])
         return np.where(absent, np.nan, raw)
 
-    def _solve_for(
-        self, rows: NDArray[np.bool_], raw: Array, labels: NDArray[np.int64], shares: Array
-    ) -> tuple[Array, Array, float] | None:
-        """Solve for some of the pairs; None if they do not have both labels."""
-        if np.bincount(labels[rows], minlength=2).min() < 2 or not shares[rows].sum() > 0:
-            return None
-        return self._solve(raw[rows], labels[rows], shares[rows])
+    def _adopt(self, prior: Linker) -> tuple[_Parameters, _Parameters, _Parameters]:
+        """Standardise features as a prior does; return its three sets of parameters."""
+        check_is_fitted(prior)
+        for name in ("features", "log_features", "given"):
+            ours, theirs = tuple(getattr(self, name)), tuple(getattr(prior, name))
+            if ours != theirs:
+                raise ValueError(f"prior has {name} {theirs}; expected those of this linker, {ours}")
+        self.means_, self.scales_ = prior.means_, prior.scales_
+        weights, missing, offset = prior._parameters()
+        rows = (min(kind, len(weights) - 1) for kind in (_ENCODED, _PLAIN, _ONE_LANGUAGE))
+        first, second, third = ((weights[row], missing[row], float(offset[row])) for row in rows)
+        return first, second, third
 
-    def _solve(self, raw: Array, labels: NDArray[np.int64], shares: Array) -> tuple[Array, Array, float]:
+    def _solve(
+        self, raw: Array, labels: NDArray[np.int64], shares: Array, prior: _Parameters | None = None
+    ) -> _Parameters:
         """Minimise the penalised log loss under the bounds; return weights, constants of missing ones, b."""
         known = ~np.isnan(raw)
         learned = self._given_weights() == 0
-        varies = learned & known.any(axis=0) & ~known.all(axis=0)
+        varies = learned if prior else learned & known.any(axis=0) & ~known.all(axis=0)
         design = np.hstack([self._scaled(raw), ~known & varies, np.ones((len(raw), 1))])
         n = raw.shape[1]
-        penalty = np.concatenate([np.ones(n), np.full(n, _MISSING_PENALTY), [0.0]]) / self.C_
+        centre = np.zeros(2 * n + 1) if prior is None else np.concatenate([*prior[:2], [prior[2]]])
+        penalty = np.concatenate([np.ones(n), np.full(n, _MISSING_PENALTY), [float(bool(prior))]]) / self.C_
         offset, weight = self._from_given(raw), shares * (len(shares) / shares.sum())
 
         def loss(parameters: Array) -> tuple[float, Array]:
             odds = design @ parameters + offset
             value = weight @ (np.logaddexp(0.0, odds) - labels * odds)
             slopes = design.T @ (weight * (expit(odds) - labels))
-            return value + 0.5 * penalty @ parameters**2, slopes + penalty * parameters
+            excess = parameters - centre
+            return value + 0.5 * penalty @ excess**2, slopes + penalty * excess
 
         bounds = [self._bounds(name) for name in self.features] + [(None, None)] * (n + 1)
         options = {"maxiter": _MAX_ITERATIONS}
-        start = np.zeros(2 * n + 1)
-        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+        found = minimize(loss, centre, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
         return found[:n], found[n : 2 * n], float(found[-1])
 
     @staticmethod

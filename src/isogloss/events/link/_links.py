@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
-from math import isnan
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +21,7 @@ from isogloss.events.link._linker import Linker
 from isogloss.events.link._profiles import ArticleProfile, ClusterProfile
 from isogloss.kernels import Bonds, NearPairs
 
-__all__ = ["FeatureContribution", "Link", "LinkExplanation", "LinkState", "explain_link"]
+__all__ = ["Link", "LinkState"]
 
 _MAX_SHOWN_PAIRS = 5
 
@@ -226,87 +224,3 @@ class LinkState:
         self.bonds.forget(cluster)
         self._add_bonds(self.bonds, articles)
         self.changed.add(cluster)
-
-
-class FeatureContribution(NamedTuple):
-    """A feature and its contribution to the log odds.
-
-    Attributes
-    ----------
-    feature : str
-        Its name; ``(constant)`` for the constant.
-    value : float or None
-        Its value; None when it is missing.
-    contribution : float
-        What it adds to the log odds; positive values favour one story.
-    """
-
-    feature: str
-    value: float | None
-    contribution: float
-
-
-class LinkExplanation(NamedTuple):
-    """Explanation of the probability of a link.
-
-    Attributes
-    ----------
-    a, b : int
-        The clusters.
-    probability : float
-        That they tell one story.
-    reasons : tuple of FeatureContribution
-        All features, by decreasing contribution; the contributions add up to the log odds.
-    pairs : tuple of (str, str, float)
-        Titles of the most similar articles of both, with their similarity.
-    """
-
-    a: int
-    b: int
-    probability: float
-    reasons: tuple[FeatureContribution, ...]
-    pairs: tuple[tuple[str, str, float], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return a dictionary that JSON can hold."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "probability": self.probability,
-            "reasons": [reason._asdict() for reason in self.reasons],
-            "pairs": [{"a": a, "b": b, "similarity": similarity} for a, b, similarity in self.pairs],
-        }
-
-    def __str__(self) -> str:
-        lines = [f"clusters {self.a} and {self.b}: one story with probability {self.probability:.2f}", ""]
-        lines.append(f"{'feature':<20}{'value':>8}{'log odds':>10}")
-        for name, value, contribution in self.reasons:
-            shown = "-" if value is None else f"{value:.2f}"
-            lines.append(f"{name:<20}{shown:>8}{contribution:>+10.2f}")
-        lines += ["", *(f"{similarity:.2f}  {a}  =  {b}" for a, b, similarity in self.pairs)]
-        return "\n".join(lines)
-
-
-def explain_link(link: Link, linker: Linker, articles: Mapping[str, ArticleProfile]) -> LinkExplanation:
-    """Explain the probability of a link.
-
-    Parameters
-    ----------
-    link : Link
-        The link, see :meth:`LinkState.link() <isogloss.events.link._links.LinkState.link>`.
-    linker : Linker
-        The linker that computed it.
-    articles : mapping of str to ArticleProfile
-        Articles by id.
-    """
-    reasons = [
-        FeatureContribution(name, _or_none(link.features.get(name)), contribution)
-        for name, contribution in linker.contributions(link.features).items()
-    ]
-    pairs = tuple((articles[a].title, articles[b].title, similarity) for a, b, similarity in link.pairs)
-    decisive = sorted(reasons, key=lambda reason: (-abs(reason.contribution), reason.feature))
-    return LinkExplanation(link.a, link.b, link.probability, tuple(decisive), pairs)
-
-
-def _or_none(value: float | None) -> float | None:
-    return None if value is None or isnan(value) else value

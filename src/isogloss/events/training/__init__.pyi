@@ -15,3 +15,6 @@ from ._training import labelled_pairs as labelled_pairs
 from ._training import load_labelled_news as load_labelled_news
 from ._training import read_labelled_news as read_labelled_news
 from ._training import train_linker as train_linker
+from ._verdicts import JudgedPairs as JudgedPairs
+from ._verdicts import judged_pairs as judged_pairs
+from ._verdicts import train_on_verdicts as train_on_verdicts

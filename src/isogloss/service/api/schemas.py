@@ -261,6 +261,12 @@ class LinkResponse(BaseModel):
     pairs: list[SimilarPair] = Field(
         default=[], description="Most similar articles of the two clusters: two numbers and the similarity."
     )
+    shared: dict[str, list[str]] = Field(
+        default={}, description="Names, concepts, numbers and dates that these articles have in common."
+    )
+    summary: list[str] = Field(
+        default=[], description="The strongest reasons for and against the link in words, at most three."
+    )
 
 
 class ArticleLine(BaseModel):
@@ -447,7 +453,7 @@ class ModelResponse(BaseModel):
 
     name: str
     kind: str = Field(examples=["HubSimilarity"])
-    use: Literal["similarity", "alignment", "dictionary", "kept"]
+    use: Literal["similarity", "alignment", "dictionary", "linker", "kept"]
     languages: list[str]
     details: dict[str, Any] = {}
     report: dict[str, Any] = Field(default={}, description="Evaluation report, if there is one.")

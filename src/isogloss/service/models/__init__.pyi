@@ -6,4 +6,6 @@ from ._registry import resolve_language as resolve_language
 from ._similarity import STORE_PREFIX as STORE_PREFIX
 from ._similarity import SimilarityModel as SimilarityModel
 from ._similarity import concepts_for_events as concepts_for_events
+from ._similarity import linker_for_events as linker_for_events
+from ._similarity import linker_in_use as linker_in_use
 from ._similarity import model_for_events as model_for_events

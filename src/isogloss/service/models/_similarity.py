@@ -1,8 +1,8 @@
-"""The similarity model and the concepts of the settings, and whether events of a store are made with them.
+"""The models of the settings that events are made with, and whether events of a store are made with them.
 
 Points of different models cannot be compared, and a replay of the journal must give the same events. So the
-store records the fingerprint of the model and of the concept dictionary that its events were started with,
-and no other is used for them.
+store records the fingerprint of the model, of the concept dictionary and of the linker that its events were
+started with, and no other is used for them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,21 @@ import numpy as np
 from isogloss import io
 from isogloss.events import Article
 from isogloss.events.annotate import ConceptDictionary
+from isogloss.events.link import Linker
 from isogloss.exceptions import SettingsError
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import Point, rebuild_requested
 
-__all__ = ["STORE_PREFIX", "SimilarityModel", "concepts_for_events", "model_for_events"]
+__all__ = [
+    "STORE_PREFIX",
+    "SimilarityModel",
+    "concepts_for_events",
+    "linker_for_events",
+    "linker_in_use",
+    "model_for_events",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -97,9 +105,7 @@ class SimilarityModel:
         if not place:
             return cls()
         if not place.startswith(STORE_PREFIX):
-            found = io.load(place)
-            with open(place, "rb") as file:
-                return cls._create(found, place, {}, hashlib.file_digest(file, "sha256").hexdigest())
+            return cls._create(io.load(place), place, {}, _file_digest(place))
         stored = store.model(place.removeprefix(STORE_PREFIX))
         if stored is None:
             raise SettingsError(f"models.similarity is {place!r}, and the store has no model of that name")
@@ -169,6 +175,48 @@ def concepts_for_events(store: Store, settings: ModelSettings) -> ConceptDiction
     wanted = ConceptDictionary(settings.concepts) if settings.concepts else None
     digest = "" if wanted is None else wanted.digest
     return wanted if _is_in_use(store, "concepts", "concept dictionary", digest) else None
+
+
+def linker_for_events(store: Store, settings: ModelSettings) -> Linker | None:
+    """Return the linker to make events with: that of the settings, if the events are made with it.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    settings : ModelSettings
+        The settings, which name the file of the linker.
+
+    Returns
+    -------
+    Linker or None
+        None for the linker that comes with isogloss: the settings name no other, or, with a warning, the
+        events were started without one.
+
+    Raises
+    ------
+    ModelFileError
+        The file cannot be read, or holds something else.
+    SettingsError
+        The events were started with another linker.
+    """
+    place = settings.linker
+    wanted = io.load(place, expected=Linker) if place else None
+    return wanted if _is_in_use(store, "linker", "linker", _file_digest(place) if place else "") else None
+
+
+def linker_in_use(store: Store, settings: ModelSettings) -> tuple[str, Linker]:
+    """Return the name and the linker that the present events are made with, for display."""
+    place = settings.linker
+    fingerprint = int(_file_digest(place)[:_FINGERPRINT_DIGITS], 16) if place else 0
+    if place and store.position("linker") == fingerprint:
+        return place, io.load(place, expected=Linker)
+    return "built-in", Linker.default()
+
+
+def _file_digest(place: str) -> str:
+    with open(place, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_in_use(store: Store, name: str, what: str, digest: str) -> bool:

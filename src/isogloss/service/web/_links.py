@@ -1,4 +1,4 @@
-"""Links between clusters on pages: evidence as a chart, a table and the nearest articles."""
+"""Links between clusters on pages: reasons in words, the nearest articles, a chart and a table."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from isogloss.events import Article
+from isogloss.events.link import link_summary
 from isogloss.service.web.drawing import bars
 
 FEATURE_NAMES = {
@@ -50,6 +51,7 @@ class LinkView:
     b: Mapping[str, Any]
     titles: tuple[str, str]
     probability: float
+    summary: tuple[str, ...]
     chart: Markup
     features: list[tuple[str, str, str]]
     pairs: list[tuple[Article, Article, float]]
@@ -111,7 +113,8 @@ def _view(
     ]
     rows = _rows(link.get("features") or {}, contributions, strongest)
     titles = _title(a, articles), _title(b, articles)
-    return LinkView(a, b, titles, link["probability"], chart, rows, pairs)
+    summary = link_summary(link, {number: article.title for number, article in articles.items()})
+    return LinkView(a, b, titles, link["probability"], summary, chart, rows, pairs)
 
 
 def _title(cluster: Mapping[str, Any], articles: Mapping[int, Article]) -> str:

@@ -55,7 +55,12 @@ NAMES = {
 }
 """Labels of tables and figures."""
 
-MODEL_USES = {"similarity": "Similarity", "alignment": "Word alignment", "kept": "Saved in the store"}
+MODEL_USES = {
+    "similarity": "Similarity",
+    "alignment": "Word alignment",
+    "kept": "Saved in the store",
+    "linker": "Links between clusters",
+}
 """Headings of models by use."""
 
 

@@ -28,6 +28,7 @@ from isogloss.events import Article, EventStream, EventStreamSettings, trim_heap
 from isogloss.events.analyse import AnalyserDiedError, ArticleAnalyser
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.events.checkpoint import restore_stream
+from isogloss.events.link import Linker
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
 from isogloss.service.models import SimilarityModel
 from isogloss.service.settings import StreamSettings
@@ -98,6 +99,8 @@ class StreamFactory:
         stream, unless the events of the store were started without one.
     concepts : ConceptDictionary, optional
         Finds concepts in articles.
+    linker : Linker, optional
+        Links clusters; by default the one that comes with isogloss.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class StreamFactory:
     scheduler: str = ""
     points: SimilarityModel = field(default_factory=SimilarityModel)
     concepts: ConceptDictionary | None = None
+    linker: Linker | None = None
 
     def __call__(self, checkpoint: bytes | None) -> EventStream:
         """Create an empty stream, or restore one from a checkpoint."""
@@ -118,6 +122,7 @@ class StreamFactory:
         create = partial(EventStream, settings) if checkpoint is None else partial(restore_stream, checkpoint)
         stream = create(
             annotator=Annotator(concepts=self.concepts),
+            linker=self.linker,
             model=self.model,
             encoder="auto" if self.settings.encoder else None,
             n_jobs=self.n_jobs,

@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from isogloss.events import Event, EventStream
 from isogloss.events.annotate import concept_label, find_place
-from isogloss.events.link import FEATURES, MIN_SIMILARITY, Linker, LinkState, PairSupport
+from isogloss.events.link import FEATURES, MIN_SIMILARITY, Linker, LinkState, PairSupport, find_shared
 from isogloss.events.stream import StreamChanges
 from isogloss.store import ClusterRow, EventRow, LinkRow, PublicIds, Update, to_micros
 
@@ -293,16 +293,16 @@ def explain_links(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[Li
     values = np.hstack([constants[:, None], *by_name]) + 0.0  # no negative zeros
     template, best = _link_template(linker), _best_pairs(links, similar, len(ends))
     return [
-        LinkRow(*pair, probability, (template % (*row, articles)).replace(":nan", ":null"))
+        LinkRow(*pair, probability, (template % (*row,)).replace(":nan", ":null") + articles)
         for pair, probability, row, articles in zip(pairs, probabilities, values.tolist(), best, strict=True)
     ]
 
 
 def _link_template(linker: Linker) -> str:
-    """Return the JSON of a link with placeholders for contributions, features and pairs of articles."""
+    """Return the beginning of the JSON of a link, with placeholders for contributions and features."""
     contributions = ",".join(_placeholders(["(constant)", *linker.features]))
     features = ",".join(_placeholders(FEATURES))
-    return f'{{"contributions":{{{contributions}}},"features":{{{features}}},"pairs":[%s]}}'
+    return f'{{"contributions":{{{contributions}}},"features":{{{features}}},'
 
 
 def _placeholders(names: Iterable[str]) -> list[str]:
@@ -343,13 +343,22 @@ def _pair_support(similar: _ArticlePairs, n: int) -> PairSupport:
 
 
 def _best_pairs(links: LinkState, similar: _ArticlePairs, n: int) -> list[str]:
-    """Return the most similar pairs of articles of each link as JSON; of equal ones the oldest."""
+    """Return the rest of the JSON of each link: its most similar articles, and what they share.
+
+    Of equally similar pairs the oldest are taken.
+    """
     similar = similar.select(np.lexsort((similar.other, similar.one, -similar.similarity, similar.link)))
     starts = np.searchsorted(similar.link, np.arange(n))
     ranks = np.arange(len(similar.link)) - starts[similar.link]
     similar = similar.select(ranks < MAX_EXPLAINED_PAIRS)
-    ids = (map(int, links.candidates.ids_of(numbers)) for numbers in (similar.one, similar.other))
+    ids = (links.candidates.ids_of(numbers) for numbers in (similar.one, similar.other))
     similarities = similar.similarity.round(_SIMILARITY_DIGITS).tolist()
-    formatted = [f"[{one},{other},{value!r}]" for one, other, value in zip(*ids, similarities, strict=True)]
+    best = list(zip(*ids, similarities, strict=True))
     ends = np.searchsorted(similar.link, np.arange(n + 1)).tolist()
-    return [",".join(formatted[start:end]) for start, end in pairwise(ends)]
+    return [_pairs_json(links, best[start:end]) for start, end in pairwise(ends)]
+
+
+def _pairs_json(links: LinkState, pairs: Sequence[tuple[str, str, float]]) -> str:
+    formatted = ",".join(f"[{int(one)},{int(other)},{value!r}]" for one, other, value in pairs)
+    shared = find_shared((links.articles[one], links.articles[other]) for one, other, _ in pairs)
+    return f'"pairs":[{formatted}],"shared":{json.dumps(shared, ensure_ascii=False)}}}'

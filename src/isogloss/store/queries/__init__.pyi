@@ -39,6 +39,7 @@ from ._events import locate_article as locate_article
 from ._events import read_cluster as read_cluster
 from ._events import read_event as read_event
 from ._events import read_link as read_link
+from ._events import read_verdicts as read_verdicts
 from ._points import Point as Point
 from ._points import PointTable as PointTable
 from ._points import articles_without_point as articles_without_point

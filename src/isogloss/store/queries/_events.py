@@ -28,6 +28,7 @@ __all__ = [
     "read_cluster",
     "read_event",
     "read_link",
+    "read_verdicts",
 ]
 
 SORT_COLUMNS = ("last", "size", "languages", "changed")
@@ -264,6 +265,32 @@ def add_verdict(
         [one, other, int(same), note.replace("\0", " "), received, one, other],
     )
     return int(number), int(first), int(second)
+
+
+def read_verdicts(session: Session) -> list[dict[str, Any]]:
+    """Return all verdicts with the present clusters of the articles that were judged, the oldest first.
+
+    Each has ``seq``, ``same``, ``received``, ``articles``, ``clusters`` (None where an article is no longer
+    stored) and ``features``, those of the link between the clusters (None if they are not linked).
+    """
+    rows = session.run(
+        "SELECT v.seq, v.same, v.received, v.article_a, v.article_b, m.cluster, n.cluster, l.data "
+        "FROM verdict v LEFT JOIN member m ON m.article = v.article_a "
+        "LEFT JOIN member n ON n.article = v.article_b "
+        "LEFT JOIN link l ON (l.a = m.cluster AND l.b = n.cluster) OR (l.a = n.cluster AND l.b = m.cluster) "
+        "ORDER BY v.seq"
+    )
+    return [
+        {
+            "seq": seq,
+            "same": bool(same),
+            "received": received,
+            "articles": (one, other),
+            "clusters": (a, b),
+            "features": json.loads(data)["features"] if data else None,
+        }
+        for seq, same, received, one, other, a, b, data in rows
+    ]
 
 
 def changed_since(session: Session, line: int, limit: int = 100) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from starlette.responses import StreamingResponse
 
 from isogloss.events import Article
+from isogloss.events.link import link_summary
 from isogloss.exceptions import StoreError
 from isogloss.service._change_feed import ChangeFeedResponse, event_summary
 from isogloss.service._state import AppState, AppStateDep, check_text
@@ -131,7 +132,7 @@ def read_event(
         summary.model_dump()
         | {
             "clusters": [_cluster_response(each | {"event": event["id"]}) for each in event["clusters"]],
-            "links": [LinkResponse.model_validate(each) for each in event["links"]],
+            "links": _link_responses(state, event["links"]),
             "articles": _event_articles(state, numbers, reprint_of)[:MAX_EVENT_ARTICLES],
             "reprints": sum(len(cluster.get("reprints") or ()) for cluster in event["clusters"]),
         }
@@ -153,7 +154,7 @@ def read_link(state: AppStateDep, _: Reader, a: Number, b: Number) -> LinkRespon
     link = state.store.link(a, b)
     if link is None:
         raise ServiceError(404, f"clusters {a} and {b} are not linked")
-    return LinkResponse.model_validate(link)
+    return _link_responses(state, [link])[0]
 
 
 @events_router.post(
@@ -234,6 +235,15 @@ def _ranked(state: AppState, query: EventQuery, found: list[str], limit: int) ->
     rank = {name: at for at, name in enumerate(found)}
     events = sorted(_page(state, query).events, key=lambda event: rank[event.id])
     return EventPage(events=events[:limit], cursor="")
+
+
+def _link_responses(state: AppState, links: Sequence[Mapping[str, Any]]) -> list[LinkResponse]:
+    """Return links with the reasons in words."""
+    nearest = {number for link in links for pair in link.get("pairs", [])[:1] for number in pair[:2]}
+    titles = {
+        number: each.title for number, each in state.store.articles(sorted(nearest), bodies=False).items()
+    }
+    return [LinkResponse.model_validate({**link, "summary": link_summary(link, titles)}) for link in links]
 
 
 def _cluster_response(cluster: dict[str, Any]) -> ClusterResponse:

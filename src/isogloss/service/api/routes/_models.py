@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from isogloss.service._state import AppStateDep
+from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api.errors import API_PREFIX
 from isogloss.service.api.schemas import ModelResponse
 from isogloss.service.auth import AuthenticatedRoute, Reader
-from isogloss.service.models import STORE_PREFIX, Models
+from isogloss.service.models import STORE_PREFIX, Models, linker_in_use
 from isogloss.store import from_micros
 
 models_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["models"])
@@ -32,7 +32,28 @@ def list_models(state: AppStateDep, _: Reader) -> list[ModelResponse]:
         )
         for each in state.store.models()
     ]
-    return [*in_use, *stored]
+    return [*in_use, _linker(state), *stored]
+
+
+def _linker(state: AppState) -> ModelResponse:
+    """Return the linker that events are made with, what it was trained on, and what that changed."""
+    name, linker = linker_in_use(state.store, state.settings.models)
+    training = dict(getattr(linker, "training_", {}))
+    trained = bool(training.pop("weights_before", None))
+    weights: dict[str, Any] = linker.weight_changes()
+    if not trained:
+        weights = {
+            name: {"with an encoder": row["encoder: after"], "without": row["after"]}
+            for name, row in weights.items()
+        }
+    return ModelResponse(
+        name=name,
+        kind=type(linker).__name__,
+        use="linker",
+        languages=[],
+        details={} if trained else {"weights": weights},
+        report=training | {"weights": weights} if trained else {},
+    )
 
 
 def _similarity(models: Models) -> list[ModelResponse]:
