@@ -17,7 +17,7 @@ scripts, of all words that are known neither as stop words nor as places, and wi
 the words in katakana are taken. Chinese writes foreign names by sound in ways of its own, and has none.
 """
 
-# ruff: noqa: RUF002 -- letters of many scripts
+
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ASPIRATES = re.compile("(?<=[ptkgdb])h|(?<=n)g|(?<=c)k")
 _CONSONANTS = str.maketrans("pvdgqczj", "bftkkkss", "aeiouwyh")
 _REPEATED = re.compile(r"(.)\1+")
 _NOT_CONSONANTS = re.compile("[^bftksmnrl]+")
-_ARTICLES = re.compile(r"(?:[وبفك]?ال|لل|[وبل])(?=\w{3})")
+_ARTICLES = re.compile(r"(?:[وبفك]?ال|لل)(?=\w{3})")
 _PARTICLES = re.compile(r"(?<=\w{2})(?:에서|으로|에게|까지|부터|[이가을를은는의에로와과도])$")
 
 _GENITIVES = ("'s", "\u2019s")
@@ -201,7 +201,9 @@ def _possible_names(words: TokenisedText, lang: str, unwanted: Set[str]) -> set[
     """Return the positions of words that may be names, in a script without capital letters."""
     known = stop_words(lang) | unwanted | NEWS_WORDS.find_all(words.vocabulary, lang).keys()
     known |= DEMONYMS.find_all(words.vocabulary, lang).keys()
-    return {i for i, word in enumerate(words.lower) if len(word) > 2 and word[0].isalpha() and word not in known}
+    return {
+        i for i, word in enumerate(words.lower) if len(word) > 2 and word[0].isalpha() and word not in known
+    }
 
 
 def _weigh_sounds(
