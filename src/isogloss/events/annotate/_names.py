@@ -17,8 +17,6 @@ scripts, of all words that are known neither as stop words nor as places, and wi
 the words in katakana are taken. Chinese writes foreign names by sound in ways of its own, and has none.
 """
 
-
-
 from __future__ import annotations
 
 import re
