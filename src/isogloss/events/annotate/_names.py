@@ -11,10 +11,11 @@ loses true ones. Of the names that :func:`count_names` finds in the even English
 Greek, and .3 % in an unrelated sentence.
 
 Scripts without capital letters do not tell names from other words, and some do not write vowels. For them
-there is a second key, the consonants of a word in classes that are pronounced alike (:func:`consonant_key`):
-*Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capital letters, it is taken of names; in other
-scripts, of all words that are known neither as stop words nor as places, and with half the weight. Of Japanese
-the words in katakana are taken. Chinese writes foreign names by sound in ways of its own, and has none.
+there is a second key, the consonants of a word in classes that are pronounced alike
+(:func:`consonant_key`): *Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capital letters, it is
+taken of names; in other scripts, of all words that are known neither as stop words nor as places, and with
+half the weight. Of Japanese the words in katakana are taken. Chinese writes foreign names by sound in ways
+of its own, and has none.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def name_key(word: str, letters: int = _KEY_CHARS) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def consonant_key(word: str) -> str:
-    """Return the first consonants of a word, those that are pronounced alike as one; empty for fewer than two.
+    """Return the first consonants of a word, those pronounced alike as one; empty for fewer than two.
 
     Examples
     --------
