@@ -12,7 +12,7 @@ Greek, and .3 % in an unrelated sentence.
 
 Scripts without capital letters do not tell names from other words, and some do not write vowels. For them
 there is a second key, the consonants of a word in classes that are pronounced alike
-(:func:`consonant_key`): *Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capital letters, it is
+(:func:`consonant_key`): *Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capitals, it is
 taken of names; in other scripts, of all words that are known neither as stop words nor as places, and with
 half the weight. Of Japanese the words in katakana are taken. Chinese writes foreign names by sound in ways
 of its own, and has none.
