@@ -110,7 +110,10 @@ def test_names_meet_in_translations_and_not_elsewhere(code, lang, developed):
 
 @pytest.mark.parametrize(
     "spellings",
-    [("Putin", "Путин", "بوتين", "पुतिन", "푸틴", "ปูติน", "პუტინი"), ("Trump", "Трамп", "ट्रम्प", "ტრამპ", "ترامب")],
+    [
+        ("Putin", "Путин", "بوتين", "पुतिन", "푸틴", "ปูติน", "პუტინი"),
+        ("Trump", "Трамп", "ट्रम्प", "ტრამპ", "ترامب"),
+    ],
 )
 def test_scripts_agree_on_the_consonants_of_a_name(spellings):
     assert len({consonant_key(word) for word in spellings}) == 1

@@ -180,6 +180,8 @@ def test_an_ambiguous_name_is_resolved_by_language_countries_and_neighbours(text
 
 
 def test_a_first_name_is_no_town():
-    names = [one.place.name for one in Gazetteer.default().find("Yesterday Nancy Pelosi spoke in Boston", "en")]
+    names = [
+        one.place.name for one in Gazetteer.default().find("Yesterday Nancy Pelosi spoke in Boston", "en")
+    ]
     assert names == ["Boston"]
     assert Gazetteer.default().find("The city of Nancy is in France", "en")[0].place.name == "Nancy"

@@ -161,7 +161,7 @@ _OTHER_CODES = {
     "kok": "gom", "ksh": "de", "nor": "no", "pfl": "de", "pdc": "de", "rmy": "ro", "rue": "uk", "scc": "sr",
     "scr": "hr", "simple": "en", "vls": "nl", "zea": "nl", "zlm": "ms", "nrm": "fr", "pcd": "fr", "eml": "it",
 }  # fmt: skip
-"""Codes of members of a macrolanguage, obsolete codes, and small languages treated as a large one near them."""
+"""Codes of members of a macrolanguage, obsolete codes, and small languages treated as a large one."""
 
 _OTHER_TAGS = {
     "bat-smg": "sgs", "be-x-old": "be", "cbk-zam": "es", "fiu-vro": "vro", "map-bms": "jv", "roa-rup": "ro",

@@ -11,13 +11,12 @@ loses true ones. Of the names that :func:`count_names` finds in the even English
 Greek, and .3 % in an unrelated sentence.
 
 Scripts without capital letters do not tell names from other words, and some do not write vowels. For them
-there is a second key, the consonants of a word in classes that are pronounced alike (:func:`consonant_key`):
-*Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capital letters, it is taken of names; in other
-scripts, of all words that are known neither as stop words nor as places, and with half the weight. Of Japanese
-the words in katakana are taken. Chinese writes foreign names by sound in ways of its own, and has none.
+there is a second key, the consonants of a word in classes that are pronounced alike
+(:func:`consonant_key`): *Putin*, *Путин*, *بوتين* and *पुतिन* are ``btn``. Where there are capitals, it is
+taken of names; in other scripts, of all words that are known neither as stop words nor as places, and with
+half the weight. Of Japanese the words in katakana are taken. Chinese writes foreign names by sound in ways
+of its own, and has none.
 """
-
-# ruff: noqa: RUF002 -- letters of many scripts
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ _ASPIRATES = re.compile("(?<=[ptkgdb])h|(?<=n)g|(?<=c)k")
 _CONSONANTS = str.maketrans("pvdgqczj", "bftkkkss", "aeiouwyh")
 _REPEATED = re.compile(r"(.)\1+")
 _NOT_CONSONANTS = re.compile("[^bftksmnrl]+")
-_ARTICLES = re.compile(r"(?:[وبفك]?ال|لل|[وبل])(?=\w{3})")
+_ARTICLES = re.compile(r"(?:[وبفك]?ال|لل)(?=\w{3})")
 _PARTICLES = re.compile(r"(?<=\w{2})(?:에서|으로|에게|까지|부터|[이가을를은는의에로와과도])$")
 
 _GENITIVES = ("'s", "\u2019s")
@@ -114,7 +113,7 @@ def name_key(word: str, letters: int = _KEY_CHARS) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def consonant_key(word: str) -> str:
-    """Return the first consonants of a word, those that are pronounced alike as one; empty for fewer than two.
+    """Return the first consonants of a word, those pronounced alike as one; empty for fewer than two.
 
     Examples
     --------
@@ -201,7 +200,9 @@ def _possible_names(words: TokenisedText, lang: str, unwanted: Set[str]) -> set[
     """Return the positions of words that may be names, in a script without capital letters."""
     known = stop_words(lang) | unwanted | NEWS_WORDS.find_all(words.vocabulary, lang).keys()
     known |= DEMONYMS.find_all(words.vocabulary, lang).keys()
-    return {i for i, word in enumerate(words.lower) if len(word) > 2 and word[0].isalpha() and word not in known}
+    return {
+        i for i, word in enumerate(words.lower) if len(word) > 2 and word[0].isalpha() and word not in known
+    }
 
 
 def _weigh_sounds(

@@ -233,7 +233,7 @@ class Linker(ClassifierMixin, Estimator):
         A linker that was not trained on verdicts has changed nothing.
         """
         weights = self._parameters()[0]
-        after = weights[[0, len(weights) - 1]].T.tolist()
+        after = weights[[_ENCODED, min(_PLAIN, len(weights) - 1)]].T.tolist()
         before = getattr(self, "training_", {}).get("weights_before", {})
         changes = {
             name: {

@@ -161,7 +161,7 @@ def _scores(chances: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str
 def _weights(linker: Linker) -> NDArray[np.float64]:
     """Return the weights with an encoder and without."""
     weights = linker._parameters()[0]
-    return weights[[0, len(weights) - 1]]
+    return weights[[0, min(1, len(weights) - 1)]]
 
 
 def _value(value: float | None) -> float:

@@ -23,7 +23,7 @@ A name of several places means the one with the highest
     \log_{10} \text{population} + 2\, [\text{main name}] + \tfrac12 [\text{capital}] + 3\, [\text{country}]
     + [\text{another name in the text is of the same country}] + s + e^{-d / 300\,\text{km}},
 
-where :math:`s` is the share of the people of the country who speak the language of the text, if it is official
+where :math:`s` is the share of the people of the country who speak the language of the text, if official
 there, and :math:`d` is the distance to the nearest of the other cities in the text.
 """
 
