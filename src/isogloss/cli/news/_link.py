@@ -50,12 +50,12 @@ def train(
     """Train a linker on news with known events, once with bodies and once on titles alone."""
     from isogloss import io
     from isogloss.events.training import load_labelled_news, train_linker
-    from isogloss.similarity import DocumentModel, installed_encoder
+    from isogloss.similarity import TextModel, installed_encoder
 
     check_outputs(as_json, output, error=ModelFileError)
     with Console(stderr=True).status("training"):
         labelled = load_labelled_news(news)
-        model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
+        model = None if space is None else io.load(space, expected=TextModel)
         linker = train_linker(labelled.articles, labelled.events, model=model, encoder=installed_encoder())
         io.save(linker, output)
     columns = ("with an encoder", "without")
