@@ -192,7 +192,9 @@ class StreamSettings(_Section):
     @property
     def encoder_name(self) -> str:
         """Name of the encoder for :func:`~isogloss.similarity.open_encoder`."""
-        return {True: "auto", False: "off"}.get(self.encoder, str(self.encoder))  # type: ignore[call-overload]
+        if isinstance(self.encoder, str):
+            return self.encoder
+        return "auto" if self.encoder else "off"
 
 
 class WorkerSettings(_Section):

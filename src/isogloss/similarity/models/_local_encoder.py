@@ -195,13 +195,10 @@ def _load(folder: Path, kind: str, threads: int) -> tuple[Encode, int]:
         raise
     except Exception as error:
         raise _refusal(folder, f"{kind} cannot load it ({error})") from error
-    if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-        raise _refusal(
-            folder,
-            f"the model gave an array of shape {vector.shape}"
-            f"{'' if np.isfinite(vector).all() else ' that is not finite'} for a text; expected one vector of "
-            "finite numbers",
-        )
+    finite = np.isfinite(vector).all()
+    if vector.ndim != 1 or not vector.size or not finite:
+        found = f"an array of shape {vector.shape}{'' if finite else ' that is not finite'}"
+        raise _refusal(folder, f"the model gave {found} for a text; expected one vector of finite numbers")
     return encode, len(vector)
 
 
