@@ -12,6 +12,7 @@ from isogloss.cli.app import app
 from isogloss.corpora import save_corpus
 from isogloss.similarity import CCASimilarity
 from tests.similarity.data import comparable_corpus
+from tests.similarity.test_local_encoder import model2vec_folder
 
 runner = CliRunner()
 
