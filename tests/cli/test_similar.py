@@ -12,6 +12,7 @@ from isogloss.cli.app import app
 from isogloss.corpora import save_corpus
 from isogloss.similarity import CCASimilarity
 from tests.similarity.data import comparable_corpus
+from tests.similarity.test_local_encoder import model2vec_folder
 
 runner = CliRunner()
 
@@ -65,6 +66,16 @@ def test_an_encoder_is_evaluated_on_texts(tmp_path):
     assert found["amrr"] == 1
     assert found["pairs"]["en-de"]["documents"] == 2
     assert "expected LANGUAGE=FILE" in run("evaluate", "encoder", "en.jsonl", code=2).output
+
+
+def test_a_model_on_disk_is_the_encoder(tmp_path):
+    folder = model2vec_folder(tmp_path / "m")
+    lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(["the ship", "bank"])]
+    for code in ("en", "de"):
+        (tmp_path / f"{code}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    files = [f"{code}={tmp_path / code}.jsonl" for code in ("en", "de")]
+    found = json.loads(run("evaluate", "encoder", *files, "--encoder-model", folder, "--json").stdout)
+    assert found["amrr"] == 1
 
 
 def test_drift_is_told_for_each_pair(place):

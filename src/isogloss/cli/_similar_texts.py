@@ -1,13 +1,24 @@
-"""Texts of documents, which a corpus does not keep, given as LANGUAGE=FILE on the command line."""
+"""Options of commands with a sentence encoder: its name, and texts, which a corpus does not keep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-__all__ = ["named_texts"]
+__all__ = ["EncoderModel", "named_texts"]
+
+EncoderModel = Annotated[
+    str,
+    typer.Option(
+        "--encoder-model",
+        metavar="NAME",
+        help="The sentence encoder: universal, or the folder of a sentence-transformers, model2vec or ONNX "
+        "model; see 'Use a sentence encoder' in the documentation.",
+    ),
+]
 
 
 def named_texts(files: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from isogloss.events.event import Event
 from isogloss.events.ingest import DuplicateIndex
 from isogloss.events.link import Linker, LinkExplanation, LinkState, ProfileBuilder, explain_link
 from isogloss.events.track import AgglomerationRules, EventTracker
-from isogloss.similarity import DocumentModel, Encoder, installed_encoder
+from isogloss.similarity import Encoder, TextModel, open_encoder
 
 __all__ = ["ArticleOutcome", "ErrorHandler", "EventStream", "EventStreamSettings", "StreamChanges"]
 
@@ -126,11 +126,12 @@ class EventStream:
         Finds names, places, dates and keywords.
     linker : Linker, optional
         Estimates whether two clusters tell one story; by default the one that comes with isogloss.
-    model : DocumentModel, optional
+    model : TextModel, optional
         Maps articles to a latent space, in which near articles are candidates for links.
-    encoder : Encoder, "auto" or None
-        Turns articles into sentence embeddings, a further kind of evidence. ``"auto"`` is the encoder of
-        ``isogloss[encoder]`` if it is installed and ``ISOGLOSS_ENCODER`` is not ``off``. It finds more links
+    encoder : Encoder, str or None
+        Turns articles into sentence embeddings, a further kind of evidence; also by its name, see
+        :func:`~isogloss.similarity.open_encoder`. ``"auto"`` is the one that ``ISOGLOSS_ENCODER`` names,
+        otherwise the encoder of ``isogloss[encoder]`` if it is installed. The latter finds more links
         between its fifteen languages, and an article takes two to three times as long.
     observer : callable, optional
         Called with the changes of every update, before expired data is deleted.
@@ -166,8 +167,8 @@ class EventStream:
         *,
         annotator: Annotator | None = None,
         linker: Linker | None = None,
-        model: DocumentModel | None = None,
-        encoder: Encoder | Literal["auto"] | None = "auto",
+        model: TextModel | None = None,
+        encoder: Encoder | str | None = "auto",
         observer: Callable[[StreamChanges], None] | None = None,
         heartbeat: Callable[[], None] = lambda: None,
         n_jobs: int | None = None,
@@ -176,7 +177,7 @@ class EventStream:
         self.settings = settings or EventStreamSettings()
         self.annotator = annotator or Annotator()
         self.model = model
-        self.encoder = installed_encoder() if encoder == "auto" else encoder
+        self.encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
         self.analyser = ArticleAnalyser(
             self.annotator, model, self.encoder, n_jobs=n_jobs, scheduler=scheduler
         )

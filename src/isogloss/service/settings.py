@@ -182,11 +182,19 @@ class StreamSettings(_Section):
     threshold: PositiveFloat = Field(
         0.25, description="mean probability of links from which clusters are one event"
     )
-    encoder: bool = Field(
+    encoder: bool | str = Field(
         True,
-        description="use the encoder of isogloss[encoder] if it is installed: more links, but slower",
+        description="sentence encoder, more links but slower: true for the one of isogloss[encoder] if it is "
+        "installed, false for none, or a model on disk such as onnx:/models/e5?languages=en,de",
     )
     snapshot_every: PositiveInt = Field(5_000, description="number of articles between two checkpoints")
+
+    @property
+    def encoder_name(self) -> str:
+        """Name of the encoder for :func:`~isogloss.similarity.open_encoder`."""
+        if isinstance(self.encoder, str):
+            return self.encoder
+        return "auto" if self.encoder else "off"
 
 
 class WorkerSettings(_Section):

@@ -21,6 +21,7 @@ from .index._index import Index as Index
 from .index._together import NearRows as NearRows
 from .index._together import search_each as search_each
 from .models._base import DocumentModel as DocumentModel
+from .models._base import TextModel as TextModel
 from .models._cca import CCASimilarity as CCASimilarity
 from .models._combined import ChannelScores as ChannelScores
 from .models._combined import CombinedSimilarity as CombinedSimilarity
@@ -29,13 +30,15 @@ from .models._encoder import Encoder as Encoder
 from .models._encoder import EncoderSimilarity as EncoderSimilarity
 from .models._encoder import Reranked as Reranked
 from .models._encoder import UniversalEncoder as UniversalEncoder
-from .models._encoder import installed_encoder as installed_encoder
 from .models._encoder import rerank as rerank
 from .models._encoder_view import EncodedHub as EncodedHub
 from .models._extra_views import ExtraView as ExtraView
 from .models._extra_views import ViewProjection as ViewProjection
 from .models._hub import HubSimilarity as HubSimilarity
 from .models._kmeans import KMeansSimilarity as KMeansSimilarity
+from .models._local_encoder import LocalEncoder as LocalEncoder
+from .models._local_encoder import installed_encoder as installed_encoder
+from .models._local_encoder import open_encoder as open_encoder
 from .models._lsi import LSISimilarity as LSISimilarity
 from .models._names import NameChannel as NameChannel
 from .models._names import Shared as Shared

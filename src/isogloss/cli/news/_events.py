@@ -143,12 +143,12 @@ def _history(model: Path | None, linker: Path | None, concepts: Path | None, job
     from isogloss.events import EventStream, History
     from isogloss.events.annotate import Annotator, ConceptDictionary
     from isogloss.events.link import Linker
-    from isogloss.similarity import DocumentModel
+    from isogloss.similarity import TextModel
 
     stream = EventStream(
         annotator=Annotator(concepts=ConceptDictionary(concepts) if concepts else None),
         linker=io.load(linker, expected=Linker) if linker else None,
-        model=io.load(model, expected=DocumentModel) if model else None,  # type: ignore[type-abstract]
+        model=io.load(model, expected=TextModel) if model else None,
         n_jobs=jobs,
     )
     return History(stream)

@@ -71,7 +71,7 @@ def train(
     """
     from isogloss import io
     from isogloss.events.training import load_labelled_news, train_linker
-    from isogloss.similarity import DocumentModel, installed_encoder
+    from isogloss.similarity import TextModel, installed_encoder
 
     if store is not None and (news is not None or space is not None):
         raise typer.BadParameter("takes neither NEWS nor --space", param_hint="--store")
@@ -83,7 +83,7 @@ def train(
         return
     with Console(stderr=True).status("training"):
         labelled = load_labelled_news(news)
-        model = None if space is None else io.load(space, expected=DocumentModel)  # type: ignore[type-abstract]
+        model = None if space is None else io.load(space, expected=TextModel)
         linker = train_linker(labelled.articles, labelled.events, model=model, encoder=installed_encoder())
         io.save(linker, output)
     weights = {

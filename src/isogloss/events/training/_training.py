@@ -25,7 +25,7 @@ from isogloss.events.link import FEATURES, Linker, LinkState, ProfileBuilder
 from isogloss.events.stream import EventStream, EventStreamSettings, StreamChanges
 from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.io import open_decompressed
-from isogloss.similarity import DocumentModel, Encoder
+from isogloss.similarity import Encoder, TextModel
 
 __all__ = [
     "LOOSE_CLUSTERS",
@@ -74,7 +74,7 @@ def labelled_pairs(
     events: Mapping[str, str],
     *,
     annotator: Annotator | None = None,
-    model: DocumentModel | None = None,
+    model: TextModel | None = None,
     encoder: Encoder | None = None,
     settings: ClusterSettings | None = None,
 ) -> LabelledPairs:
@@ -91,7 +91,7 @@ def labelled_pairs(
         The event of each article by its id.
     annotator : Annotator, optional
         Finds entities, places and dates; a new one by default.
-    model : DocumentModel, optional
+    model : TextModel, optional
         Maps articles to a latent space.
     encoder : Encoder, optional
         Turns articles into embeddings.
@@ -120,7 +120,7 @@ def train_linker(
     events: Mapping[str, str],
     linker: Linker | None = None,
     *,
-    model: DocumentModel | None = None,
+    model: TextModel | None = None,
     encoder: Encoder | None = None,
 ) -> Linker:
     """Train a linker on articles whose events are known, once with their bodies and once on titles alone.
@@ -136,7 +136,7 @@ def train_linker(
         The event of each article by its id.
     linker : Linker, optional
         The linker to fit; a new one by default.
-    model : DocumentModel, optional
+    model : TextModel, optional
         Maps articles to a latent space.
     encoder : Encoder, optional
         Turns articles into embeddings.

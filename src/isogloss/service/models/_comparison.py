@@ -94,7 +94,7 @@ class TextComparer:
     def _words(self, component: int, sign: float, langs: list[str]) -> dict[str, list[str]]:
         topic = self.topic(component)
         side = topic.positive if sign >= 0 else topic.negative
-        return {lang: [word for word, _ in side[lang][:_SHARED_WORDS]] for lang in langs}
+        return {lang: [word for word, _ in side[lang][:_SHARED_WORDS]] for lang in langs if lang in side}
 
     def topic(self, component: int) -> Topic:
         """Return a component with its words, from a cache."""
@@ -105,7 +105,9 @@ class TextComparer:
             raise ServiceError(404, f"there is no topic {component}; the model has 0 to {self.width - 1}")
         with self._lock:
             if component not in self._topics:
-                (self._topics[component],) = find_topics(model, components=[component], words=TOPIC_WORDS)
+                (self._topics[component],) = find_topics(
+                    model.words, components=[component], words=TOPIC_WORDS
+                )
             return self._topics[component]
 
     @property
@@ -120,9 +122,9 @@ class TextComparer:
     def translations(self, lang: str, word: str, to: str, k: int) -> list[Translation]:
         """Return similar words of another language; none if the model does not know the word."""
         model = self.models.similarity
-        if model is None or not {lang, to} <= set(model.languages) or lang == to:
+        if model is None or not {lang, to} <= set(model.words.languages) or lang == to:
             return []
-        matrix = model.similarity(lang, to)
+        matrix = model.words.similarity(lang, to)
         try:
             found = matrix.translations(word.casefold(), min(k, matrix.shape[1]))
         except ValueError:

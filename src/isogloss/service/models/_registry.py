@@ -22,7 +22,7 @@ from isogloss.lexicon import (
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.models._similarity import SimilarityModel
 from isogloss.service.settings import ModelSettings
-from isogloss.similarity import DocumentModel, NameChannel
+from isogloss.similarity import NameChannel, TextModel
 from isogloss.store import Store
 from isogloss.text import identify, language
 
@@ -82,7 +82,7 @@ class Models:
 
     Parameters
     ----------
-    similarity : DocumentModel, optional
+    similarity : TextModel, optional
         For similarity, search and topics.
     name, report : str, mapping
         The name of the similarity model, and its evaluation.
@@ -96,7 +96,7 @@ class Models:
         SHA-256 of the file of the similarity model.
     """
 
-    similarity: DocumentModel | None = None
+    similarity: TextModel | None = None
     name: str = "similarity"
     report: Mapping[str, Any] = field(default_factory=dict)
     names: NameChannel = field(default_factory=NameChannel)
@@ -124,7 +124,7 @@ class Models:
             digest=found.digest,
         )
 
-    def need_similarity(self) -> DocumentModel:
+    def need_similarity(self) -> TextModel:
         """Return the similarity model; raise an error if there is none."""
         if self.similarity is None:
             raise ServiceError(
@@ -137,7 +137,7 @@ class Models:
     @property
     def width(self) -> int:
         """Number of dimensions of the meaning space."""
-        return int(next(iter(self.need_similarity().projectors_.values())).shape[1])
+        return int(next(iter(self.need_similarity().words.projectors_.values())).shape[1])
 
     def need_aligner(self, source: str, target: str) -> tuple[Aligner, bool]:
         """Return the aligner of two languages, and whether it was trained in the opposite direction."""

@@ -24,7 +24,7 @@ from isogloss.events.annotate import ConceptDictionary
 from isogloss.events.link import Linker
 from isogloss.exceptions import SettingsError
 from isogloss.service.settings import ModelSettings
-from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
+from isogloss.similarity import CombinedSimilarity, NameChannel, TextModel
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import Point, rebuild_requested
 
@@ -55,7 +55,7 @@ class SimilarityModel:
 
     Parameters
     ----------
-    model : DocumentModel, optional
+    model : TextModel, optional
         Projects documents to the meaning space; None if the settings name no model.
     names : NameChannel, optional
         Compares names, if the file has one.
@@ -65,7 +65,7 @@ class SimilarityModel:
         SHA-256 of its file, which identifies the model.
     """
 
-    model: DocumentModel | None = None
+    model: TextModel | None = None
     names: NameChannel | None = None
     report: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
@@ -119,7 +119,7 @@ class SimilarityModel:
     def _create(cls, found: Any, place: str, report: Mapping[str, Any], digest: str) -> SimilarityModel:
         if isinstance(found, CombinedSimilarity):
             return cls(found.model, found.names_, report, digest)
-        if isinstance(found, DocumentModel):
+        if isinstance(found, TextModel):
             return cls(found, None, report, digest)
         raise SettingsError(
             f"models.similarity: {place} holds a {type(found).__name__}; expected a document model, "
@@ -127,7 +127,7 @@ class SimilarityModel:
         )
 
 
-def model_for_events(store: Store, wanted: SimilarityModel) -> DocumentModel | None:
+def model_for_events(store: Store, wanted: SimilarityModel) -> TextModel | None:
     """Return the model to make events with: that of the settings, if the present events are made with it.
 
     Parameters
@@ -139,7 +139,7 @@ def model_for_events(store: Store, wanted: SimilarityModel) -> DocumentModel | N
 
     Returns
     -------
-    DocumentModel or None
+    TextModel or None
         None, with a warning, if the events were started without a model.
 
     Raises

@@ -35,7 +35,7 @@ from isogloss.service.settings import StreamSettings
 from isogloss.service.worker._checkpoints import CheckpointWriter
 from isogloss.service.worker._read_model_changes import ChangeTracker
 from isogloss.service.worker._watchdog import Heartbeat
-from isogloss.similarity import DocumentModel
+from isogloss.similarity import TextModel
 from isogloss.store import JournalLine, RebuildResult, Store, Update, to_micros
 from isogloss.store.queries import (
     CHECKPOINT_HEADER,
@@ -88,7 +88,7 @@ class StreamFactory:
     ----------
     settings : StreamSettings
         Settings of the stream.
-    model : DocumentModel, optional
+    model : TextModel, optional
         Maps articles to the latent space.
     n_jobs : int, optional
         Processes that analyse articles, see :class:`~isogloss.events.EventStream`, which the caller closes.
@@ -109,7 +109,7 @@ class StreamFactory:
     """
 
     settings: StreamSettings = field(default_factory=StreamSettings)
-    model: DocumentModel | None = None
+    model: TextModel | None = None
     n_jobs: int | None = None
     scheduler: str = ""
     points: SimilarityModel = field(default_factory=SimilarityModel)
@@ -124,7 +124,7 @@ class StreamFactory:
             annotator=Annotator(concepts=self.concepts),
             linker=self.linker,
             model=self.model,
-            encoder="auto" if self.settings.encoder else None,
+            encoder=self.settings.encoder_name,
             n_jobs=self.n_jobs,
             scheduler=self.scheduler,
         )

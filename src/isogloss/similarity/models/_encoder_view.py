@@ -163,8 +163,10 @@ class EncodedHub(TextModel, Estimator):
         return self.hub_model_.project_corpus(corpus, lang)
 
     def _project_encoded(self, texts: Sequence[str], lang: str) -> Single:
-        vectors = encode_documents(self._encoder(), texts, lang, piece=self.piece)
-        return ViewProjection(self.projector_, self.offset_).project(vectors)
+        """Project texts one by one: in a batch, the last bits of a point depend on the other texts."""
+        view, encoder = ViewProjection(self.projector_, self.offset_), self._encoder()
+        points = [view.project(encode_documents(encoder, [text], lang, piece=self.piece)) for text in texts]
+        return np.concatenate([np.empty((0, len(self.offset_)), np.float32), *points])
 
     def _covered(self) -> tuple[str, ...]:
         return self._encoder().languages or ()

@@ -62,7 +62,7 @@ def _similarity(models: Models) -> list[ModelResponse]:
         return []
     plain: dict[str, Any] = {
         name: value
-        for name, value in model.get_params(deep=False).items()
+        for name, value in model.words.get_params(deep=False).items()
         if isinstance(value, bool | int | float | str)
     }
     return [
@@ -71,7 +71,7 @@ def _similarity(models: Models) -> list[ModelResponse]:
             kind=type(model).__name__,
             use="similarity",
             languages=list(model.languages),
-            details=plain | {"words": {lang: len(p) for lang, p in model.projectors_.items()}},
+            details=plain | {"words": {lang: len(p) for lang, p in model.words.projectors_.items()}},
             report=dict(models.report),
         )
     ]

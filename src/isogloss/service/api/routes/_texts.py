@@ -173,7 +173,7 @@ def align_sentences(state: AppStateDep, _: Reader, pair: AlignRequest) -> AlignR
 
 def _targets(state: AppState, lang: str) -> list[str]:
     model = state.models.similarity
-    known = set(model.languages) if model is not None and lang in model.languages else set()
+    known = set(model.words.languages) if model is not None and lang in model.words.languages else set()
     return sorted({*state.models.lexicon.targets(lang), *known} - {lang})
 
 
