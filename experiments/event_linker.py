@@ -201,9 +201,7 @@ def main(arguments: list[str] | None = None) -> Path:
     found = {}
     for how, using in encoders.items():
         events = {name: events_of(one, linker, using) for name, one in read.items()}
-        found[how] = {
-            part: scores(read[name], events[name], rows) for part, (name, rows) in parts.items()
-        }
+        found[how] = {part: scores(read[name], events[name], rows) for part, (name, rows) in parts.items()}
     tables = [
         Table(how, HEADER, [[name, *(f"{value:.3f}" for value in row)] for name, row in rows.items()])
         for how, rows in found.items()

@@ -56,7 +56,9 @@ def main(arguments: list[str] | None = None) -> Path:
     parser = options_parser(__doc__)
     parser.add_argument("--data", type=Path, help="the folder of the shared data")
     options = parser.parse_args(arguments)
-    with gzip.open(events_folder(options.data) / "news-pairs.train.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        events_folder(options.data) / "news-pairs.train.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
         records = [json.loads(line) for line in lines]
     records = [one for one in records if one["lang1"] != one["lang2"]]
     if options.quick:
@@ -70,7 +72,11 @@ def main(arguments: list[str] | None = None) -> Path:
         pair: languages == pair for pair in np.unique(languages) if (languages == pair).sum() >= MIN_PAIRS
     }
     found = {
-        name: [int(rows.sum()), correlation(plain[rows], grades[rows]), correlation(fitted[rows], grades[rows])]
+        name: [
+            int(rows.sum()),
+            correlation(plain[rows], grades[rows]),
+            correlation(fitted[rows], grades[rows]),
+        ]
         for name, rows in groups.items()
     }
     table = Table(

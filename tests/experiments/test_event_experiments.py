@@ -138,7 +138,9 @@ def test_scores_of_some_articles_count_what_is_wrong_around_them() -> None:
 
 
 def test_an_annotator_leaves_out_what_is_switched_off() -> None:
-    article = Article("1", "en", "Anna Keller meets 300 nurses in Vienna", "", datetime(2031, 3, 5, tzinfo=UTC))
+    article = Article(
+        "1", "en", "Anna Keller meets 300 nurses in Vienna", "", datetime(2031, 3, 5, tzinfo=UTC)
+    )
     everything = event_channels.PartialAnnotator(frozenset()).annotate(article)
     assert {name.partition(":")[0] for name in everything.entities} >= {"geo", "name"}
     assert everything.numbers

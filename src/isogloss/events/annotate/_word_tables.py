@@ -1,7 +1,7 @@
 """Multilingual word tables: one file per language, one line per meaning.
 
-A line has a meaning, a tab and words; an asterisk stands for any ending, and the longest matching prefix wins.
-A hyphenated word that is not in the table is looked up by its parts. Arabic and Hebrew words are also looked
+A line has a meaning, a tab and words. An asterisk stands for any ending, and the longest matching prefix
+wins. A hyphenated word that is not in the table is looked up by its parts. Arabic and Hebrew words are also looked
 up without the article and the particles that are written together with a word. In scripts without blanks,
 words are found wherever they occur in the text.
 
@@ -26,15 +26,14 @@ from isogloss.events.annotate._words import is_unspaced
 __all__ = ["DEMONYMS", "NEWS_WORDS", "WordTable", "count_demonyms", "news_concepts"]
 
 _PREFIXES = {
-    "ar": ("\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0627\u0644")
-    + ("\u0644\u0644", "\u0648", "\u0628", "\u0644"),
-    "he": ("\u05d5\u05d4", "\u05e9\u05d4", "\u05d5\u05d1", "\u05d4", "\u05d1", "\u05dc", "\u05de", "\u05d5", "\u05e9", "\u05db"),
+    "ar": ("وال", "بال", "فال", "ال", "لل", "و", "ب", "ل"),
+    "he": ("וה", "שה", "וב", "ה", "ב", "ל", "מ", "ו", "ש", "כ"),
 }
 """Articles and particles that are written together with the word after them."""
 
 _RELATIVES = {
-    "nb": "no", "nn": "no", "bs": "sh", "hr": "sh", "sr": "sh", "sco": "en", "wuu": "zh", "yue": "zh", "arz": "ar",
-    "pnb": "ur", "uzs": "uz",
+    "nb": "no", "nn": "no", "bs": "sh", "hr": "sh", "sr": "sh", "sco": "en", "wuu": "zh", "yue": "zh",
+    "arz": "ar", "pnb": "ur", "uzs": "uz",
 }  # fmt: skip
 """Languages that use the file of another, unless they have their own."""
 
@@ -78,7 +77,8 @@ class WordTable:
     @cached_property
     def languages(self) -> frozenset[str]:
         """Languages that have words, of their own or those of a relative."""
-        own = {each.name.removesuffix(".tsv") for each in self._folder.iterdir() if each.name.endswith(".tsv")}
+        names = (each.name for each in self._folder.iterdir())
+        own = {name.removesuffix(".tsv") for name in names if name.endswith(".tsv")}
         return frozenset(own | {lang for lang, relative in _RELATIVES.items() if relative in own})
 
     @cached_property
@@ -192,7 +192,10 @@ def count_demonyms(words: Sequence[str], lang: str, vocabulary: Set[str] | None 
 NEWS_WORDS = WordTable("newswords")
 """Meanings of frequent words of news."""
 
-_MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u1000-\u109f\u1780-\u17d3\u200c\u200d"
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+    r"\u1000-\u109f\u1780-\u17d3\u200c\u200d"
+)
 """Vowel signs and joiners, which are parts of words but no letters."""
 _WORD = re.compile(rf"[\w{_MARKS}]+(?:-[\w{_MARKS}]+)*")
 

@@ -14,9 +14,9 @@ log loss plus :math:`(\|w\|^2 + 3 \|m\|^2) / 2C`. With a prior linker, the featu
 there, and all parameters, with the constant, are shrunk to those of the prior instead of to zero.
 
 The other features say less once the sentence encoder was asked, and more where it was not; and clusters of
-one language are compared by words that either has, not by names alone. There are therefore three sets of
+one language are compared by words that either has, not by names alone. There are therefore four sets of
 weights: for pairs of two languages with ``encoderCosSim``, learned from these; for other pairs of two
-languages, learned from all of these as if no encoder were installed; and for pairs of one language.
+languages, learned from all of these as if no encoder were installed; and the same for pairs of one language.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _UNSIGNED = frozenset({"sameLanguage", "titlesAlone"})
 """Features whose weights may have either sign."""
 _ENCODER = "encoderCosSim"
 """The feature whose absence selects the second set of weights."""
-_ENCODED, _PLAIN, _ONE_LANGUAGE = 0, 1, 2
-"""Sets of weights."""
+_ENCODED, _PLAIN, _ENCODED_ALIKE, _PLAIN_ALIKE = range(4)
+"""Sets of weights: with an embedding and without, for two languages and for one."""
 _MISSING_PENALTY = 3.0
 """Penalty of the constants of missing features relative to that of the weights."""
 _MAX_ITERATIONS = 500
@@ -81,11 +81,11 @@ class Linker(ClassifierMixin, Estimator):
     ----------
     means_, scales_ : array
         Of the features, ignoring missing values.
-    weights_, missing_ : array (3 x features)
+    weights_, missing_ : array (4 x features)
         Weights w of the features and constants m of missing ones, for pairs of two languages with a
-        similarity of embeddings, for those without, and for pairs of one language.
+        similarity of embeddings, for those without, and for pairs of one language with and without.
     offset_ : array
-        The constants b of the three.
+        The constants b of the four.
     C_ : float
         The regularisation parameter in use.
     classes_ : array
@@ -182,18 +182,20 @@ class Linker(ClassifierMixin, Estimator):
         self.C_ = 1.0 if self.C is None else float(self.C)
         if prior is None:
             self._standardise(raw, shares)
-        centres = (None, None, None) if prior is None else self._adopt(prior)
+        centres: Sequence[_Parameters | None] = [None] * 4 if prior is None else self._adopt(prior)
         kinds, bare = self._kinds(raw), self._without_encoder(raw)
 
-        def solve(rows: NDArray[np.bool_], values: Array, kind: int) -> _Parameters | None:
+        def solve(wanted: Sequence[int], values: Array, kind: int) -> _Parameters | None:
+            rows = np.isin(kinds, wanted)
             if not shares[rows].sum() > 0 or np.bincount(labels[rows], minlength=2).min() < least:
                 return centres[kind]
             return self._solve(values[rows], labels[rows], shares[rows], centres[kind])
 
-        fallback = solve(kinds != _ONE_LANGUAGE, bare, _PLAIN) or self._solve(bare, labels, shares)
-        encoded = solve(kinds == _ENCODED, raw, _ENCODED) or fallback
-        alike = solve(kinds == _ONE_LANGUAGE, raw, _ONE_LANGUAGE) or fallback
-        solutions = zip(encoded, fallback, alike, strict=True)
+        plain = solve([_ENCODED, _PLAIN], bare, _PLAIN) or self._solve(bare, labels, shares)
+        encoded = solve([_ENCODED], raw, _ENCODED) or plain
+        plain_alike = solve([_ENCODED_ALIKE, _PLAIN_ALIKE], bare, _PLAIN_ALIKE) or plain
+        encoded_alike = solve([_ENCODED_ALIKE], raw, _ENCODED_ALIKE) or plain_alike
+        solutions = zip(encoded, plain, encoded_alike, plain_alike, strict=True)
         self.weights_, self.missing_, self.offset_ = (np.array(parts) for parts in solutions)
         return self
 
@@ -260,7 +262,8 @@ class Linker(ClassifierMixin, Estimator):
         check_is_fitted(self)
         raw = self._check(X)
         weights, missing, offset = self._parameters()
-        rows = np.minimum(self._kinds(raw), len(weights) - 1)
+        rows = self._kinds(raw)
+        rows = rows if len(weights) > _PLAIN_ALIKE else np.minimum(rows % _ENCODED_ALIKE, len(weights) - 1)
         unknown = np.isnan(raw) & (self._given_weights() == 0)
         shares = weights[rows] * self._scaled(raw) + np.nan_to_num(raw) * self._given_weights()
         return shares, offset[rows] + np.where(unknown, missing[rows], 0.0).sum(axis=1)
@@ -277,7 +280,7 @@ class Linker(ClassifierMixin, Estimator):
     def _kinds(self, raw: Array) -> NDArray[np.int64]:
         """Return the set of weights of each pair."""
         kinds = np.where(np.isnan(self._column(raw, _ENCODER)), _PLAIN, _ENCODED)
-        return np.where(self._column(raw, "sameLanguage") == 1.0, _ONE_LANGUAGE, kinds)
+        return kinds + np.where(self._column(raw, "sameLanguage") == 1.0, _ENCODED_ALIKE, 0)
 
     def _column(self, raw: Array, name: str) -> Array:
         """Return a feature by name; NaN if the linker does not have it."""
@@ -289,8 +292,8 @@ class Linker(ClassifierMixin, Estimator):
         absent = np.array([name == _ENCODER for name in self.features])
         return np.where(absent, np.nan, raw)
 
-    def _adopt(self, prior: Linker) -> tuple[_Parameters, _Parameters, _Parameters]:
-        """Standardise features as a prior does; return its three sets of parameters."""
+    def _adopt(self, prior: Linker) -> list[_Parameters]:
+        """Standardise features as a prior does; return its sets of parameters."""
         check_is_fitted(prior)
         for name in ("features", "log_features", "given"):
             ours, theirs = tuple(getattr(self, name)), tuple(getattr(prior, name))
@@ -298,9 +301,8 @@ class Linker(ClassifierMixin, Estimator):
                 raise ValueError(f"prior has {name} {theirs}; expected those of this linker, {ours}")
         self.means_, self.scales_ = prior.means_, prior.scales_
         weights, missing, offset = prior._parameters()
-        rows = (min(kind, len(weights) - 1) for kind in (_ENCODED, _PLAIN, _ONE_LANGUAGE))
-        first, second, third = ((weights[row], missing[row], float(offset[row])) for row in rows)
-        return first, second, third
+        rows = [min(kind, len(weights) - 1) for kind in range(4)]
+        return [(weights[row], missing[row], float(offset[row])) for row in rows]
 
     def _solve(
         self, raw: Array, labels: NDArray[np.int64], shares: Array, prior: _Parameters | None = None
