@@ -7,8 +7,6 @@ from pathlib import Path
 
 import typer
 
-__all__ = ["named_texts"]
-
 
 def named_texts(files: Sequence[str]) -> dict[str, dict[str, str]]:
     """For each language title and text of its documents by their ids, from files of JSON lines."""

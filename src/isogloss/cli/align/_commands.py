@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, tell, written
+from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, written
 from isogloss.cli._settings_option import CommandWithSettings, parse_settings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
@@ -54,8 +54,6 @@ from isogloss.exceptions import CorpusError
 if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Bitext, Links
     from isogloss.corpora import PairReport
-
-__all__ = ["align_group"]
 
 METHODS = (
     "agreed", "forward", "backward",
@@ -291,7 +289,7 @@ def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bo
         return
     bits = figures.get("bits_per_word")
     said = "" if bits is None else f", {bits:.3f} bits per word"
-    tell(
+    report(
         f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}",
         Path(files["output"]),
     )

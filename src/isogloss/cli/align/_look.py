@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import check_outputs, echo, echo_json, tell, written
+from isogloss.cli._output import check_outputs, echo, echo_json, report, written
 from isogloss.cli.align._input import (
     Columns,
     First,
@@ -30,8 +30,6 @@ from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.alignment import AlignmentPicture, Links
-
-__all__ = ["fertility", "jumps", "lexicon", "score", "show"]
 
 
 def lexicon(
@@ -84,7 +82,7 @@ def fertility(model: Model, *, output: Output, as_json: Json = False) -> None:
 
 
 def _say_rows(output: Path, n: int, what: str, as_json: bool) -> None:
-    tell(json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}", output)
+    report(json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}", output)
 
 
 Row: TypeAlias = tuple[str, str, float, float, float]

@@ -27,8 +27,6 @@ from isogloss.similarity import CombinedSimilarity, DocumentModel, NameChannel
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import Point, rebuild_requested
 
-__all__ = ["STORE_PREFIX", "SimilarityModel", "concepts_for_events", "model_for_events"]
-
 logger = logging.getLogger(__name__)
 
 STORE_PREFIX = "store:"

@@ -50,8 +50,6 @@ from isogloss.text.gazetteer._names import (
 )
 from isogloss.text.gazetteer._places import Name, Place, PlaceNames, scripts_of
 
-__all__ = ["Gazetteer", "Mention", "Place"]
-
 
 class Mention(NamedTuple):
     """A place that a text names.
@@ -228,10 +226,10 @@ def _choose(key: str, candidates: Sequence[Name], names_of: dict[str, set[str]])
 
 
 def _supported(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
-    """Whether another name in the text is of the same country."""
+    """Return whether another name in the text is of the same country."""
     return bool(names_of.get(place.country, set()) - {key})
 
 
 def _meant(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
-    """Whether a name at the beginning of a sentence is one."""
+    """Return whether a name at the beginning of a sentence is one."""
     return place.kind != "city" or place.population >= LARGE or _supported(key, place, names_of)
