@@ -98,7 +98,7 @@ def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
         sys.stdout.buffer.flush()
 
 
-def report(message: str, output: Path | None = None) -> None:
+def report_output(message: str, output: Path | None = None) -> None:
     """Print a message about an output, to standard error if the output itself goes to standard output."""
     echo(message, err=is_stdout(output))
 

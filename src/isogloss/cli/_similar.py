@@ -13,7 +13,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report, written
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
 from isogloss.cli._similar_texts import named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
@@ -251,7 +251,7 @@ def draw_map(
         found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
     with written(output, ".svg") as path:
         _write_map(found, {code: read.titles(code) for code in names}, path)
-    report(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
+    report_output(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
 
 
 def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None:
@@ -286,7 +286,7 @@ def show_topics(
     if html is not None:
         with written(html) as path, atomic_write(path) as file:
             file.write(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n'.encode())
-        report(f"written: {html}", html)
+        report_output(f"written: {html}", html)
         return
     if as_json:
         echo(escape_controls(topics_json(found)))

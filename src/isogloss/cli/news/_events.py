@@ -17,7 +17,15 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, counted, echo_json, is_stdout, not_stdout, report, written
+from isogloss.cli._output import (
+    check_outputs,
+    counted,
+    echo_json,
+    is_stdout,
+    not_stdout,
+    report_output,
+    written,
+)
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._stored import list_events, shown_size
 from isogloss.exceptions import ArticleError
@@ -230,7 +238,7 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
         console = Console()
         console.print(event_table(events[:limit], reprints, console.width))
     several = sum(len(event.languages) > 1 for event in events)
-    report(
+    report_output(
         f"{counted(articles, 'article')}, {len(history.reprints):,} of them reprints: "
         f"{counted(len(events), 'event')}, {several:,} in two or more languages",
         output,
