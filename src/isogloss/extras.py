@@ -31,7 +31,7 @@ EXTRAS = {
 
 
 def has_module(name: str) -> bool:
-    """Whether a module can be imported.
+    """Return whether a module can be imported.
 
     Examples
     --------
@@ -81,5 +81,5 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
 
 def _not_installed(modules: list[str], extra: str, purpose: str) -> ModuleNotFoundError:
     names = ", ".join(name.partition(".")[0] for name in modules)
-    told = f"{purpose} needs {names}, which {'is' if len(modules) == 1 else 'are'} not installed"
-    return ModuleNotFoundError(f"{told}; pip install 'isogloss[{extra}]'", name=modules[0])
+    message = f"{purpose} needs {names}, which {'is' if len(modules) == 1 else 'are'} not installed"
+    return ModuleNotFoundError(f"{message}; pip install 'isogloss[{extra}]'", name=modules[0])

@@ -1,4 +1,4 @@
-"""How many threads isogloss uses, decided in one place.
+"""The number of threads that isogloss uses.
 
 Two kinds of threads share the cores of a machine:
 

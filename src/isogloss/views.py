@@ -123,7 +123,7 @@ class Views:
 
     @property
     def complete(self) -> bool:
-        """Whether every row has every view."""
+        """Return whether every row has every view."""
         return bool(self.present.all())
 
     def __len__(self) -> int:
@@ -185,7 +185,7 @@ class Views:
             yield self.present[rows[0]], rows
 
     def _positions(self, rows: slice | NDArray[Any], view: int) -> slice | NDArray[np.int64]:
-        """Where the chosen rows that have ``view`` sit in its matrix."""
+        """Return the positions of the chosen rows that have ``view`` in its matrix."""
         mask = self.present[:, view]
         if isinstance(rows, slice) and rows.step in (None, 1):
             start, stop, _ = rows.indices(len(mask))

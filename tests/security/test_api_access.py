@@ -73,8 +73,8 @@ def served(request, tmp_path_factory):
         made["not a token"] = "isg_é\\"
         settings = data.settings(server={"host": "192.0.2.7", "public_read": request.param})
         app = create_app(settings, store, models=data.models())
-        data.store_points(app.state.parts.store)
-        while app.state.parts.neighbours.catch_up():
+        data.store_points(app.state.isogloss.store)
+        while app.state.isogloss.neighbours.catch_up():
             pass
         with TestClient(app, base_url="http://192.0.2.7", raise_server_exceptions=False) as client:
             headers = {

@@ -226,7 +226,7 @@ def test_no_more_listeners_than_the_limit_however_many_come_at_once(store):
             connection.sendall(b"GET /api/v1/changes HTTP/1.1\r\n" + HOST + b"\r\n")
         answers = [connection.recv(12) for connection in asked]
         assert (answers.count(b"HTTP/1.1 200"), answers.count(b"HTTP/1.1 503")) == (8, 16)
-        assert app.state.parts.changes.listeners == 8
+        assert app.state.isogloss.changes.listeners == 8
         for connection in asked:
             connection.close()
-        wait_until(lambda: app.state.parts.changes.listeners == 0)
+        wait_until(lambda: app.state.isogloss.changes.listeners == 0)

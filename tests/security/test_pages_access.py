@@ -123,7 +123,7 @@ def closed(tmp_path_factory):
         made = tokens(store)
         settings = data.settings(server={"public_read": False}, listeners=100)
         app = create_app(settings, store)
-        app.state.parts.changes.poll_seconds, app.state.parts.changes.heartbeat_seconds = 0.05, 0.2
+        app.state.isogloss.changes.poll_seconds, app.state.isogloss.changes.heartbeat_seconds = 0.05, 0.2
         with running(app, settings) as url:
             yield url, store, made, app
 
@@ -170,19 +170,19 @@ def test_a_token_that_is_taken_back_ends_the_changes_before_another_is_told(clos
         revoke_token(store, token.split("_")[1])
         announce(store, "after")
         assert next(told, None) is None
-    wait_until(lambda: app.state.parts.changes.listeners == 0)
+    wait_until(lambda: app.state.isogloss.changes.listeners == 0)
 
 
 def test_no_more_listeners_than_the_limit(closed):
     url, _, made, app = closed
     cookie = f"{TOKEN_COOKIE}={made['read']}"
-    app.state.parts.changes.max_clients, before = 0, app.state.parts.changes.max_clients
+    app.state.isogloss.changes.max_clients, before = 0, app.state.isogloss.changes.max_clients
     try:
         with following(url, Cookie=cookie) as answer:
             assert answer.status == 503
             assert answer.headers["retry-after"]
     finally:
-        app.state.parts.changes.max_clients = before
+        app.state.isogloss.changes.max_clients = before
 
 
 @pytest.mark.parametrize("line", ["x", "-1", "1.5", "9" * 40, "٣"])

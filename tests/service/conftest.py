@@ -28,8 +28,8 @@ def filled(store):
 def app(filled):
     """The application, with its index of articles up to date."""
     app = create_app(data.settings(), filled, models=data.models())
-    data.store_points(app.state.parts.store)
-    while app.state.parts.neighbours.catch_up():
+    data.store_points(app.state.isogloss.store)
+    while app.state.isogloss.neighbours.catch_up():
         pass
     return app
 

@@ -34,8 +34,8 @@ def main(options=(), scope="admin", **how):
         data.fill(store)
         settings = data.settings()
         app = create_app(settings, store, models=data.models())
-        data.store_points(app.state.parts.store)
-        while app.state.parts.neighbours.catch_up():
+        data.store_points(app.state.isogloss.store)
+        while app.state.isogloss.neighbours.catch_up():
             pass
         token = make_token(store, [scope if scope != "none" else "admin"])
         header = () if scope == "none" else ("--header", f"Authorization: Bearer {token}")

@@ -171,7 +171,7 @@ def test_a_backlog_sends_articles_away_and_not_readers(filled):
     app = create_app(data.settings(backlog=3), filled)
     with TestClient(app, base_url=data.BASE) as client:
         send = lambda n: client.post("/api/v1/articles", json=[GOOD | {"id": f"b{n}{i}"} for i in range(4)])  # noqa: E731
-        app.state.parts.backlog.ttl_s = 0
+        app.state.isogloss.backlog.ttl_s = 0
         assert send(0).status_code == 202
         refused = send(1)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
@@ -184,7 +184,7 @@ def test_a_full_disk_is_told_and_reading_goes_on(client, app, monkeypatch):
     def full(*_, **__):
         raise StoreFullError("no room")
 
-    monkeypatch.setattr(app.state.parts.writer, "_write", full)
+    monkeypatch.setattr(app.state.isogloss.writer, "_write", full)
     answer = client.post("articles", json=GOOD)
     assert (answer.status_code, answer.json()["error"]["code"]) == (507, "full")
     assert client.get("events").status_code == 200

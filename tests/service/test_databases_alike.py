@@ -99,8 +99,8 @@ def clients(stores):
         fill(store)
     apps = [create_app(data.settings(), store, models=data.models()) for store in stores]
     for app in apps:
-        data.store_points(app.state.parts.store)
-        while app.state.parts.neighbours.catch_up():
+        data.store_points(app.state.isogloss.store)
+        while app.state.isogloss.neighbours.catch_up():
             pass
     first, second = (
         TestClient(app, base_url=f"{data.BASE}/api/v1/", raise_server_exceptions=False) for app in apps

@@ -110,7 +110,7 @@ def test_what_fails_inside_is_told_without_its_reasons(visitor, monkeypatch, err
     def fails(*_):
         raise error
 
-    monkeypatch.setattr(visitor.app.state.parts.store, "events", fails)
+    monkeypatch.setattr(visitor.app.state.isogloss.store, "events", fails)
     for headers, page in ((BROWSER, True), (PROGRAM, False), (ANYTHING, True)):
         answer = visitor.get("/", headers=headers)
         assert answer.status_code == status

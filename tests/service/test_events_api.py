@@ -251,20 +251,20 @@ def test_a_revised_article_is_found_by_its_new_text(client, app):
     where = {"source": "The Gull", "url": "https://gull.example/4"}
     before = client.post("similar", json={"text": "en2w1 en2w3", "lang": "en"}).json()
     assert client.post("articles", json=moved | where).json()["receipts"][0]["status"] == "revised"
-    app.state.parts.neighbours.stop()
-    data.store_points(app.state.parts.store)
-    app.state.parts.neighbours.catch_up()
+    app.state.isogloss.neighbours.stop()
+    data.store_points(app.state.isogloss.store)
+    app.state.isogloss.neighbours.catch_up()
     after = client.post("similar", json={"text": "en2w1 en2w3", "lang": "en"}).json()
     assert after["articles"]["fr"][0]["similarity"] > before["articles"]["fr"][0]["similarity"]
-    assert len(app.state.parts.neighbours) == 4
+    assert len(app.state.isogloss.neighbours) == 4
 
 
 def test_an_article_that_has_another_language_now_is_found_in_that_alone(client, app):
     moved = {"id": "4", "lang": "de", "title": "x", "body": "de2w1 de2w3", "time": "2025-03-06T14:00:00Z"}
     client.post("articles", json=moved | {"source": "The Gull", "url": "https://gull.example/4"})
-    app.state.parts.neighbours.stop()
-    data.store_points(app.state.parts.store)
-    app.state.parts.neighbours.catch_up()
+    app.state.isogloss.neighbours.stop()
+    data.store_points(app.state.isogloss.store)
+    app.state.isogloss.neighbours.catch_up()
     told = client.post("similar", json={"text": "en2w1 en2w3", "lang": "en"}).json()["articles"]
     assert {lang: sorted(each["seq"] for each in found) for lang, found in told.items()} == {
         "en": [1, 2],

@@ -26,7 +26,7 @@ class Clock:
 def limited(filled):
     """A client with 10 reads and 20 written articles a second, and the clock of its allowances."""
     app, clock = create_app(data.settings(), filled), Clock()
-    access = app.state.parts.access
+    access = app.state.isogloss.access
     access.reads, access.writes = RateLimiter(10, 2, clock=clock), RateLimiter(20, 2, clock=clock)
     with TestClient(app, base_url=f"{data.BASE}/api/v1/") as client:
         yield client, clock

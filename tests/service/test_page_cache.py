@@ -32,7 +32,7 @@ def _apply(store, event, seq):
 def _written(client, address, **options):
     """The page, and how it is when nothing is kept."""
     kept = client.get(address, **options).text
-    client.app.state.parts.pages = PageCache()
+    client.app.state.isogloss.pages = PageCache()
     return kept, client.get(address, **options).text
 
 

@@ -23,8 +23,8 @@ def api(tmp_path_factory):
         data.fill(store)
         made = data.settings(server={"names": ["testserver", "schemathesis.local"]})
         app = create_app(made, store, models=data.models())
-        data.store_points(app.state.parts.store)
-        while app.state.parts.neighbours.catch_up():
+        data.store_points(app.state.isogloss.store)
+        while app.state.isogloss.neighbours.catch_up():
             pass
         yield schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, config=CONFIG)
         # schemathesis may leave the application running; a thread that logs tracebacks of a closed store

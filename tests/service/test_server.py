@@ -32,7 +32,7 @@ AT = to_micros(data.START)
 
 @pytest.fixture
 def url(app):
-    app.state.parts.changes.poll_seconds = 0.02
+    app.state.isogloss.changes.poll_seconds = 0.02
     with running(app, data.settings()) as url:
         yield url
 
@@ -57,11 +57,11 @@ def test_changes_come_as_they_happen_and_nothing_is_missed(url, filled):
 
 def test_who_follows_waits_where_there_is_no_room_yet(app, url, monkeypatch):
     monkeypatch.setattr(client_module, "MAX_WAIT_S", 0.05)
-    room, app.state.parts.changes.max_clients = app.state.parts.changes.max_clients, 0
+    room, app.state.isogloss.changes.max_clients = app.state.isogloss.changes.max_clients, 0
     with Client(url, retries=1) as client, pytest.raises(ServiceClientError, match="503") as caught:
         next(client.changes(after=0, seconds=LIMIT_S))
     assert caught.value.code == "overloaded"
-    threading.Timer(0.3, lambda: setattr(app.state.parts.changes, "max_clients", room)).start()
+    threading.Timer(0.3, lambda: setattr(app.state.isogloss.changes, "max_clients", room)).start()
     with Client(url, retries=10**6) as client:
         assert next(client.changes(after=0, seconds=LIMIT_S))["id"] == "e1"
 
@@ -93,7 +93,7 @@ def test_more_events_of_one_line_than_are_read_at_once(url, filled):
 
 
 def test_listeners_are_bounded_and_leave_their_place(url, app):
-    changes = app.state.parts.changes
+    changes = app.state.isogloss.changes
     changes.max_clients = 1
     connection, response = raw_stream(url, query="after=0")
     assert response.readline() == b"retry: 3000\n"
@@ -106,7 +106,7 @@ def test_listeners_are_bounded_and_leave_their_place(url, app):
 
 
 def test_followers_get_a_sign_of_life(url, app):
-    app.state.parts.changes.heartbeat_seconds = 0.0
+    app.state.isogloss.changes.heartbeat_seconds = 0.0
     connection, response = raw_stream(url)
     assert [response.readline() for _ in range(3)] == [b"retry: 3000\n", b"\n", b": here\n"]
     response.close()

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from isogloss.corpora.readers import NumberedSentences, PlainPairs
 from isogloss.exceptions import CorpusError
 
-__all__ = ["BLOCK_CELLS", "Bitext", "Sentences", "WordForms", "WordList"]
-
 BLOCK_CELLS = 2_000_000
 """Word pairs that are looked at together when all of them would take too much memory."""
 
@@ -28,7 +26,7 @@ BUFFER_WORDS = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class WordForms:
-    """What counts as the same word in the statistics; the text itself stays as it is.
+    """Normalisation of words for the statistics; the text itself is not changed.
 
     Parameters
     ----------
@@ -100,7 +98,7 @@ class Sentences:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each word of the vocabulary occurs."""
+        """Return the frequency of each word of the vocabulary."""
         out = np.zeros(len(self.vocabulary), dtype=np.int64)
         for start in range(0, len(self.words), BUFFER_WORDS):
             out += np.bincount(self.words[start : start + BUFFER_WORDS], minlength=len(out))
@@ -210,7 +208,7 @@ class Bitext:
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """Where the word pairs of each sentence pair begin when all are laid out in a row."""
+        """Return the offset of each sentence pair's word pairs in one flat array."""
         return np.concatenate([[0], np.cumsum(self.source.lengths * self.target.lengths)])
 
     def blocks(self, most: int = BLOCK_CELLS) -> Iterator[slice]:

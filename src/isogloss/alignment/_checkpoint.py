@@ -18,15 +18,13 @@ from isogloss.alignment.aligner import Aligner
 from isogloss.alignment.models import Progress
 from isogloss.exceptions import CorpusError
 
-__all__ = ["Checkpoint", "Checkpoints"]
-
 _FREE = ("threshold", "n_jobs", "engine", "batch_pairs", "keep_index")
 """Settings that do not change what is learned."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """Where training stood, and the digest of what it was given."""
+    """The progress of training and the digest of its inputs."""
 
     progress: Progress
     digest: str

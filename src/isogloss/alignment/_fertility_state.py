@@ -1,4 +1,4 @@
-"""What an aligner keeps of the fertility models, and how it reads text with them."""
+"""The fitted fertility models of an aligner, and alignment of text with them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from isogloss.alignment.models import (
     log_probabilities,
 )
 
-__all__ = ["FertilityReader", "FertilityState"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Indices = NDArray[np.int32]
@@ -37,7 +35,7 @@ Indices = NDArray[np.int32]
 
 @dataclasses.dataclass(frozen=True)
 class FertilityState:
-    """What the fertility models have learned, and what they counted last.
+    """The parameters of the fertility models and the counts of their last E-step.
 
     Parameters
     ----------
@@ -68,7 +66,7 @@ class FertilityState:
         layout: PositionLayout,
         before: Mapping[str, Array],
     ) -> FertilityState:
-        """What training leaves, with what was counted ``before`` added to what was counted now."""
+        """Return the result of training, with the counts ``before`` added to the new ones."""
         counts = {
             name: table + before[name] if name in before else table
             for name, table in trained.found.tables.items()

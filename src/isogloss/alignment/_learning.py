@@ -90,7 +90,7 @@ def simple_reader(aligner: AlignerBase, bitext: Bitext, model: str, classes: Cla
 
 
 def _has_all_of(aligner: AlignerBase, bitext: Bitext) -> bool:
-    """Whether every word pair of a bitext is in the table of an aligner that numbers words alike."""
+    """Return whether every word pair of a bitext is in the table of an aligner that numbers words alike."""
     alike = bitext.words == (aligner.source_words_, aligner.target_words_)
     return alike and all((aligner.table_.slots(bitext[rows]) >= 0).all() for rows in bitext.blocks())
 

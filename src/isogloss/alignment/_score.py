@@ -1,4 +1,4 @@
-"""How good links are: precision, recall, F1 and the alignment error rate, with their standard errors.
+"""Scores of links: precision, recall, F1 and the alignment error rate, with their standard errors.
 
 With A the links found, S the sure ones and P the possible ones (S among them),
 
@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.decoding import Links, link_keys, widths
 from isogloss.alignment.formats import Gold
-
-__all__ = ["AlignmentScore", "score_links"]
 
 Array: TypeAlias = NDArray[np.float64]
 RATES = ("precision", "recall", "f1", "aer")

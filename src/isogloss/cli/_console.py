@@ -9,8 +9,6 @@ from rich.segment import Segment
 
 from isogloss.io import strip_controls
 
-__all__ = ["Console"]
-
 
 class Console(rich.console.Console):
     """A console of rich that prints no control characters but its own."""

@@ -23,8 +23,6 @@ from isogloss.io import total_size
 if TYPE_CHECKING:
     from isogloss.corpora import ComparableCorpus, Concepts, CorpusSummary, DocumentReader, PageIndex
 
-__all__ = ["corpus_group"]
-
 corpus_group = typer.Typer(cls=Group, help="Build comparable corpora from documents.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import Group
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
 from isogloss.cli._progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
 from isogloss.io import total_size
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
         WordSpace,
         WordVectors,
     )
-
-__all__ = ["dictionary_group"]
 
 dictionary_group = typer.Typer(
     cls=Group, help="Build bilingual dictionaries from word vectors.", no_args_is_help=True
@@ -235,7 +233,7 @@ def plot(
     around = _around(word, language, model, vectors, k, words, strict, jobs)
     with written(output, ".svg") as path:
         save_picture(plot_neighbourhood(around), path)
-    tell(json.dumps({"output": str(output)}) if as_json else f"written: {output}", output)
+    report_output(json.dumps({"output": str(output)}) if as_json else f"written: {output}", output)
 
 
 def _around(

@@ -21,8 +21,6 @@ from isogloss.cli.news._evaluate import clusters, links
 if TYPE_CHECKING:
     from isogloss.similarity import RetrievalReport
 
-__all__ = ["evaluate_group"]
-
 Csls = Annotated[int, typer.Option(help="Neighbours used by CSLS; 0 for plain cosines.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 

@@ -14,8 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["DefaultGroup", "Group", "LazyCommand", "LazyGroup"]
-
 
 class LazyCommand(NamedTuple):
     """A command by module and attribute, imported when it runs, with its help line."""

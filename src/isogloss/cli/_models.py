@@ -13,8 +13,6 @@ from isogloss.cli._console import Console
 from isogloss.cli._lazy import Group
 from isogloss.cli._output import echo
 
-__all__ = ["model_group"]
-
 model_group = typer.Typer(cls=Group, help="Inspect model files.", no_args_is_help=True)
 
 

@@ -1,12 +1,13 @@
-"""Where results go: to a file, or to standard output where its name is ``-``.
+"""Output of commands: to the terminal, to a file, or to standard output if its name is ``-``.
 
-Whatever a command prints goes through :func:`echo` or :class:`~isogloss.cli._console.Console`, which remove
-control characters: titles and names come from anybody.
+Commands print through :func:`echo` or :class:`~isogloss.cli._console.Console`, which remove control
+characters, because titles and names come from untrusted sources.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -20,8 +21,6 @@ import typer
 from isogloss.exceptions import CorpusError, IsoglossError
 from isogloss.io import escape_controls, strip_controls
 
-__all__ = ["check_outputs", "counted", "echo", "echo_json", "is_stdout", "not_stdout", "tell", "written"]
-
 
 def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text without its control characters, to standard output or to standard error."""
@@ -34,7 +33,7 @@ def echo_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def is_stdout(path: Path | None) -> bool:
-    """Whether an output is standard output."""
+    """Return whether an output is standard output."""
     return path is not None and str(path) == "-"
 
 
@@ -99,11 +98,23 @@ def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
         sys.stdout.buffer.flush()
 
 
-def tell(said: str, output: Path | None = None) -> None:
-    """Print a sentence about an output; to standard error where standard output is the output itself."""
-    echo(said, err=is_stdout(output))
+def report_output(message: str, output: Path | None = None) -> None:
+    """Print a message about an output, to standard error if the output itself goes to standard output."""
+    echo(message, err=is_stdout(output))
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun in the singular or the plural, as in ``1 event`` and ``1,200 events``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def program() -> str:
+    """Return the command that runs this program: ``isogloss``, a path to it, or ``python -m isogloss``."""
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("isogloss", "__main__.py"):
+        return f"{shlex.quote(sys.orig_argv[0])} -m isogloss"
+    if called.stem != "isogloss":  # called from Python, as tests do
+        return "isogloss"
+    found = shutil.which(called.name)
+    on_path = found is not None and called.exists() and Path(found).samefile(called)
+    return called.name if on_path else shlex.quote(sys.argv[0])

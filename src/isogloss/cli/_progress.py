@@ -26,11 +26,9 @@ from isogloss.cli._console import Console
 if TYPE_CHECKING:
     from isogloss.em import Iteration
 
-__all__ = ["AmountColumn", "EMProgress", "counting_steps", "progress_bar", "reading"]
-
 
 class AmountColumn(ProgressColumn):
-    """How much is done, and of how much if that is known: a count, or bytes for tasks with that unit."""
+    """Progress as a count, or in bytes for tasks with that unit, with the total if it is known."""
 
     def render(self, task: Task) -> Text:
         """Return the text for a task."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["LogJson", "Port", "check_service", "run_service", "serve", "token_group", "work"]
-
 LogJson = Annotated[
     bool,
     typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log one JSON object per line."),

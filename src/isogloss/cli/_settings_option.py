@@ -11,8 +11,6 @@ from typer.core import TyperCommand
 
 from isogloss.cli._output import echo
 
-__all__ = ["CommandWithSettings", "parse_settings"]
-
 
 class CommandWithSettings(TyperCommand):
     """A command whose former options are settings: ``--null 0.2`` is read as ``--set null=0.2``.

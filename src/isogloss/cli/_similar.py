@@ -13,7 +13,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, tell, written
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
 from isogloss.cli._similar_texts import EncoderModel, named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
@@ -21,8 +21,6 @@ from isogloss.io import atomic_write, escape_controls
 
 if TYPE_CHECKING:
     from isogloss.plotting import DocumentMap
-
-__all__ = ["similar_group"]
 
 MODELS = {
     "hub": "HubSimilarity",
@@ -153,19 +151,19 @@ def fit(
     check_outputs(False, output, error=ModelFileError)
     console, start = Console(stderr=True), (time.perf_counter(), time.process_time())
     with console.status("fitting"):
-        told: Any = ComparableCorpus(corpus)
+        rows: Any = ComparableCorpus(corpus)
         if languages:
-            told = told.select(languages=languages.split(","))
+            rows = rows.select(languages=languages.split(","))
         if isinstance(model, HubSimilarity):
-            console.print(f"expected: {model.plan_fit(told)}")
+            console.print(f"expected: {model.plan_fit(rows)}")
         if encoder:
             tables = named_texts(read)
-            columns = {code: [table.get(one) for one in told.ids] for code, table in tables.items()}
+            columns = {code: [table.get(one) for one in rows.ids] for code, table in tables.items()}
             model = EncodedHub(model, open_encoder(encoder_model, n_jobs=jobs), share=share).fit(
-                told, texts=columns
+                rows, texts=columns
             )
         else:
-            model.fit(told)
+            model.fit(rows)
         io.save(model, output)
     wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU){_peak_memory()}")
@@ -257,7 +255,7 @@ def draw_map(
         found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
     with written(output, ".svg") as path:
         _write_map(found, {code: read.titles(code) for code in names}, path)
-    tell(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
+    report_output(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
 
 
 def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None:
@@ -292,7 +290,7 @@ def show_topics(
     if html is not None:
         with written(html) as path, atomic_write(path) as file:
             file.write(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n'.encode())
-        tell(f"written: {html}", html)
+        report_output(f"written: {html}", html)
         return
     if as_json:
         echo(escape_controls(topics_json(found)))

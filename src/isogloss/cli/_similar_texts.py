@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["EncoderModel", "named_texts"]
-
 EncoderModel = Annotated[
     str,
     typer.Option(

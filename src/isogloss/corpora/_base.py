@@ -1,4 +1,4 @@
-r"""Comparable corpora: the same things told in several languages, as counts of words.
+r"""Comparable corpora: documents about the same subjects in several languages, as word counts.
 
 A row is one thing, an article of an encyclopedia say; a language has a document for some of the rows. What is
 kept per language is one sparse matrix of word counts with a line for each row that the language *has*, in the
@@ -20,10 +20,8 @@ from sklearn.utils import check_random_state
 from isogloss.corpora._summary import CorpusSummary, summarise
 from isogloss.views import Matrix, Views
 
-__all__ = ["Corpus", "Selection", "Settings", "Weighting", "WordSelection"]
-
 Settings: TypeAlias = dict[str, Any] | None
-"""What a tokeniser was told, as JSON can hold it; None when it did not say."""
+"""The settings of a tokeniser as JSON; None if it does not expose them."""
 
 Weighting: TypeAlias = Callable[[Any, str], Matrix]
 """Turns the counts of a language, given with its code, into the matrix that a model learns from."""
@@ -86,7 +84,7 @@ class Corpus(abc.ABC):
         return np.flatnonzero(self.presence[:, columns].all(axis=1))
 
     def pair_sizes(self) -> NDArray[np.int64]:
-        """How many rows each pair of languages shares; on the diagonal, how many documents a language has."""
+        """Return the number of rows that each pair of languages shares; the diagonal counts documents."""
         here = self.presence.astype(np.float64)
         return np.rint(here.T @ here).astype(np.int64)
 
@@ -195,7 +193,7 @@ class Selection(Corpus):
         self.ids = [corpus.ids[row] for row in self._chosen.tolist()]
 
     def _lines(self, language: str) -> NDArray[np.int64]:
-        """Where the chosen rows stand in the matrix of a language."""
+        """Return the positions of the chosen rows in the matrix of a language."""
         self.index(language)
         has = self._corpus.presence[:, self._corpus.index(language)]
         return (np.cumsum(has) - 1)[self._chosen[has[self._chosen]]]

@@ -27,8 +27,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write
 from isogloss.threads import count_threads
 
-__all__ = ["build_corpus"]
-
 
 def build_corpus(
     readers: Mapping[str, Iterable[Document]],
@@ -119,7 +117,7 @@ def build_corpus(
 
 
 def _described(part: Any) -> Any:
-    """What tells one reader, tokeniser or alignment from another, as far as it can say."""
+    """Return what identifies a reader, tokeniser or alignment: its fingerprint, settings or name."""
     if part is None:
         return None
     if hasattr(part, "fingerprint"):
@@ -171,7 +169,7 @@ class _Counted:
             self.passed.update(shard.passed)
 
     def account(self) -> dict[str, Any]:
-        """What was read, and what became of it."""
+        """Counts of the records read, kept and left out."""
         passed, problems = self.passed, Counter[str]()
         if isinstance(self.reader, DocumentReader):
             passed, problems = passed + self.reader.report.passed, self.reader.report.problems

@@ -16,8 +16,6 @@ from isogloss.corpora._counting import in_order
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 
-__all__ = ["ComparableCorpus", "InMemoryCorpus", "Tokenise", "save_corpus", "settings_of", "tokeniser_for"]
-
 LINES = 10_000
 """Lines of a matrix that are copied at a time."""
 
@@ -207,7 +205,7 @@ def _save_language(corpus: Corpus, language: str, place: Path) -> dict[str, Any]
 
 
 def settings_of(tokenise: Tokenise) -> Settings:
-    """What a tokeniser was told: the fields of a dataclass, None for anything else.
+    """Return the settings of a tokeniser: the fields of a dataclass, None for anything else.
 
     Examples
     --------

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-__all__ = ["CountedRows", "WordCounter", "in_order"]
-
 
 class CountedRows(NamedTuple):
     """Counts in compressed rows: the words of row i are ``indices[indptr[i] : indptr[i + 1]]``."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["same_language"]
-
 
 def same_language(one: str, other: str) -> bool:
-    """Whether two codes mean one language, or one of them a variety of the other.
+    """Return whether two codes mean one language, or one of them a variety of the other.
 
     Examples
     --------

@@ -27,8 +27,6 @@ from isogloss.corpora.readers import BadRecordError, Document, DocumentReader
 from isogloss.exceptions import CorpusError
 from isogloss.io import atomic_write
 
-__all__ = ["Align", "LanguageCounter", "Shard", "read_shards"]
-
 Align: TypeAlias = Callable[[str, str], str | None]
 """Gives the row of a document from its language and id; None when it belongs to none."""
 
@@ -193,7 +191,7 @@ Counted: TypeAlias = tuple[Document, dict[str, int] | BadRecordError]
 
 @dataclasses.dataclass(frozen=True)
 class _Count:
-    """What a process does with documents."""
+    """The work of one process: tokenise and count documents."""
 
     prepare: Callable[[str], str]
     tokenise: Tokenise

@@ -31,20 +31,6 @@ from isogloss.corpora._strings import StringTable
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write, sync_folder
 
-__all__ = [
-    "HEADER",
-    "CountsWriter",
-    "check_language",
-    "new_folder",
-    "read_array",
-    "read_counts",
-    "read_header",
-    "read_strings",
-    "write_array",
-    "write_header",
-    "write_strings",
-]
-
 HEADER = "corpus.json"
 FORMAT, VERSION = "isogloss comparable corpus", 1
 
@@ -95,7 +81,7 @@ def write_strings(folder: Path, name: str, strings: Iterable[str]) -> None:
 
 
 def write_header(folder: Path, header: dict[str, Any]) -> None:
-    """What the folder holds; after this the corpus is whole."""
+    """Write the description of the folder, which completes the corpus."""
     said = {"format": FORMAT, "version": VERSION, **header}
     with atomic_write(folder / HEADER) as file:
         file.write(json.dumps(said, ensure_ascii=True, indent=1).encode())
@@ -145,7 +131,7 @@ def _new_map(path: Path, dtype: Any, length: int) -> NDArray[Any]:
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """What a folder says that it holds."""
+    """Read the description of a folder."""
     path = folder / HEADER
     try:
         header = json.loads(path.read_text("utf-8"))

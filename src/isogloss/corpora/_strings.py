@@ -9,8 +9,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["StringTable"]
-
 CHUNK = 1 << 16
 
 

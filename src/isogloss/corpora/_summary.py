@@ -1,4 +1,4 @@
-r"""What a comparable corpus holds: how much each pair of languages shares, and how much of it is new.
+r"""A summary of a comparable corpus: what each pair of languages shares, and how much of it is new.
 
 The sizes are those of Table 8.5 of [1]_. Table 8.7 asks whether documents differ from each other: for the
 rows that a language shares with the hub it compares

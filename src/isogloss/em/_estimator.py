@@ -1,4 +1,4 @@
-"""What estimators share that are fitted by EM: the call of the loop, and what is kept of its result."""
+"""The base of estimators that are fitted by EM: it calls the loop and keeps its result."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from isogloss.em._expectation import Expectation
 from isogloss.em._loop import Callback, EMResult, Iteration, OnDecrease, run_em
 from isogloss.em._model import EMModel
 from isogloss.engine import EngineMixin
-
-__all__ = ["EM_CONSTRAINTS", "EMMixin"]
 
 P = TypeVar("P")
 

@@ -12,8 +12,6 @@ from isogloss.em._model import EMModel, parameters_id
 from isogloss.engine import Engine, Source
 from isogloss.stats import ExpectedCounts
 
-__all__ = ["Expectation", "FullExpectation", "IncrementalExpectation", "SparseExpectation"]
-
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
 
@@ -34,7 +32,7 @@ class Expectation(Protocol[P_contra]):
         """The expected counts to hand to the M-step."""
 
     def settled(self) -> bool:
-        """Whether a small gain means convergence; False asks for one more, fuller, call."""
+        """Return whether a small gain means convergence; False asks for one more, fuller, call."""
 
 
 class FullExpectation(Generic[P]):

@@ -21,8 +21,6 @@ from isogloss.exceptions import DecreaseError
 from isogloss.stats import ExpectedCounts
 from isogloss.threads import thread_bound
 
-__all__ = ["Callback", "EMResult", "Iteration", "OnDecrease", "best_of", "run_em"]
-
 logger = logging.getLogger(__name__)
 P = TypeVar("P")
 
@@ -215,7 +213,7 @@ class _Climb(Generic[P]):
         self._move(parameters, statistic, line)
 
     def slow(self, tol: float, per_sweep: int) -> bool:
-        """Whether the last sweep gained less than ``tol`` per row.
+        """Return whether the last sweep gained less than ``tol`` per row.
 
         With acceleration the one before as well: a jump may gain next to nothing where a step gains more.
         """

@@ -1,4 +1,4 @@
-r"""What a model hands to the EM loop, and what the loop reports about it.
+r"""The interface between a model and the EM loop.
 
 EM climbs, by turns in :math:`q` and in :math:`\theta`, the lower bound
 
@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from isogloss.stats import ExpectedCounts, fingerprint
 
-__all__ = ["EMModel", "FreeEnergy", "SparseSteps", "parameters_id"]
-
 P = TypeVar("P")
 Array = NDArray[np.float64]
 
@@ -41,7 +39,7 @@ class FreeEnergy:
 
     @property
     def bound(self) -> float:
-        """What EM never lets fall: expected complete log-likelihood + entropy (+ log prior)."""
+        """The bound, which EM never decreases: expected complete log-likelihood + entropy (+ log prior)."""
         return self.expected_log_joint + self.entropy + self.log_prior
 
     @property

@@ -6,8 +6,6 @@ from typing import Any, Generic, TypeVar
 
 from isogloss.em._loop import Iteration
 
-__all__ = ["Recorder"]
-
 P = TypeVar("P")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-__all__ = ["Engine", "Loader", "Source", "tree_reduce"]
-
 B = TypeVar("B")
 B_co = TypeVar("B_co", covariant=True)
 S = TypeVar("S")
@@ -29,7 +27,7 @@ class Source(Protocol[B_co]):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Where sums over batches are computed."""
+    """Computes sums over batches."""
 
     def map_reduce(
         self, leaf: Callable[..., S], combine: Callable[[S, S], S], source: Any, *broadcast: Any

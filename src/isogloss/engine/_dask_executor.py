@@ -16,8 +16,6 @@ from isogloss.engine._executors import Tool, ToolExecutor
 from isogloss.exceptions import EngineError
 from isogloss.threads import thread_bound
 
-__all__ = ["DaskExecutor"]
-
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
 
@@ -72,7 +70,7 @@ class DaskExecutor(ToolExecutor[I, O]):
 
     @property
     def ready(self) -> bool:
-        """Whether the cluster can be reached and has a worker."""
+        """Return whether the cluster can be reached and has a worker."""
         return self._executor is not None and self._slots > 0
 
     def wait(self) -> None:

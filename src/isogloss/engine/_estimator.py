@@ -1,4 +1,4 @@
-"""What estimators share whose sums run on an engine."""
+"""The base of estimators whose sums are computed by an engine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from isogloss._estimator import N_JOBS, POSITIVE_INT, Constraints
 from isogloss.engine._base import Engine, Source
 from isogloss.engine._local import LocalEngine
 from isogloss.engine._sources import Rows
-
-__all__ = ["ENGINE_CONSTRAINTS", "BatchesMixin", "EngineMixin"]
 
 ENGINE_CONSTRAINTS: Constraints = {
     "n_jobs": N_JOBS,

@@ -18,8 +18,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from isogloss.threads import bound_process, lower_priority
 
-__all__ = ["ProcessExecutor", "Tool", "ToolExecutor"]
-
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
 I_contra = TypeVar("I_contra", contravariant=True)
@@ -29,7 +27,7 @@ _NICENESS = 5
 
 
 class Tool(Protocol[I_contra, O_co]):
-    """What a worker does with an item; it must be possible to pickle it."""
+    """The task of a worker for one item; it must be picklable."""
 
     def warm_up(self) -> None:
         """Load what the first item would wait for."""
@@ -60,7 +58,7 @@ class ToolExecutor(ABC, Generic[I, O]):
     @property
     @abstractmethod
     def ready(self) -> bool:
-        """Whether a worker is up."""
+        """Return whether a worker is up."""
 
     @abstractmethod
     def wait(self) -> None:
@@ -126,7 +124,7 @@ class ProcessExecutor(ToolExecutor[I, O]):
 
     @property
     def ready(self) -> bool:
-        """Whether a process is up."""
+        """Return whether a process is up."""
         return any(one.done() for one in self._first)
 
     def wait(self) -> None:

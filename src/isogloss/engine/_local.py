@@ -13,8 +13,6 @@ from isogloss.engine._base import Source, tree_reduce
 from isogloss.engine._sources import Batches
 from isogloss.threads import count_threads, one_thread, thread_bound, thread_pool
 
-__all__ = ["LocalEngine"]
-
 S = TypeVar("S")
 
 

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Batches", "Files", "Rows"]
-
 B = TypeVar("B")
 
 

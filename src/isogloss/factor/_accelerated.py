@@ -23,8 +23,6 @@ from isogloss.factor._noise import NOISES
 from isogloss.factor._one_view import one_view
 from isogloss.factor._parameters import FactorParameters, block_slices
 
-__all__ = ["best_loadings", "leave_one_out"]
-
 Array = NDArray[np.float64]
 
 

@@ -1,4 +1,4 @@
-"""What battery factor analyses share once they are fitted: factors, predictions, densities."""
+"""The base of fitted battery factor analyses: factors, predictions, densities."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from isogloss.factor._inference import (
 from isogloss.factor._parameters import FactorParameters
 from isogloss.factor._steps import factor_posterior
 from isogloss.views import Views, ViewsMixin, check_views
-
-__all__ = ["FactorDensity"]
 
 Array = NDArray[np.float64]
 

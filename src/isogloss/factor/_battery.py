@@ -26,8 +26,6 @@ from isogloss.factor._start import maxvar_start, random_start
 from isogloss.factor._steps import factor_model, log_likelihood_of
 from isogloss.stats import PatternMoments
 
-__all__ = ["MultiBatteryFA"]
-
 Array = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from isogloss.factor._noise import noise_of
 from isogloss.stats import PatternMoments
 from isogloss.views import check_views
 
-__all__ = ["NamedPatterns", "check_moments", "collect_patterns"]
-
 
 class NamedPatterns(NamedTuple):
     """Moments, and the names of the views they are of."""

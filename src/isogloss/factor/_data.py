@@ -1,4 +1,4 @@
-"""What EM sees of the rows: per presence pattern a mean and a second moment, in units of its own.
+"""Sufficient statistics of the rows for EM: per presence pattern a scaled mean and second moment.
 
 In those units (:mod:`~isogloss.factor._units`) floors, ridges and step lengths mean the same for all views.
 Log-likelihoods are given in the units of the rows.
@@ -85,7 +85,7 @@ class FactorData:
 
     @cached_property
     def cuts(self) -> list[slice]:
-        """Where each view's features are."""
+        """The slice of each view's features."""
         return block_slices(self.dims)
 
     @property
@@ -95,7 +95,7 @@ class FactorData:
 
     @property
     def complete(self) -> bool:
-        """Whether every row has every view."""
+        """Return whether every row has every view."""
         return len(self.patterns) == 1 and len(self.patterns[0].views) == len(self.dims)
 
     @property

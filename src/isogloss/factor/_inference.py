@@ -1,4 +1,4 @@
-r"""What a fitted model says about rows that have any of the views.
+r"""Inference with a fitted model for rows that have any of the views.
 
 With the views :math:`o` of a row seen (appendices B and C of the source),
 
@@ -21,8 +21,6 @@ from scipy.sparse import issparse
 from isogloss.factor._parameters import FactorParameters, block_slices
 from isogloss.factor._steps import factor_posterior
 from isogloss.views import Matrix, Views
-
-__all__ = ["Conditional", "ReconstructionErrors", "conditional", "factors_of", "log_density", "reconstruct"]
 
 Array = NDArray[np.float64]
 

@@ -20,8 +20,6 @@ from isogloss.factor._data import FactorData
 from isogloss.factor._start import canonical_solution
 from isogloss.stats import PatternMoments
 
-__all__ = ["InterBatteryFA"]
-
 Array = NDArray[np.float64]
 
 

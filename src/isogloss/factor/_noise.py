@@ -21,14 +21,12 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from isogloss.factor._units import Units
 from isogloss.linalg import nearest_psd
 
-__all__ = ["NOISES", "Noise", "Precision", "noise_of"]
-
 Array = NDArray[np.float64]
 Dims = Sequence[int]
 
 
 class Precision(ABC):
-    """What the steps need to know of the inverse of the noise."""
+    """Terms of the inverse of the noise that the steps need."""
 
     log_dets: Array
     """Log determinants of the noise, one per view."""
@@ -85,7 +83,7 @@ class Noise(ABC):
 
     @abstractmethod
     def positions(self, dims: Dims, views: Sequence[int]) -> NDArray[np.int64]:
-        """Where the sums of some views are among those of all."""
+        """Return the indices of some views' sums among those of all views."""
 
     @abstractmethod
     def ridge(self, weights: Array, dims: Dims) -> Array:

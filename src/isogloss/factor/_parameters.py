@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from isogloss.factor._noise import Noise, Precision, noise_of
 from isogloss.factor._units import Units
 
-__all__ = ["FactorParameters", "block_slices", "columns_of"]
-
 Array = NDArray[np.float64]
 
 
@@ -53,7 +51,7 @@ class FactorParameters:
 
     @property
     def shape(self) -> Noise:
-        """How the noise is laid out."""
+        """The layout of the noise."""
         return noise_of(self.kind, self.dims)
 
     @property
@@ -108,7 +106,7 @@ class FactorParameters:
 
 
 def block_slices(dims: Sequence[int]) -> list[slice]:
-    """Where each view's features are in a stack."""
+    """Return the slice of each view's features in a stack."""
     ends = np.cumsum(dims).tolist()
     return [slice(end - d, end) for d, end in zip(dims, ends, strict=True)]
 

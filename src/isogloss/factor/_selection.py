@@ -1,4 +1,4 @@
-"""How many factors: by the likelihood of rows that were held out, and by BIC.
+"""Selection of the number of factors by held-out likelihood or BIC.
 
 Folds are summed once. What a fold leaves for training is a merge of the other folds' sums, so every
 candidate is fitted and judged without another look at the rows.
@@ -22,14 +22,12 @@ from isogloss.stats import PatternMoments
 from isogloss.threads import thread_bound
 from isogloss.views import check_views
 
-__all__ = ["ComponentChoice", "choose_components"]
-
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ComponentChoice:
-    """How candidates did.
+    """Scores of the candidates.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-r"""Where a fit begins, and the closed form for two views.
+r"""Starting values of a fit, and the closed form for two views.
 
 The views are white (:mod:`~isogloss.factor._units`), so the model says that they correlate as
 :math:`W_u W_v^\top` and that :math:`\Psi_v = I - W_v W_v^\top`. The leading eigenpairs
@@ -26,8 +26,6 @@ from isogloss.factor._data import FactorData
 from isogloss.factor._noise import noise_of
 from isogloss.factor._parameters import FactorParameters, block_slices
 from isogloss.linalg import whitening_matrix
-
-__all__ = ["canonical_solution", "maxvar_start", "pairwise_covariance", "random_start"]
 
 Array = NDArray[np.float64]
 

@@ -29,8 +29,6 @@ from isogloss.factor._parameters import FactorParameters
 from isogloss.factor._units import shift
 from isogloss.stats import ExpectedCounts, PatternMoments
 
-__all__ = ["expect", "expected_log_joint", "factor_model", "factor_posterior", "log_likelihood_of", "solve"]
-
 Array = NDArray[np.float64]
 
 _LOG_2PI = float(np.log(2 * np.pi))

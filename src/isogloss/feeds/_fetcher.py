@@ -21,8 +21,6 @@ from email.utils import parsedate_to_datetime
 from isogloss.exceptions import FeedError
 from isogloss.feeds._urls import CheckedUrl, is_public
 
-__all__ = ["FetchLimits", "FetchResponse", "Fetcher"]
-
 logger = logging.getLogger(__name__)
 CHUNK_BYTES = 1 << 16
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -64,7 +62,7 @@ class FetchResponse:
 
     @property
     def modified(self) -> bool:
-        """Whether the body is new since the last visit."""
+        """Return whether the body is new since the last visit."""
         return self.status != 304
 
 

@@ -15,8 +15,6 @@ from isogloss.exceptions import FeedError
 from isogloss.feeds._fetcher import Fetcher, FetchResponse
 from isogloss.feeds._parsing import FeedReader, Record, SitemapEntry
 
-__all__ = ["FeedState", "Visit", "Watcher"]
-
 logger = logging.getLogger(__name__)
 MAX_SEEN_IDS = 5_000
 MAX_PAGES_PER_VISIT = 50

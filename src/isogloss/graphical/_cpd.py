@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from isogloss.graphical._table import Table
 from isogloss.graphical._variables import Variable
 
-__all__ = ["CPD"]
-
 _TOLERANCE = 1e-8
 
 

@@ -8,8 +8,6 @@ from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["asia", "student"]
-
 
 def student() -> BayesianNetwork:
     """A student's grade, test score and letter of recommendation.

@@ -1,4 +1,4 @@
-"""Which variables tell something about which others, read from the graph alone.
+"""Conditional independence of variables (d-separation), read from the graph alone.
 
 Two variables are separated by observed ones when no trail between them is open. A trail goes through a
 variable in the middle of a chain or a fork unless that one is observed, and through a collider, where two
@@ -16,8 +16,6 @@ from typing import TypeAlias
 
 from isogloss.graphical._structure import Graph
 
-__all__ = ["active_trail", "d_separated", "explain", "markov_blanket"]
-
 Names: TypeAlias = str | Iterable[str]
 
 _UP, _DOWN = 0, 1
@@ -25,7 +23,7 @@ _UP, _DOWN = 0, 1
 
 
 def d_separated(graph: Graph, left: Names, right: Names, given: Names = ()) -> bool:
-    """Whether the graph makes two sets of variables independent once others are observed.
+    """Return whether the graph makes two sets of variables independent once others are observed.
 
     Time is linear in the number of edges.
 
@@ -72,7 +70,7 @@ def active_trail(graph: Graph, x: str, y: str, given: Names = ()) -> tuple[str, 
 def explain(graph: Graph, x: str, y: str, given: Names = ()) -> str:
     """Why two variables are, or are not, independent once others are observed, in words.
 
-    An open trail is told step by step; when there is none, the shortest trail and where it is blocked.
+    Describes an open trail step by step or, if there is none, the shortest trail and where it is blocked.
 
     Examples
     --------
@@ -121,7 +119,7 @@ def markov_blanket(graph: Graph, name: str) -> tuple[str, ...]:
 def _reach(
     graph: Graph, sources: set[int], observed: set[int]
 ) -> dict[tuple[int, int], tuple[int, int] | None]:
-    """What open trails from the sources come to, and how: each variable with its direction, by predecessor.
+    """Return all variables reached by open trails, each with its direction, by predecessor.
 
     Observed variables are met too, from which the trail may only turn back.
     """

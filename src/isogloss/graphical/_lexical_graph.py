@@ -17,8 +17,6 @@ from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["OTHER_WORDS", "lexical_network"]
-
 OTHER_WORDS = "<other>"
 """The state that stands for every word which is not in the target sentence."""
 

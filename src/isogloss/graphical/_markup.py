@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 
-__all__ = ["latex_name", "latex_text", "xml_text"]
-
 _IN_MATHS = {"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ "}
 _IN_TEXT = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
 

@@ -20,8 +20,6 @@ from isogloss.graphical._structure import Graph, Structure
 from isogloss.graphical._variables import Variable, listed
 from isogloss.io import PathLike, atomic_write, open_decompressed
 
-__all__ = ["Codes", "Observations", "code_type", "decode", "encode", "read_rows", "write_rows"]
-
 Codes: TypeAlias = NDArray[np.signedinteger[Any]]
 
 _MISSING_CELLS = ("", "?", "NA")
@@ -178,7 +176,7 @@ def _read_cells(path: PathLike) -> tuple[list[str], list[list[str]]]:
 
 
 def _row(number: int) -> str:
-    """Where a row is, for messages; -1 is above the first, where the names of the columns are."""
+    """Return the location of a row for messages; -1 is the header with the column names."""
     return f"row {number}: " if number >= 0 else ""
 
 

@@ -9,8 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Sequences", "encode_sequences", "symbols_of"]
-
 _MISSING = (None, -1)
 
 

@@ -20,8 +20,6 @@ from isogloss.graphical._independence import d_separated
 from isogloss.graphical._structure import Graph
 from isogloss.graphical._table import Table
 
-__all__ = ["IMap", "Statement", "check_imap", "global_statements", "holds", "local_statements"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
@@ -59,12 +57,12 @@ class IMap:
 
     @property
     def is_imap(self) -> bool:
-        """Whether the distribution keeps every statement of the graph."""
+        """Return whether the distribution keeps every statement of the graph."""
         return not self.broken
 
     @property
     def is_minimal(self) -> bool:
-        """Whether it does, and would not without any of the edges."""
+        """Return whether it does, and would not without any of the edges."""
         return not self.broken and not self.removable
 
 
@@ -110,7 +108,7 @@ def global_statements(graph: Graph, max_given: int | None = None) -> Iterator[St
 
 
 def holds(statement: Statement, joint: Table, tol: float = 1e-10) -> bool:
-    """Whether a joint distribution keeps a statement: ``P(x, y, z) P(z) = P(x, z) P(y, z)`` to ``tol``.
+    """Return whether a statement holds: ``P(x, y, z) P(z) = P(x, z) P(y, z)`` to ``tol``.
 
     Examples
     --------
@@ -128,7 +126,7 @@ def holds(statement: Statement, joint: Table, tol: float = 1e-10) -> bool:
 
 
 def check_imap(graph: Graph, joint: Table, tol: float = 1e-10) -> IMap:
-    """Whether a graph is an I-map, and a minimal one, of a joint distribution of its variables.
+    """Return whether a graph is an I-map, and a minimal one, of a joint distribution of its variables.
 
     Parameters
     ----------
@@ -156,7 +154,7 @@ def check_imap(graph: Graph, joint: Table, tol: float = 1e-10) -> IMap:
 
 
 def _without(graph: Graph, parent: str, child: str) -> Statement:
-    """What must hold for an edge of an I-map to be taken away."""
+    """Return the independence that would allow an edge of an I-map to be removed."""
     return Statement((child,), (parent,), tuple(p for p in graph.parents(child) if p != parent))
 
 

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from isogloss.graphical._markup import latex_name
 from isogloss.graphical._variables import Variable, listed
 
-__all__ = ["Graph", "Structure"]
-
 
 class Graph(ABC):
-    """What a network and its structure can both say about the graph."""
+    """Queries of the graph that networks and structures share."""
 
     variables: tuple[Variable, ...]
     """Every variable after its parents, otherwise in the order they were given."""

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from isogloss.graphical._variables import Variable
 
-__all__ = ["Table", "number"]
-
 Array = NDArray[np.float64]
 
 
@@ -78,7 +76,7 @@ class Table:
 
     @property
     def title(self) -> str:
-        """What the numbers are, such as ``P(G | I)``."""
+        """Return the name of the table, such as ``P(G | I)``."""
         free = ", ".join(name for name in self.names if name not in self.given)
         return f"P({free} | {', '.join(self.given)})" if self.given else f"P({free})"
 

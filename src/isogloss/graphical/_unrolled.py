@@ -12,8 +12,6 @@ from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["unrolled_hmm", "unrolled_markov"]
-
 
 def unrolled_markov(
     start: ArrayLike, transition: ArrayLike, length: int, states: Sequence[Hashable], *, name: str = "X"

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-__all__ = ["Variable", "listed"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Variable:

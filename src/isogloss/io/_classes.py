@@ -10,8 +10,6 @@ from typing import Any
 
 from isogloss.exceptions import ModelFileError
 
-__all__ = ["is_estimator", "is_state", "kind_of", "public_name", "resolve_class"]
-
 _RENAMED = {
     "isogloss.alignment.checkpoint.Checkpoint": "isogloss.alignment.Checkpoint",
     "isogloss.alignment.fertility_steps.FertilitySettings": "isogloss.alignment.models.FertilitySettings",

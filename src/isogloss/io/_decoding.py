@@ -18,8 +18,6 @@ from isogloss.exceptions import ModelFileError
 from isogloss.io._classes import is_state, resolve_class
 from isogloss.io._encoding import DTYPES, MAX_NESTING, SPARSE_CLASSES, Node
 
-__all__ = ["ModelDecoder"]
-
 _LEAF_NESTING = 3
 """Levels inside one value: the text of the packed keys of a dict."""
 

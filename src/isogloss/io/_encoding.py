@@ -21,8 +21,6 @@ from scipy import sparse
 
 from isogloss.io._classes import is_estimator, is_state, kind_of, public_name
 
-__all__ = ["DTYPES", "MAX_NESTING", "SPARSE_CLASSES", "ModelEncoder", "Node"]
-
 logger = logging.getLogger(__name__)
 
 Node: TypeAlias = Any

@@ -19,18 +19,6 @@ from typing import IO, Any, TypeAlias, cast
 
 from isogloss.exceptions import CorpusError, IsoglossError
 
-__all__ = [
-    "PathLike",
-    "atomic_write",
-    "atomic_write_raw",
-    "check_writable",
-    "open_binary",
-    "open_decompressed",
-    "report_reads",
-    "sync_folder",
-    "total_size",
-]
-
 PathLike: TypeAlias = str | os.PathLike[str]
 
 OnRead: TypeAlias = Callable[[int], None]

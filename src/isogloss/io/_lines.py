@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from isogloss.exceptions import CorpusError
 from isogloss.io._files import PathLike, open_decompressed
 
-__all__ = ["MAX_LINE_BYTES", "Spans", "iter_line_blocks", "iter_lines", "read_line_blocks", "read_lines"]
-
 MAX_LINE_BYTES = 1 << 20
 """Longer lines are refused."""
 

@@ -15,8 +15,6 @@ from isogloss.io._classes import resolve_class
 from isogloss.io._decoding import ModelDecoder
 from isogloss.io._encoding import DTYPES, ModelEncoder
 
-__all__ = ["describe", "load", "save"]
-
 T = TypeVar("T")
 Path = str | os.PathLike[str]
 

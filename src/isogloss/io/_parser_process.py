@@ -22,8 +22,6 @@ from typing import IO, Any, Self
 
 from isogloss.exceptions import IsoglossError
 
-__all__ = ["ParserFailure", "ParserProcess"]
-
 MAX_REPLY_BYTES = 64 << 20
 """Larger results are refused."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["TerminalFormatter", "escape_controls", "strip_controls"]
-
 _CONTROLS = [
     *(code for code in range(0x20) if chr(code) not in "\t\n"),
     *range(0x7F, 0xA0),  # DEL and C1, among them one-letter escape sequences

@@ -12,8 +12,6 @@ from xml.parsers import expat
 
 from isogloss.exceptions import CorpusError, IsoglossError
 
-__all__ = ["XmlReader"]
-
 MAX_ELEMENT_DEPTH = 100
 
 MAX_TAG_BYTES = 1 << 20

@@ -15,8 +15,6 @@ from isogloss.lexicon._spaces import MODELS, WordSpace
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.threads import thread_bound
 
-__all__ = ["CheckedSpace", "build_space"]
-
 logger = logging.getLogger(__name__)
 
 SMALL_SEED, ROUNDS = 3000, 5

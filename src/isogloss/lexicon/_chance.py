@@ -15,8 +15,6 @@ from isogloss.lexicon._induction import induce
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.threads import thread_bound
 
-__all__ = ["ChanceTest", "chance_test", "refuse_chance"]
-
 LEVEL = 1e-3
 
 
@@ -37,7 +35,7 @@ class ChanceTest:
 
     @property
     def passed(self) -> bool:
-        """Whether chance is an unlikely explanation (p below one in a thousand)."""
+        """Return whether chance is an unlikely explanation (p below one in a thousand)."""
         return self.p_value < LEVEL
 
     def __str__(self) -> str:

@@ -21,8 +21,6 @@ from isogloss.lexicon._dictionaries import BilingualDictionary
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.views import Views
 
-__all__ = ["RowKind", "concept_table", "concept_views"]
-
 Table = NDArray[np.int64]
 RowKind = Literal["pairs", "complete"]
 Word = tuple[int, int]

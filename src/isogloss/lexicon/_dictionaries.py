@@ -13,15 +13,13 @@ from isogloss.exceptions import DictionaryError
 from isogloss.io import PathLike, atomic_write, open_decompressed
 from isogloss.lexicon.vectors import WordVectors
 
-__all__ = ["BilingualDictionary", "Coverage", "languages_of", "read_dictionary", "write_dictionary"]
-
 Rows = NDArray[np.int64]
 _NAMES = {"src": "source", "source": "source", "tgt": "target", "target": "target", "split": "split"}
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a dictionary the vectors know."""
+    """Coverage of a dictionary by word vectors."""
 
     pairs: int
     pairs_covered: int
@@ -110,7 +108,7 @@ class BilingualDictionary:
         return first, second
 
     def coverage(self, source: WordVectors, target: WordVectors) -> Coverage:
-        """How many of the words have vectors."""
+        """Return how many of the words have vectors."""
         sources, targets = ({pair[side] for pair in self.pairs} for side in (0, 1))
         return Coverage(
             pairs=len(self.pairs),

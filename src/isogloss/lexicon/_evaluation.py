@@ -1,4 +1,4 @@
-"""How good translations are: precision, reciprocal rank, coverage, by frequency, with standard errors."""
+"""Scores of translations: precision, reciprocal rank and coverage by frequency, with standard errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from isogloss.lexicon._induction import InducedDictionary
 from isogloss.lexicon.retrieval import retrieve
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.threads import thread_bound
-
-__all__ = ["Band", "Evaluation", "evaluate_induced", "evaluate_space"]
 
 Array = NDArray[np.float64]
 Of: TypeAlias = Literal["queries", "all", "reachable"]
@@ -37,7 +35,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How translations of some words compare with a test dictionary.
+    """Scores of translations against a test dictionary.
 
     Attributes
     ----------

@@ -15,8 +15,6 @@ from isogloss.lexicon.vectors import WordVectors
 from isogloss.linalg import top_k
 from isogloss.threads import thread_bound
 
-__all__ = ["Neighbour", "Neighbourhood", "neighbourhood"]
-
 Array = NDArray[np.float64]
 
 

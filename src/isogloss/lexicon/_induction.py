@@ -17,8 +17,6 @@ from isogloss.lexicon.retrieval import csls_both, retrieve
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.threads import thread_bound
 
-__all__ = ["InducedDictionary", "induce", "mutual_pairs", "read_induced", "write_induced"]
-
 Array = NDArray[np.float64]
 COLUMNS = ("source", "target", "score", "rank", "margin")
 

@@ -24,8 +24,6 @@ from isogloss._estimator import NON_NEGATIVE_INT, Constraints
 from isogloss.multiview import LinearMultiview
 from isogloss.views import Views, check_views
 
-__all__ = ["Procrustes"]
-
 Array = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from isogloss.lexicon._spaces import WordSpace
 from isogloss.lexicon.vectors import WordVectors
 from isogloss.threads import thread_bound
 
-__all__ = ["Refinement", "Round", "refine"]
-
 logger = logging.getLogger(__name__)
 LEAST_GAIN = 1e-3
 

@@ -12,8 +12,6 @@ from isogloss.exceptions import DictionaryError
 from isogloss.lexicon._dictionaries import BilingualDictionary
 from isogloss.lexicon.vectors import WordVectors
 
-__all__ = ["identical_words", "numerals"]
-
 _NUMERAL = re.compile(r"\d[\d.,:/-]*")
 
 

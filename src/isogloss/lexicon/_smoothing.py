@@ -20,8 +20,6 @@ from isogloss.linalg import check_number
 from isogloss.threads import thread_bound
 from isogloss.views import Views
 
-__all__ = ["smoothed"]
-
 
 @thread_bound
 def smoothed(views: Views, strength: float) -> Views:

@@ -39,8 +39,6 @@ from isogloss.lexicon.vectors import Normaliser, WordVectors, fit_normaliser
 from isogloss.multiview import CCA
 from isogloss.views import Views
 
-__all__ = ["MODELS", "WordSpace", "make_model"]
-
 Array = NDArray[np.float64]
 MODELS = ("procrustes", "cca", "ibfa", "mbfa")
 NORMALISE = ("unit", "centre", "unit")
@@ -156,7 +154,7 @@ class WordSpace:
         }
 
     def covariance(self, source: str, target: str) -> Array:
-        """How far apart the projections of a word and of its translation are expected to be.
+        """Return the covariance of the difference between the projections of a word and its translation.
 
         The sum of the two posterior covariances, for the rule ``'density'``; factor models only.
         """

@@ -35,8 +35,6 @@ from sklearn.utils import check_array
 from isogloss.linalg._validation import check_symmetric, check_vector
 from isogloss.threads import thread_bound
 
-__all__ = ["CentredOperator", "centre_kernel"]
-
 
 class CentredOperator(LinearOperator):
     r"""The matrix :math:`X - 1\mu'` as a linear operator; a sparse ``X`` stays sparse.

@@ -36,13 +36,11 @@ from sklearn.utils import check_array
 from isogloss.linalg._validation import ASYMMETRY, check_count, check_number, check_symmetric, check_vector
 from isogloss.threads import thread_bound
 
-__all__ = ["CGResult", "block_cg"]
-
 _Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 # The recurrence for r drifts from b − Ax by rounding; up to this factor of tol it may.
 _DRIFT = 2.0
-# Smallest cosine of p and Ap that is told from zero; it allows condition numbers up to 1e30.
+# Smallest cosine of p and Ap that counts as nonzero; it allows condition numbers up to 1e30.
 _RIGHT_ANGLE = 8 * np.finfo(float).eps
 
 

@@ -35,8 +35,6 @@ from sklearn.utils.extmath import svd_flip
 from isogloss.linalg._validation import check_count
 from isogloss.threads import thread_bound
 
-__all__ = ["krylov_svd"]
-
 Block = NDArray[Any]
 
 # Columns that go through the matrix at a time, at most, and how many times some do at least.

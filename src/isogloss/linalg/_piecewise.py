@@ -5,7 +5,7 @@ multiplied in float32; one of :class:`~isogloss.linalg.RoundedVectors` in bytes,
 the end the listed candidates are scored from the vectors themselves in float64, added in a fixed order.
 
 The scores are therefore exact. So is the choice, where no piece was rounded, but for queries whose list may
-have been too short for the rounding of float32; these are told, to be searched for in another way. From
+have been too short for the rounding of float32; these are returned, to be searched for in another way. From
 bytes, the choice is that of the best few, twice as many as are wanted and eight: hardly one answer in a
 thousand is missed.
 """
@@ -24,8 +24,6 @@ from isogloss.linalg._rounded import RoundedQueries, RoundedVectors
 from isogloss.linalg._topk import TopK, check_bias, rank
 from isogloss.linalg._validation import check_count
 from isogloss.threads import count_threads, map_threads
-
-__all__ = ["PiecewiseSearch", "top_k_rounded"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -107,7 +105,7 @@ class PiecewiseSearch:
         return Settled(TopK(found.scores, named.astype(np.int64)), doubtful)
 
     def _error(self) -> Array:
-        """How far a float32 product of each query may be from the exact one."""
+        """Return a bound of the float32 rounding error of each query's products."""
         norms = np.sqrt(np.einsum("ij,ij->i", self.queries, self.queries, dtype=np.float64))
         unit = (self.queries.shape[1] + 4) * 2.0**-24
         return np.asarray(unit * norms * np.sqrt(self._longest) * (1 + unit))

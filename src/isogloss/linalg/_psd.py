@@ -36,8 +36,6 @@ from isogloss.linalg._validation import check_number, check_symmetric
 from isogloss.linalg._whitening import Whitening, whitening_matrix
 from isogloss.threads import thread_bound
 
-__all__ = ["Shrinkage", "is_psd", "nearest_psd", "shrink_to_psd"]
-
 # How much of S may lie outside the range of a singular target and count as rounding.
 _OUTSIDE = 1e-8
 _FLOOR = "the smallest eigenvalue that is allowed"
@@ -65,7 +63,7 @@ class Shrinkage:
 
 @thread_bound
 def is_psd(S: Any, tol: float | None = None) -> bool:
-    r"""Whether the smallest eigenvalue of ``S`` is proven to be at least ``-tol``.
+    r"""Return whether the smallest eigenvalue of ``S`` is proven to be at least ``-tol``.
 
     A Cholesky factorisation of :math:`S + (\text{tol} - c)I` that runs to completion proves
     :math:`\lambda_{min}(S) \ge -\text{tol}` when :math:`c` bounds its rounding,

@@ -18,8 +18,6 @@ from sklearn.utils import check_array
 
 from isogloss import kernels
 
-__all__ = ["RoundedVectors"]
-
 Single = NDArray[np.float32]
 
 _PANEL, _QUERIES, _QUAD = 16, 4, 4
@@ -119,7 +117,7 @@ class RoundedQueries:
 
 
 def _scales(x: Single, largest: int) -> Single:
-    """What one step is worth, per row; one where all components are zero."""
+    """Return the quantisation step of each row; 1 where all components are zero."""
     most = np.abs(x).max(axis=1)
     return np.where(most > 0, most / largest, 1.0).astype(np.float32)
 

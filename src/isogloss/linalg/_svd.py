@@ -38,8 +38,6 @@ from sklearn.utils.extmath import svd_flip
 from isogloss.linalg._validation import check_count, check_symmetric
 from isogloss.threads import thread_bound
 
-__all__ = ["randomized_eigh", "randomized_svd"]
-
 # Up to this length of the longer side LAPACK takes no longer than the passes of a sketch.
 _SMALL = 500
 # Largest negative Ritz value, relative to the largest one, that is put down to rounding.

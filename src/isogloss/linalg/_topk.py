@@ -42,8 +42,6 @@ from isogloss import kernels
 from isogloss.linalg._validation import check_count, check_vector
 from isogloss.threads import count_threads, map_threads
 
-__all__ = ["TopK", "rescore", "top_k", "top_k_both"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
@@ -204,7 +202,7 @@ class _Side:
     norms: Array
 
     def error_with(self, other: _Side) -> Array:
-        """How far a float32 product of each vector with any of ``other`` may be from the exact one."""
+        """Return a bound of the float32 rounding error of each vector's products with ``other``."""
         largest = np.abs(other.bias[np.isfinite(other.bias)]).max(initial=0.0)
         # Products with a zero vector, to which nothing is added, are exact.
         size = self.norms * other.norms.max() + largest

@@ -1,4 +1,4 @@
-"""What models and linear algebra ask of their arguments, beyond scikit-learn's ``check_array``."""
+"""Validation of arguments beyond scikit-learn's ``check_array``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-
-__all__ = ["check_count", "check_number", "check_symmetric", "check_vector"]
 
 # Largest difference from the mirror image, relative to the largest entry, that is put down to
 # rounding; products of float32 data reach 1e-7.

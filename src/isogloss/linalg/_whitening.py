@@ -41,8 +41,6 @@ from scipy.linalg.lapack import dpocon, dpotrf, dtrtri
 from isogloss.linalg._validation import check_number, check_symmetric
 from isogloss.threads import thread_bound
 
-__all__ = ["Whitening", "regularise", "whitening_matrix"]
-
 # The condition estimate is rarely wrong by more than 3 and hardly ever by more than 10.
 _MARGIN = 100.0
 # Largest negative eigenvalue, relative to the largest one, that is put down to rounding.

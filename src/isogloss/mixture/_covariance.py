@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-__all__ = ["SHAPES", "Covariance"]
-
 Array = NDArray[np.float64]
 
 
@@ -87,7 +85,7 @@ class Covariance(ABC):
 
 
 class _PerFeature(Covariance):
-    """What ``diag`` and ``spherical`` share: features are independent."""
+    """The base of ``diag`` and ``spherical``: features are independent."""
 
     @abstractmethod
     def _columns(self, covariances: Array, d: int) -> Array:
@@ -184,7 +182,7 @@ class _Spherical(_PerFeature):
 
 
 class _Matrices(Covariance):
-    """What ``full`` and ``tied`` share: features are correlated."""
+    """The base of ``full`` and ``tied``: features are correlated."""
 
     def pack(self, covariances: Array) -> Array:
         lower = np.linalg.cholesky(covariances.reshape(-1, *covariances.shape[-2:]))

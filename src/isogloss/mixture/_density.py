@@ -1,4 +1,4 @@
-"""What can be asked of a Gaussian mixture once its parameters are known."""
+"""Densities, posteriors and samples of a Gaussian mixture with known parameters."""
 
 from __future__ import annotations
 

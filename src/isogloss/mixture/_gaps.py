@@ -24,8 +24,6 @@ from isogloss.mixture._covariance import Covariance
 from isogloss.mixture._steps import Batch, MixtureParameters, expect, split_batch
 from isogloss.stats import ExpectedCounts
 
-__all__ = ["conditional_means", "expect_with_gaps", "log_joint_with_gaps"]
-
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 

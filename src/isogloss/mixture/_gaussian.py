@@ -58,8 +58,6 @@ from isogloss.mixture._start import (
 from isogloss.mixture._steps import MixtureParameters, mixture_model
 from isogloss.stats import ExpectedCounts
 
-__all__ = ["EMVariants", "GaussianMixture"]
-
 Array = NDArray[np.float64]
 
 

@@ -38,8 +38,6 @@ from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, Estimat
 from isogloss.linalg import check_count, check_symmetric, check_vector
 from isogloss.views import Matrix
 
-__all__ = ["KernelKMeans"]
-
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
@@ -288,7 +286,7 @@ class _State(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Where a start has led to."""
+    """The result of one start."""
 
     state: _State
     trace: list[float]

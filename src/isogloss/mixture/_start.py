@@ -1,4 +1,4 @@
-"""Where a mixture begins: the scale of the data, a sample of it, and a partition of the sample."""
+"""Starting values of a mixture: the scale of the data, a sample of it, and a partition of the sample."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from isogloss.engine import Engine, Source
 from isogloss.mixture._covariance import Covariance
 from isogloss.mixture._steps import MixtureParameters, split_batch
 from isogloss.stats import fingerprint
-
-__all__ = ["STARTS", "Summary", "check_summary", "start_parameters", "summarise", "with_known_parts"]
 
 Array = NDArray[np.float64]
 

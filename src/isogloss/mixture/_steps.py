@@ -223,7 +223,7 @@ class _Form:
         self.precisions = _precision_diagonals(covariance.expand(p.covariances, k, d))
 
     def is_quadratic(self, centred: Array) -> bool:
-        """Whether rows, given about the origin, lose few enough digits in the quadratic form."""
+        """Return whether rows, given about the origin, lose few enough digits in the quadratic form."""
         if not self.theta.size or not len(centred):
             return False
         reach = np.maximum((centred**2).max(axis=0), ((self.p.means - self.p.origin) ** 2).max(axis=0))

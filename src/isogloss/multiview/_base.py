@@ -1,4 +1,4 @@
-"""What every multi-view estimator shares: projecting views, and scoring how well the projections agree."""
+"""The base of multi-view estimators: projecting views, and scoring how well the projections agree."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from sklearn.base import TransformerMixin
 
 from isogloss._estimator import Estimator
 from isogloss.views import Matrix, Views, ViewsMixin, check_views
-
-__all__ = ["LinearMultiview", "Multiview", "two_or_more", "view_correlations"]
 
 Array = NDArray[np.float64]
 

@@ -38,8 +38,6 @@ from isogloss.multiview.solvers import (
 from isogloss.stats import ViewMoments
 from isogloss.views import check_views
 
-__all__ = ["CCA", "prediction_score", "solve_cca", "solve_cca_rows"]
-
 Array = NDArray[np.float64]
 
 

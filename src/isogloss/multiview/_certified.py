@@ -1,4 +1,4 @@
-"""What SUMCOR models know of the global optimum: ``certificate_`` and ``certify``."""
+"""Certificates of SUMCOR models: ``certificate_`` and ``certify``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CertifiedMultiview(Multiview):
 
     @property
     def certificate_(self) -> Certificate:
-        """How far the first component can be from the best single one; worked out at every request.
+        """Bound how far the first component is from the global optimum; computed at every call.
 
         It bounds the sum of correlations of *one* component, which is what chapter 5 of the thesis is about.
         With ``algorithm='horst'`` the first component is sought for itself. With 'block' and several
@@ -100,7 +100,7 @@ class CertifiedMultiview(Multiview):
 
 
 def gain_of_last_start(solution: Solution, tol: float) -> float:
-    """How far the last start of the first ascent ended above the others; 0 within what ``tol`` leaves."""
+    """Return how far the last start of the first ascent ended above the others; 0 within ``tol``."""
     assert solution.ends is not None
     last, best = float(solution.ends[0, -1]), float(solution.ends[0, :-1].max())
     return last - best if last - best > _OPEN * tol * abs(last) else 0.0

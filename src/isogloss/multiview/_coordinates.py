@@ -40,8 +40,6 @@ from isogloss.multiview.solvers import (
 )
 from isogloss.stats import ViewMoments
 
-__all__ = ["Coordinates", "MomentCoordinates", "OperatorCoordinates", "RowCoordinates", "row_coordinates"]
-
 Array = NDArray[np.float64]
 
 # Rows up to which the kernel of a view is taken apart; a minute for each view.

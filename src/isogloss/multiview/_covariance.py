@@ -1,4 +1,4 @@
-"""What the estimators that need covariances alone have in common: how they are fitted.
+"""The base of estimators that need only covariances.
 
 ``fit`` sums second moments over the rows (in one piece, in batches on threads, from a source of batches,
 on a cluster) and solves; ``partial_fit`` adds to the same sums and solves again. Views too wide for

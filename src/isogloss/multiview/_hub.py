@@ -40,8 +40,6 @@ from isogloss.multiview.solvers import (
 )
 from isogloss.stats import Sketch, ViewMoments
 
-__all__ = ["HubCCA"]
-
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 

@@ -44,8 +44,6 @@ from isogloss.multiview.kernels import (
 from isogloss.multiview.solvers import Solution, WhitenedProblem, climb_whitened
 from isogloss.views import Views
 
-__all__ = ["KernelCCA", "KernelSumCor"]
-
 
 class KernelSumCor(CertifiedMultiview, KernelMultiview):
     """Multi-set CCA with kernels: the sum of correlations over all pairs of views, in feature space.

@@ -30,8 +30,6 @@ from isogloss.multiview.solvers import (
 )
 from isogloss.stats import ViewMoments
 
-__all__ = ["MaxVar", "solve_maxvar", "solve_maxvar_rows"]
-
 Array = NDArray[np.float64]
 
 # Part of an eigenvector below which a view has no share in it worth a direction.

@@ -36,8 +36,6 @@ from isogloss.multiview._base import LinearMultiview
 from isogloss.multiview.solvers import RowProducts, check_ridges, lack_of_rows
 from isogloss.views import Views, check_views
 
-__all__ = ["RandomProjection"]
-
 Array = NDArray[np.float64]
 
 

@@ -1,4 +1,4 @@
-r"""Which canonical correlations are more than chance.
+r"""Significance tests of canonical correlations.
 
 Wilks' lambda of component k, :math:`\Lambda_k = \prod_{l \ge k}(1 - \rho_l^2)`, tests that it and all
 further ones are zero; Rao's F and Bartlett's chi-squared approximate its distribution for Gaussian rows
@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.linalg import svd, svdvals
 from sklearn.utils import check_random_state
-
-__all__ = ["PermutationTest", "WilksTest", "permutation_test", "wilks_test"]
 
 Array = NDArray[np.float64]
 

@@ -48,8 +48,6 @@ from isogloss.multiview.solvers import (
 )
 from isogloss.stats import ViewMoments
 
-__all__ = ["SSCor", "solve_sscor", "solve_sscor_rows", "sscor_ascent"]
-
 Array = NDArray[np.float64]
 
 

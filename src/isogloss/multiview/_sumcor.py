@@ -48,8 +48,6 @@ from isogloss.multiview.solvers import (
 from isogloss.stats import ViewMoments
 from isogloss.views import Views
 
-__all__ = ["SumCor", "block_rows", "solve_sumcor", "solve_sumcor_rows"]
-
 Array = NDArray[np.float64]
 
 

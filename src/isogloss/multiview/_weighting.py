@@ -33,8 +33,6 @@ from isogloss.multiview.solvers import Survey, merge_surveys, reduce_parts, surv
 from isogloss.stats import ViewMoments
 from isogloss.views import Matrix, Views, check_views
 
-__all__ = ["OptimalWeighting"]
-
 Array = NDArray[np.float64]
 
 # Variance below this part of the squared mean is what centring a constant leaves.

@@ -8,8 +8,6 @@ from isogloss.alignment import AlignmentPicture
 from isogloss.alignment.formats import COLOUR, GOLD
 from isogloss.plotting._axes import new_axes
 
-__all__ = ["plot_alignment"]
-
 
 def plot_alignment(picture: AlignmentPicture, *, ax: Any = None) -> Any:
     """Posteriors as shades, links as dots, and frames around links of people (dashed: possible).

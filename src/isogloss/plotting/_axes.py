@@ -6,8 +6,6 @@ from typing import Any
 
 from isogloss.extras import import_extra
 
-__all__ = ["figure", "new_axes"]
-
 
 def figure(width: float = 6.0, height: float = 4.0) -> Any:
     """An empty figure that belongs to no window."""

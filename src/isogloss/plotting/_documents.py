@@ -22,8 +22,6 @@ from threadpoolctl import threadpool_limits
 from isogloss.linalg import check_count
 from isogloss.plotting._axes import new_axes
 
-__all__ = ["DocumentMap", "documents_html", "documents_svg", "map_documents", "plot_documents"]
-
 # Told apart by people who do not see all colours (Okabe and Ito).
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#555555")
 _SHAPES = ("o", "s", "^", "D")

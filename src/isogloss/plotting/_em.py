@@ -10,8 +10,6 @@ import numpy as np
 from isogloss.em import Iteration
 from isogloss.plotting._axes import new_axes
 
-__all__ = ["plot_free_energy", "plot_traces"]
-
 
 def plot_traces(traces: Mapping[str, Sequence[Iteration]], *, ax: Any = None, gap: bool = False) -> Any:
     """Bound per row against steps, one line per fit.

@@ -9,8 +9,6 @@ import numpy as np
 from isogloss.factor import ComponentChoice, FactorDensity
 from isogloss.plotting._axes import new_axes
 
-__all__ = ["plot_component_choice", "plot_factor_knowledge"]
-
 
 def plot_component_choice(choice: ComponentChoice, *, ax: Any = None) -> Any:
     """Held-out log-likelihood per row of every candidate, with standard errors, and where BIC is least."""

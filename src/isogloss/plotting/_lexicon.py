@@ -13,8 +13,6 @@ from isogloss.io import PathLike, atomic_write
 from isogloss.lexicon import Evaluation, Neighbourhood
 from isogloss.plotting._axes import new_axes
 
-__all__ = ["plot_neighbourhood", "plot_precision", "save_picture"]
-
 
 def plot_neighbourhood(around: Neighbourhood, *, ax: Any = None) -> Any:
     """A word and its nearest words in the plane of their largest spread, one colour for each language."""

@@ -13,8 +13,6 @@ from isogloss.em import Recorder
 from isogloss.mixture import SHAPES, MixtureParameters, log_joint
 from isogloss.plotting._axes import figure, new_axes
 
-__all__ = ["plot_mixture", "plot_mixture_steps"]
-
 Array = NDArray[np.float64]
 
 

@@ -11,14 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from isogloss.multiview import CCA, Certificate, Multiview, PermutationTest, SumCor
 from isogloss.plotting._axes import figure, new_axes
 
-__all__ = [
-    "plot_canonical_correlations",
-    "plot_loadings",
-    "plot_starts",
-    "plot_variates",
-    "plot_view_correlations",
-]
-
 Array = NDArray[np.float64]
 
 
@@ -91,7 +83,7 @@ def plot_loadings(
 
 
 def plot_starts(model: SumCor, certificate: Certificate | None = None, *, ax: Any = None) -> Any:
-    """What every start of a SUMCOR fit reached, sorted, with the certificate as a line above them all.
+    """Plot the sorted values of all starts of a SUMCOR fit, with the certificate as a line above.
 
     The certificate is for the first component, so the picture is for a model with one.
     """

@@ -16,8 +16,6 @@ from isogloss.exceptions import CorpusError, ModelFileError
 from isogloss.io import PathLike, atomic_write, iter_lines, open_decompressed
 from isogloss.sequences._backoff import BEGIN, END, UNKNOWN, BackoffModel, Level
 
-__all__ = ["read_arpa", "write_arpa"]
-
 _ZERO = -99.0
 
 

@@ -188,7 +188,7 @@ class BackoffModel:
 
 
 def find_rows(keys: Rows, wanted: Rows) -> Rows:
-    """Where each wanted number stands among rising ones; -1 for those that are not there.
+    """Return the position of each number in a sorted array; -1 if it is missing.
 
     Examples
     --------

@@ -27,8 +27,6 @@ from isogloss.sequences._hmm_steps import PARTS, HMMParameters, count_labelled, 
 from isogloss.stats import ExpectedCounts
 from isogloss.threads import count_threads
 
-__all__ = ["DiscreteHMM"]
-
 Array = NDArray[np.float64]
 
 

@@ -21,8 +21,6 @@ from isogloss.graphical import Sequences
 from isogloss.kernels import hmm_expect
 from isogloss.stats import ExpectedCounts
 
-__all__ = ["PARTS", "HMMParameters", "count_labelled", "draw_start", "hmm_model"]
-
 Array = NDArray[np.float64]
 
 PARTS = ("start", "transition", "emission")

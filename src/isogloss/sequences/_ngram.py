@@ -22,8 +22,6 @@ from isogloss.sequences._backoff import BEGIN, END, BackoffModel, tokens_of
 from isogloss.sequences._smoothing import add_k, kneser_ney, maximum_likelihood, ngram_trie
 from isogloss.stats import Counts
 
-__all__ = ["NgramModel", "count_ngrams"]
-
 Sentences = Iterable[str | Sequence[str]]
 
 
@@ -201,7 +199,7 @@ class NgramModel(Estimator):
 
 
 def count_ngrams(sentences: Sentences, order: int) -> Counts:
-    """How often each sequence of up to ``order`` words occurs; each sentence begins and ends with a mark.
+    """Count all sequences of up to ``order`` words; sentences are padded with a start and an end symbol.
 
     Examples
     --------

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from isogloss.sequences._backoff import BEGIN, END, UNKNOWN, BackoffModel, Level, find_rows
 from isogloss.stats import Counts
 
-__all__ = ["add_k", "discounts", "kneser_ney", "maximum_likelihood", "ngram_trie"]
-
 Array = NDArray[np.float64]
 
 _FALLBACK = 0.5
@@ -57,7 +55,7 @@ class _Trie:
         return len(self.words) - 1
 
     def is_event(self, length: int) -> NDArray[np.bool_]:
-        """Whether an n-gram is a word with all of the context that a model of this order looks at."""
+        """Return whether an n-gram is a word with all of the context that a model of this order looks at."""
         grams = self.grams[length - 1]
         return grams.begins | (length == len(self.grams))
 
@@ -231,7 +229,7 @@ def _adjusted(trie: _Trie, length: int) -> Array:
 
 
 def _taken(adjusted: Array, discount: Array) -> Array:
-    """What is taken from each count."""
+    """Return the discount of each count."""
     steps = np.concatenate([[0.0], discount])
     return np.asarray(steps[np.minimum(adjusted, 3).astype(np.int64)])
 

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-__all__ = ["SIGNALS", "BackgroundThread", "Worker"]
-
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that stop a service: Ctrl-C, the system, a closed terminal (SIGHUP, which Windows lacks)."""
 
@@ -42,7 +40,7 @@ class BackgroundThread:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:

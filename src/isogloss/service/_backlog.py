@@ -8,8 +8,6 @@ from time import monotonic
 
 from isogloss.store import Store
 
-__all__ = ["Backlog"]
-
 
 class Backlog:
     """Number of journal lines that the worker has not processed yet.

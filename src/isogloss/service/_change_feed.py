@@ -21,8 +21,6 @@ from isogloss.service.api.errors import ServiceError
 from isogloss.service.api.schemas import EventSummary
 from isogloss.store import Store, from_micros
 
-__all__ = ["ChangeFeed", "ChangeFeedResponse", "changed_events_by_line", "event_summary"]
-
 POLL_INTERVAL_S = 0.5
 HEARTBEAT_INTERVAL_S = 15.0
 _MIN_QUERY_EVENTS = 100

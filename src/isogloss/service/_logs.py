@@ -149,7 +149,7 @@ def log_to_stderr(*, as_json: bool = False) -> None:
 
 
 def logs_json() -> bool | None:
-    """Whether :func:`log_to_stderr` was asked for JSON; None if it was not called."""
+    """Return whether :func:`log_to_stderr` was asked for JSON; None if it was not called."""
     found = (handler.formatter for handler in logging.getLogger().handlers)
     return next(
         (

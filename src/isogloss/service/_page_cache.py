@@ -6,8 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-__all__ = ["PageCache"]
-
 
 class PageCache:
     """A bounded cache of rendered pages, each with the content that it was rendered from.

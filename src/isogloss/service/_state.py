@@ -22,8 +22,6 @@ from isogloss.service.settings import Settings
 from isogloss.service.worker import Retention
 from isogloss.store import Store
 
-__all__ = ["AppState", "AppStateDep", "check_text"]
-
 
 @dataclass
 class AppState:
@@ -54,7 +52,7 @@ class AppState:
 
 
 async def _app_state(request: Request) -> AppState:
-    state: AppState = request.app.state.parts
+    state: AppState = request.app.state.isogloss
     return state
 
 

@@ -99,7 +99,7 @@ def create_app(
         lifespan=_lifespan(state),
         responses={"default": {"model": ErrorBody, "description": "Error."}},
     )
-    app.state.parts, app.state.access = state, state.access
+    app.state.isogloss, app.state.access = state, state.access
     add_error_handlers(app, SECURITY_HEADERS)
     set_error_renderer(app, render_error)
     for router in ROUTERS:

@@ -332,7 +332,7 @@ class _BusyError(Exception):
 
 
 def _is_secure(url: str) -> bool:
-    """Whether a URL uses HTTPS; raise an error if it does not use HTTP either."""
+    """Return whether a URL uses HTTPS; raise an error if it does not use HTTP either."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:

@@ -71,12 +71,12 @@ class Server(uvicorn.Server):
 
     def stop(self) -> None:
         """Begin to shut down; may be called from any thread."""
-        self.app.state.parts.changes.stop()
+        self.app.state.isogloss.changes.stop()
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Shut down on a signal."""
-        self.app.state.parts.changes.stop()
+        self.app.state.isogloss.changes.stop()
         super().handle_exit(sig, frame)
 
 

@@ -15,8 +15,6 @@ from isogloss.similarity.index import GraphIndex, Index
 from isogloss.similarity.models import DocumentModel, EncoderSimilarity, TextModel, rerank
 from isogloss.threads import thread_bound
 
-__all__ = ["AnyIndex", "Found", "find_similar", "index_corpus", "rerank_found"]
-
 AnyIndex: TypeAlias = Index | GraphIndex
 """An index that looks at every vector, or at most of the near ones."""
 
@@ -200,6 +198,6 @@ def _because(
 ) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     """Words of both languages, or of the one that has some, for the components that two documents share."""
     shared = shared_topics(model, a, b, k=topics, words=words)
-    told = [code if code in model.languages else pair[1] for code in pair]
-    lists = [[tuple(w for w, _ in topic.positive[code]) for code in told] for topic, _ in shared]
+    codes = [code if code in model.languages else pair[1] for code in pair]
+    lists = [[tuple(w for w, _ in topic.positive[code]) for code in codes] for topic, _ in shared]
     return tuple((ours, theirs) for ours, theirs in lists)

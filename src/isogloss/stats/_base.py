@@ -1,4 +1,4 @@
-"""What every statistic can do: take rows, take another statistic, and be saved."""
+"""The interface of statistics: add rows, merge another statistic, save and load."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Statistic", "fingerprint"]
 
 
 @runtime_checkable

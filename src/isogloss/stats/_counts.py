@@ -13,13 +13,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CountTable", "Counts"]
-
 Key: TypeAlias = str | int | tuple[str | int, ...]
 
 
 class Counts:
-    """How often each key was seen: words, word pairs, documents that contain a word.
+    """Integer counts by key: words, word pairs, documents that contain a word.
 
     Keys are strings, integers or tuples of these. ``batches`` is the number of ``update`` calls, each
     of which carries the keys of one document or sentence; document frequencies divide by it.

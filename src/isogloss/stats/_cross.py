@@ -21,8 +21,6 @@ from scipy.sparse import issparse
 
 from isogloss.views import Matrix, Views
 
-__all__ = ["CrossMoments", "about_mean", "column_means", "row_blocks"]
-
 Array = NDArray[np.float64]
 
 _BLOCK_BYTES = 64 * 2**20

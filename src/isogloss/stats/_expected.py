@@ -14,8 +14,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ExpectedCounts"]
-
 Array = NDArray[np.float64]
 
 

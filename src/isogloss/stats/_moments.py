@@ -21,8 +21,6 @@ from isogloss.stats._cross import CrossMoments, about_mean, column_means, row_bl
 from isogloss.threads import thread_bound
 from isogloss.views import Matrix, Views, check_views
 
-__all__ = ["ViewMoments"]
-
 Array = NDArray[np.float64]
 
 

@@ -22,8 +22,6 @@ from isogloss.stats._cross import CrossMoments, about_mean
 from isogloss.threads import thread_bound
 from isogloss.views import Matrix, Views, check_views
 
-__all__ = ["Pattern", "PatternMoments"]
-
 Array = NDArray[np.float64]
 
 _BLOCK_BYTES = 32 * 2**20

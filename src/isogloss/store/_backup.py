@@ -13,8 +13,6 @@ from isogloss.io import sync_folder
 from isogloss.store._store import Store
 from isogloss.store.sqlite import copy_database
 
-__all__ = ["back_up", "check_store", "restore"]
-
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """Suffixes of files that SQLite would take for parts of a new database."""
 

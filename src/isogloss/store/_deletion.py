@@ -27,8 +27,6 @@ from isogloss.store.queries import (
     to_micros,
 )
 
-__all__ = ["DELETED_TALLY", "delete_articles", "list_deletions"]
-
 logger = logging.getLogger(__name__)
 
 DELETED_TALLY = "deleted"

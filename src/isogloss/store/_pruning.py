@@ -16,8 +16,6 @@ from isogloss.store._store import Store
 from isogloss.store.interface import Row, Session
 from isogloss.store.queries import from_micros, to_micros
 
-__all__ = ["PRUNED_TALLY", "PrunePlan", "newest_article_time", "plan_prune", "prune_before"]
-
 ARTICLES_PER_TRANSACTION = 500
 """A transaction deletes about this many articles, so that other writers do not wait long."""
 

@@ -69,8 +69,6 @@ from isogloss.store.queries import (
 from isogloss.store.schema import migrate
 from isogloss.store.sqlite import SQLiteDatabase, check_application_id
 
-__all__ = ["Store", "ingest_articles", "open_database"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -18,4 +18,4 @@ from ._weighting import Scheme as Scheme
 from ._weighting import TermWeighting as TermWeighting
 from .gazetteer._gazetteer import Gazetteer as Gazetteer
 from .gazetteer._gazetteer import Mention as Mention
-from .gazetteer._gazetteer import Place as Place
+from .gazetteer._places import Place as Place

@@ -17,8 +17,6 @@ from isogloss.text._tokens import Tokeniser, check_text
 from isogloss.text._vocabulary import Vocabulary
 from isogloss.threads import count_threads
 
-__all__ = ["count_frequencies", "count_words"]
-
 R = TypeVar("R")
 
 _CHUNK_LETTERS = 1 << 22
@@ -28,7 +26,7 @@ _CHUNK_LETTERS = 1 << 22
 def count_words(
     texts: Iterable[str], tokeniser: Tokeniser, vocabulary: Vocabulary, *, n_jobs: int | None = None
 ) -> sparse.csr_matrix:
-    """How often each word of a vocabulary occurs in each text.
+    """Return the count of each vocabulary word in each text.
 
     Parameters
     ----------
@@ -103,7 +101,7 @@ def _bag(text: str, tokeniser: Tokeniser) -> list[str]:
 def _map_chunks(
     task: Callable[..., R], texts: Iterable[str], more: tuple[object, ...], n_jobs: int | None
 ) -> Iterator[R]:
-    """What a task makes of each chunk, in order; a single chunk is not worth a process."""
+    """Map a task over chunks in order; a single chunk is processed without a pool."""
     jobs, chunks = count_threads(n_jobs), _chunks(texts)
     first = list(islice(chunks, 2))
     chunks = chain(first, chunks)

@@ -6,8 +6,6 @@ from typing import Any
 
 from isogloss.extras import import_extra
 
-__all__ = ["need_extra"]
-
 _PURPOSES = {
     "icu4py.breakers": "splitting Chinese, Japanese, Thai, Lao, Khmer or Burmese text into words",
     "py3langid.langid": "identifying the language of a text",

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from isogloss.stats import Counts
 
-__all__ = ["DocumentFrequencies", "FrequencyWindow"]
-
 
 class DocumentFrequencies:
     """The documents that contain each word, and the occurrences of each word.

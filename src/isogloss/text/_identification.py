@@ -1,4 +1,4 @@
-"""Which language a text is in."""
+"""Language identification."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from isogloss.kernels import score_languages
 from isogloss.text._extras import need_extra
 from isogloss.text._languages import language
 from isogloss.text._tokens import check_text
-
-__all__ = ["identify"]
 
 _MODULE = "py3langid.langid"
 _LONGEST = 20_000

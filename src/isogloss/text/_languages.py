@@ -12,8 +12,6 @@ from typing import Literal
 
 from isogloss.text._extras import need_extra
 
-__all__ = ["Language", "known_languages", "language", "stopwords"]
-
 Segmenter = Literal["words", "unspaced"]
 
 

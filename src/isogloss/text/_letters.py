@@ -1,4 +1,4 @@
-"""Whether a text has letters of some kind, without looking at each of them in Python."""
+"""Fast tests for letters of some kind in a text, without a loop in Python."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.kernels import letter_kinds
-
-__all__ = ["has_letters", "matching_letters"]
 
 _LETTERS = 1 << 18
 """Characters of tables; none beyond belongs to a word."""
@@ -30,7 +28,7 @@ def matching_letters(pattern: re.Pattern[str]) -> NDArray[np.uint8]:
 
 
 def has_letters(text: str, table: NDArray[np.uint8]) -> bool:
-    """Whether a text has one of the characters of a table, none of which is ASCII.
+    """Return whether a text has one of the characters of a table, none of which is ASCII.
 
     Examples
     --------

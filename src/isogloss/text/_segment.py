@@ -26,8 +26,6 @@ from isogloss.text._extras import need_extra
 from isogloss.text._languages import language
 from isogloss.text._letters import has_letters, matching_letters
 
-__all__ = ["ICU", "Method", "choose_method", "put_blanks"]
-
 Method = Literal["auto", "icu", "bigrams"]
 
 ICU = "icu4py.breakers"

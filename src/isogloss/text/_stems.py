@@ -9,8 +9,6 @@ from typing import Any
 from isogloss.text._extras import need_extra
 from isogloss.text._languages import language
 
-__all__ = ["check_stemmer", "has_stemmer", "stem_words"]
-
 _SNOWBALL = "snowballstemmer"
 _OTHER_NAMES = {"nb": "norwegian", "nn": "norwegian", "st": "sesotho"}
 _ONE_AT_A_TIME = Lock()

@@ -25,8 +25,6 @@ from isogloss.text._letters import has_letters, matching_letters
 from isogloss.text._segment import Method, choose_method, put_blanks
 from isogloss.text._stems import check_stemmer, stem_words
 
-__all__ = ["Tokeniser", "check_text", "word_pattern"]
-
 _RARE = ((0x10000, 0x1CFFF), (0x1D400, 0x1D7FF), (0x1E000, 0x1EEFF), (0x20000, 0x3FFFF))
 """Characters beyond U+FFFF that are parts of words, first and last."""
 

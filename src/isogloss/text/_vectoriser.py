@@ -18,8 +18,6 @@ from isogloss.text._tokens import Tokeniser
 from isogloss.text._vocabulary import Vocabulary
 from isogloss.text._weighting import WEIGHTING_CONSTRAINTS, Scheme, TermWeighting
 
-__all__ = ["TextVectoriser"]
-
 
 class TextVectoriser(TransformerMixin, Estimator):
     r"""The vector space model of section 6.1 of the thesis, for texts of one language.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from isogloss.text._frequencies import DocumentFrequencies
 
-__all__ = ["Vocabulary"]
-
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -110,7 +108,7 @@ class Vocabulary:
 
 
 def _covering(df: NDArray[np.int64], coverage: float) -> int:
-    """How many of the most frequent words it takes to reach a share of the sum."""
+    """Return the number of the most frequent words that reach a share of the sum."""
     if coverage == 1.0 or not len(df):
         return len(df)
     reached = np.cumsum(df)

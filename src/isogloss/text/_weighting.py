@@ -26,8 +26,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from isogloss._estimator import NON_NEGATIVE, SHARE, Constraints, Estimator, StrOptions
 
-__all__ = ["WEIGHTING_CONSTRAINTS", "Scheme", "TermWeighting"]
-
 Scheme = Literal["tfidf", "log", "bm25", "counts"]
 
 

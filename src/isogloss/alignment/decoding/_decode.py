@@ -20,8 +20,6 @@ from isogloss.alignment.models import (
 )
 from isogloss.kernels import best_links, link_posteriors
 
-__all__ = ["Reader"]
-
 
 class Reader:
     """Reads text with given parameters.
@@ -91,7 +89,7 @@ class Reader:
         )
 
     def origins(self, bitext: Bitext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Where each target word comes from in its best alignment, and each source word; -1 is nowhere."""
+        """Return the source of each target word in the best alignment, and the reverse; -1 for none."""
         parts = [self._origins(bitext[rows]) for rows in bitext.blocks()]
         none = np.empty(0, dtype=np.int32)
         forward, backward = (

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.decoding._links import Links
 
-__all__ = ["inside_out", "itg_links"]
-
 Ints: TypeAlias = NDArray[np.integer]
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]

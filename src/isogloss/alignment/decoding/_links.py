@@ -14,8 +14,6 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Links", "link_keys", "widths"]
-
 Ints: TypeAlias = NDArray[np.int64]
 Pair: TypeAlias = tuple[int, int]
 

@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.decoding._links import Links, link_keys, widths
 
-__all__ = ["Heuristic", "symmetrise"]
-
 Heuristic: TypeAlias = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "posterior"
 ]
@@ -197,7 +195,7 @@ def _rounds(sentence: Ints) -> list[Ints]:
 
 
 def _changes(*columns: NDArray[np.integer[Any]]) -> Mask:
-    """Where a row differs from the one before, and at the first."""
+    """Return a mask of the first row and of every row that differs from the one before."""
     new = np.ones(len(columns[0]), dtype=bool)
     new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return new

@@ -27,8 +27,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write, read_lines
 from isogloss.kernels import link_lines
 
-__all__ = ["Gold", "read_gold", "read_naacl", "read_pharaoh", "write_gold", "write_naacl", "write_pharaoh"]
-
 
 def _list_of(link: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"(?:%b(?:\s+%b)*)?" % (link, link))
@@ -43,7 +41,7 @@ _BETWEEN = re.compile(rb"(?<=\d)-|[:p?]")
 
 @dataclasses.dataclass(frozen=True)
 class Gold:
-    """What people linked: ``sure`` links, and ``possible`` ones, among which the sure ones are.
+    """Links set by human annotators: ``sure`` links, and ``possible`` ones, which include them.
 
     Examples
     --------

@@ -18,8 +18,6 @@ from isogloss.alignment.models import FertilityRow, JumpRow, Priors
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write, read_lines
 
-__all__ = ["read_priors", "write_fertilities", "write_jumps"]
-
 LEXICON = {"source": str, "target": str, "count": float}
 JUMPS = {"direction": str, "origin": str, "word": str, "jump": int, "count": float}
 FERTILITY = {"direction": str, "word": str, "fertility": int, "count": float}
@@ -28,7 +26,7 @@ FERTILITY = {"direction": str, "word": str, "fertility": int, "count": float}
 def read_priors(
     *, lexicon: PathLike | None = None, jumps: PathLike | None = None, fertility: PathLike | None = None
 ) -> Priors:
-    r"""What the given files know, packed or not.
+    r"""Read prior counts from files, compressed or not.
 
     Examples
     --------

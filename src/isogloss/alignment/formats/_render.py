@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AlignmentPicture", "Cell"]
-
 Pair: TypeAlias = tuple[int, int]
 
 SHADES = "·░▒▓█"

@@ -1,4 +1,4 @@
-"""What a fitted aligner knows, as rows that people and other programs read."""
+"""The tables of a fitted aligner as rows for people and other programs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 
 from isogloss.alignment._base import AlignerBase
 from isogloss.alignment.models import DIRECTIONS, FertilityRow, JumpRow
-
-__all__ = ["fertility_rows", "jump_rows", "lexicon_rows"]
 
 LEAST = 0.01
 """Rows with a smaller count are left out."""
@@ -43,7 +41,7 @@ def jump_rows(aligner: AlignerBase) -> Iterator[JumpRow]:
 
 
 def fertility_rows(aligner: AlignerBase) -> Iterator[FertilityRow]:
-    """How many words each word has generated, and how often."""
+    """Yield how often each word generated how many words."""
     words, state = (aligner.source_words_, aligner.target_words_), aligner.fertility_
     if state is None:
         return

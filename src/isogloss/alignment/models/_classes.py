@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from isogloss.alignment._bitext import Sentences
 from isogloss.kernels import exchange_sweeps
 
-__all__ = ["exchange_classes", "exchange_trace"]
-
 
 def exchange_classes(sentences: Sentences, n_classes: int = 50, *, iterations: int = 10) -> NDArray[np.int32]:
     """The class of every word of the vocabulary.

@@ -1,4 +1,4 @@
-r"""Where words go: the tables of IBM Models 3, 4 and 5, and their M-steps.
+r"""Distortion tables of IBM Models 3, 4 and 5, and their M-steps.
 
 Model 3 has :math:`d(j \mid i, I, J)`, a free table per pair of sentence lengths. Models 4 and 5 have
 displacements: of the first word of a cept (its head) from the centre of the cept before, given the class of
@@ -18,15 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment.models._positions import PositionLayout
-
-__all__ = [
-    "REACH",
-    "carried",
-    "carried_places",
-    "even_displacements",
-    "solve_displacements",
-    "solve_places",
-]
 
 Array = NDArray[np.float64]
 

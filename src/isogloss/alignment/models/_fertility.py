@@ -34,8 +34,6 @@ from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, Engine
 from isogloss.stats import ExpectedCounts
 
-__all__ = ["FertilityOptions", "FertilityTrained", "FertilityTrainer"]
-
 Array = NDArray[np.float64]
 Starts = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -99,7 +97,7 @@ class FertilityTrained(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class FertilityTrainer:
-    """What the fertility models of a schedule share.
+    """State shared by the fertility models of a schedule.
 
     Parameters
     ----------

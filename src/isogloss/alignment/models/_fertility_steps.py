@@ -35,20 +35,6 @@ from isogloss.em import EMModel
 from isogloss.kernels import expect_fertility
 from isogloss.stats import ExpectedCounts
 
-__all__ = [
-    "FERTILITY_MODELS",
-    "FertilityParameters",
-    "FertilitySettings",
-    "FertilityText",
-    "WordClasses",
-    "climb",
-    "fertility_model",
-    "first_parameters",
-    "handed_on",
-    "link_probabilities",
-    "log_probabilities",
-]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Indices = NDArray[np.int32]
@@ -68,7 +54,7 @@ LEAST = 1e-12
 
 @dataclasses.dataclass(frozen=True)
 class FertilitySettings:
-    """What stays fixed while one model trains.
+    """Everything that stays fixed while one model is trained.
 
     Parameters
     ----------
@@ -301,7 +287,7 @@ def _zero_sums(p: FertilityParameters, name: str) -> list[Array]:
 
 
 def _logs(p: FertilityParameters, d: int, classes: WordClasses) -> tuple[Any, ...]:
-    """What the compiled loop wants to know of one direction."""
+    """Return the arguments of the compiled loop for one direction."""
     name = DIRECTIONS[d]
     words = _log(p.lexicon[:, d]).astype(np.float32), _log(getattr(p, f"null_{name}")).astype(np.float32)
     tables = _log(getattr(p, f"fertility_{name}")), _log(getattr(p, f"places_{name}"))

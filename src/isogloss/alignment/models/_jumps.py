@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-__all__ = ["STEADY", "first_jumps", "jump_shape", "log_prior", "solve_jumps"]
-
 Array = NDArray[np.float64]
 
 STEADY = 2.0
@@ -60,6 +58,6 @@ def solve_jumps(counts: Array, reached: Array, weights: Array, pseudo: Array) ->
 
 
 def log_prior(weights: Array, pseudo: Array) -> float:
-    """What the pseudo-jumps add to the bound."""
+    """Return the contribution of the pseudo-jumps to the bound."""
     share = weights / weights.sum(axis=1, keepdims=True)
     return float(xlogy(pseudo, share).sum())

@@ -1,4 +1,4 @@
-"""What is known besides the text at hand: spelling, dictionaries, frequent words, earlier text."""
+"""Prior knowledge besides the text: spelling, dictionaries, frequent words, earlier text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from isogloss.alignment.models._pairs import PairTable
 from isogloss.alignment.models._positions import PositionLayout
 from isogloss.alignment.models._spelling import likeness
 from isogloss.alignment.models._steps import AlignmentParameters
-
-__all__ = ["extend_parameters", "lexical_prior", "word_classes"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]

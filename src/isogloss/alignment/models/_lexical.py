@@ -17,8 +17,6 @@ from scipy.special import digamma, gammaln, xlogy
 from isogloss.alignment.models._pairs import PairTable
 from isogloss.kernels import normalise_lexicon
 
-__all__ = ["NULL_PSEUDO", "LexicalPrior", "null_lexicon", "solve_lexicon", "uniform_lexicon"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
@@ -53,7 +51,7 @@ class LexicalPrior:
 
     @property
     def empty(self) -> bool:
-        """Whether there are no pseudo-counts at all."""
+        """Return whether there are no pseudo-counts at all."""
         return self.pairs is None and self.each == 0
 
     def select(self, pairs: NDArray[np.int64]) -> LexicalPrior:
@@ -71,7 +69,7 @@ class LexicalPrior:
         return counts + self.each + (self.pairs if self.pairs.ndim == 1 else self.pairs[:, direction])
 
     def log_density(self, table: PairTable, lexicon: Single, posterior: Array) -> float:
-        """What the prior adds to the bound; under Bayes minus the divergence of posterior from prior."""
+        """Return the prior's term of the bound; under Bayes, minus the divergence of posterior from prior."""
         if self.bayes:
             return -sum(self._divergence(table, posterior[:, d], d) for d in (0, 1))
         if self.empty:
@@ -118,7 +116,7 @@ def solve_lexicon(table: PairTable, counts: Array, prior: LexicalPrior) -> tuple
 
 
 def null_lexicon(counts: Array) -> Single:
-    """What comes from nothing."""
+    """Return the translation probabilities of the null word."""
     counts = counts + NULL_PSEUDO
     return np.asarray(counts / counts.sum(), dtype=np.float32)
 

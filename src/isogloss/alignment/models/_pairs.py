@@ -13,8 +13,6 @@ from isogloss.alignment._bitext import Bitext
 from isogloss.engine import tree_reduce
 from isogloss.kernels import pair_slots, pair_table
 
-__all__ = ["IndexedBitext", "PairTable", "Text"]
-
 STRETCH = 1_000_000
 """Sentence pairs whose word pairs are gathered at a time."""
 

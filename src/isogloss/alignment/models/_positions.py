@@ -1,4 +1,4 @@
-r"""Where words come from by position: IBM Model 2 and the diagonal prior.
+r"""Alignment by position: IBM Model 2 and the diagonal prior.
 
 Model 2 has a free table :math:`a(i \mid j, I, J)` per pair of sentence lengths. The diagonal prior has one
 number, :math:`a(i \mid j, I, J) \propto \exp(-\lambda\,|i/I - j/J|)` (Dyer, Chahuneau and Smith, 2013).
@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment._bitext import Bitext
-
-__all__ = ["PositionLayout"]
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -45,7 +43,7 @@ class PositionLayout:
         self._keys = self.shapes[:, 0] * self.longest + self.shapes[:, 1]
 
     def offsets(self, bitext: Bitext) -> NDArray[np.int64]:
-        """Where the table of each sentence pair begins; 0 for pairs with an empty side."""
+        """Return the offset of each sentence pair's table; 0 for pairs with an empty side."""
         keys = bitext.source.lengths * self.longest + bitext.target.lengths
         if not self.size:
             return np.zeros(len(bitext), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What is known before a text is read: translations, jumps and fertilities, as counts.
+"""Prior counts of translations, jumps and fertilities.
 
 A dictionary, or a model of related text, has seen things that a small text cannot teach. They enter as
 pseudo-counts: as if they had been counted in the text at hand, besides what is counted there. A count that is
@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from isogloss.alignment._bitext import WordForms
 from isogloss.alignment.models._jumps import EVEN, jump_shape
 from isogloss.alignment.models._steps import DIRECTIONS
-
-__all__ = ["FertilityRow", "JumpRow", "LexiconRow", "Priors", "pseudo_fertilities", "pseudo_jumps"]
 
 Array = NDArray[np.float64]
 
@@ -105,7 +103,7 @@ class Priors:
 
     @classmethod
     def of(cls, aligner: Counted) -> Priors:
-        """What a fitted aligner has counted."""
+        """Return the counts of a fitted aligner."""
         lexicon = [(e, f, count) for e, f, _, _, count in aligner.translation_table_]
         fertility = [] if aligner.fertility_ is None else aligner.fertility_table_
         return cls.from_rows(lexicon, aligner.jump_table_, fertility)

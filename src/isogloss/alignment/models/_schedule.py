@@ -1,4 +1,4 @@
-"""Which models train one after the other, and for how long."""
+"""The schedule of training: a sequence of models and their numbers of iterations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from isogloss.alignment.models._fertility_steps import FERTILITY_MODELS, Fertili
 from isogloss.alignment.models._pairs import PairTable
 from isogloss.alignment.models._steps import MODELS, AlignmentParameters
 
-__all__ = ["FertilityProgress", "Progress", "Stage", "parse_schedule", "split_schedule"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
@@ -26,7 +24,7 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class FertilityProgress:
-    """Where a fertility model stands: what it has learned, and the alignments from which it climbs.
+    """The progress of a fertility model: its parameters and the alignments that it searches from.
 
     ``jumps`` are the expected numbers of jumps by class in the simple model before it.
     """
@@ -38,7 +36,7 @@ class FertilityProgress:
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """Where training stands: stage by number, iterations done in it, and what was learned.
+    """The progress of training: the stage, its iterations so far, and the parameters.
 
     Handed to ``on_iteration`` after every iteration; given back as ``resume`` it goes on from there. The
     ``table`` is there when pairs are dropped on the way, ``fertility`` when a model of that kind trains.

@@ -1,4 +1,4 @@
-"""How alike two words are spelt: a prior for names, numbers and cognates."""
+"""Similarity of spelling: a prior for names, numbers and cognates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from isogloss.alignment.models._pairs import PairTable
 from isogloss.kernels import spelling_similarity
-
-__all__ = ["likeness", "similarity"]
 
 SHORTEST = 4
 """Shorter words are alike by chance, unless they are the same."""
@@ -50,9 +48,9 @@ def likeness(table: PairTable, source: Sequence[str], target: Sequence[str]) -> 
     near = np.flatnonzero(alike >= LEAST)
     row = np.searchsorted(table.rows, near, side="right") - 1
     shorter = np.minimum(lengths[0][row], lengths[1][table.columns[near]])
-    told = near[((shorter >= SHORTEST) | (alike[near] == 1)) & (shorter > 0)]
+    comparable = near[((shorter >= SHORTEST) | (alike[near] == 1)) & (shorter > 0)]
     out = np.zeros_like(alike)
-    out[told] = alike[told] ** STEEPNESS
+    out[comparable] = alike[comparable] ** STEEPNESS
     return out
 
 

@@ -28,17 +28,6 @@ from isogloss.em import EMModel
 from isogloss.kernels import expect_links
 from isogloss.stats import ExpectedCounts
 
-__all__ = [
-    "AGREEMENTS",
-    "MODELS",
-    "TABLED",
-    "AlignmentParameters",
-    "TrainingSettings",
-    "alignment_model",
-    "side",
-    "start",
-]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
@@ -59,7 +48,7 @@ DIRECTIONS = ("forward", "backward")
 
 @dataclasses.dataclass(frozen=True)
 class TrainingSettings:
-    """What stays fixed while one model trains.
+    """Everything that stays fixed while one model is trained.
 
     Parameters
     ----------
@@ -162,7 +151,7 @@ def alignment_model(
 
 
 def side(p: AlignmentParameters, direction: int, classes: NDArray[np.int32]) -> tuple[Any, ...]:
-    """What the compiled loop wants to know of one direction."""
+    """Return the arguments of the compiled loop for one direction."""
     name = DIRECTIONS[direction]
     jumps = np.ascontiguousarray(getattr(p, f"jumps_{name}"), dtype=np.float32)
     return getattr(p, f"null_{name}"), jumps, classes, getattr(p, f"table_{name}")
@@ -244,7 +233,7 @@ def _solve_jumps(
 
 
 def expected_log_joint(settings: TrainingSettings, found: ExpectedCounts, p: AlignmentParameters) -> float:
-    """What the text and its alignment are expected to say, from the sums alone.
+    """Return the expected complete log-likelihood, from the sums alone.
 
     Under agreement the sums are not those of a posterior, and the log-likelihood stands in.
     """

@@ -18,14 +18,12 @@ from isogloss.alignment.models._steps import AlignmentParameters, TrainingSettin
 from isogloss.em import FullExpectation, Iteration, run_em
 from isogloss.engine import Batches, Engine
 
-__all__ = ["OnIteration", "Report", "Trained", "Trainer", "iterations_done"]
-
 OnIteration = Callable[[Progress, Iteration], bool | None]
 """Called after every E-step; a true answer stops the fit."""
 
 
 class Trained(NamedTuple):
-    """What a schedule leaves: parameters and the table they belong to, and sums of the last E-step.
+    """The result of a schedule: parameters, their table, and the sums of the last E-step.
 
     ``jumps`` are the expected numbers of jumps by class, forward and backward; ``bits_per_word`` has the
     cross-entropy at every E-step.
@@ -41,7 +39,7 @@ class Trained(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Trainer:
-    """What the stages of a schedule share.
+    """State shared by the stages of a schedule.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, tell, written
+from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, report_output, written
 from isogloss.cli._settings_option import CommandWithSettings, parse_settings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
@@ -54,8 +54,6 @@ from isogloss.exceptions import CorpusError
 if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Bitext, Links
     from isogloss.corpora import PairReport
-
-__all__ = ["align_group"]
 
 METHODS = (
     "agreed", "forward", "backward",
@@ -155,7 +153,7 @@ def run(
     with AlignProgress(console) as progress, _folder_on(disk) as folder:
         with progress.reading("reading", _files(source, target)):
             bitext = Bitext.from_pairs(text, forms=WordForms(aligner.lower, aligner.prefix), folder=folder)
-        _tell(text.report, console, as_json)
+        _warn_of_problems(text.report, console, as_json)
         checkpoint = None if is_stdout(output) else _checkpoint_path(output)
         _train(aligner, bitext, checkpoint, resume, progress)
         progress.say("aligning")
@@ -270,13 +268,13 @@ def apply(
         aligner.set_params(threshold=threshold)
     with AlignProgress(console) as progress, progress.reading("aligning", _files(source, target)):
         links = _aligned(aligner, text, method, itg)
-    _tell(text.report, console, as_json)
+    _warn_of_problems(text.report, console, as_json)
     with written(output) as path:
         write_pharaoh(links, path, first=first, probabilities=probabilities)
     _finish(text.report, links, {"output": str(output)}, as_json, seconds=progress.seconds)
 
 
-def _tell(report: PairReport, console: Console, as_json: bool) -> None:
+def _warn_of_problems(report: PairReport, console: Console, as_json: bool) -> None:
     """Say which pairs were left out."""
     if report.bad and not as_json:
         console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
@@ -291,7 +289,7 @@ def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bo
         return
     bits = figures.get("bits_per_word")
     said = "" if bits is None else f", {bits:.3f} bits per word"
-    tell(
+    report_output(
         f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}",
         Path(files["output"]),
     )

@@ -1,4 +1,4 @@
-"""What the commands of ``isogloss align`` share: options, and how text and links are read."""
+"""Options of ``isogloss align``, and reading of text and links."""
 
 from __future__ import annotations
 
@@ -11,24 +11,6 @@ import typer
 if TYPE_CHECKING:
     from isogloss.alignment import Gold, Links
     from isogloss.corpora import ParallelText
-
-__all__ = [
-    "Columns",
-    "First",
-    "Form",
-    "Jobs",
-    "Json",
-    "Languages",
-    "MaxTokens",
-    "Model",
-    "Output",
-    "Source",
-    "Strict",
-    "Target",
-    "open_text",
-    "read_any_gold",
-    "read_any_links",
-]
 
 FORMS = ("auto", "lines", "columns", "bars", "tmx", "zip")
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import check_outputs, echo, echo_json, tell, written
+from isogloss.cli._output import check_outputs, echo, echo_json, report_output, written
 from isogloss.cli.align._input import (
     Columns,
     First,
@@ -30,8 +30,6 @@ from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.alignment import AlignmentPicture, Links
-
-__all__ = ["fertility", "jumps", "lexicon", "score", "show"]
 
 
 def lexicon(
@@ -53,7 +51,7 @@ def lexicon(
         file.write(b"source\ttarget\tp(target|source)\tp(source|target)\tcount\n")
         for source, target, forward, backward, count in rows:
             file.write(f"{source}\t{target}\t{forward:.6g}\t{backward:.6g}\t{count:.4f}\n".encode())
-    _say_rows(output, len(rows), "pairs", as_json)
+    _report_rows(output, len(rows), "pairs", as_json)
 
 
 def jumps(model: Model, *, output: Output, as_json: Json = False) -> None:
@@ -65,7 +63,7 @@ def jumps(model: Model, *, output: Output, as_json: Json = False) -> None:
     rows = io.load(model, expected=Aligner).jump_table_
     with written(output) as path:
         write_jumps(rows, path)
-    _say_rows(output, len(rows), "jumps", as_json)
+    _report_rows(output, len(rows), "jumps", as_json)
 
 
 def fertility(model: Model, *, output: Output, as_json: Json = False) -> None:
@@ -80,11 +78,13 @@ def fertility(model: Model, *, output: Output, as_json: Json = False) -> None:
         raise typer.BadParameter(f"{model}: {reason}") from reason
     with written(output) as path:
         write_fertilities(rows, path)
-    _say_rows(output, len(rows), "fertilities", as_json)
+    _report_rows(output, len(rows), "fertilities", as_json)
 
 
-def _say_rows(output: Path, n: int, what: str, as_json: bool) -> None:
-    tell(json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}", output)
+def _report_rows(output: Path, n: int, what: str, as_json: bool) -> None:
+    report_output(
+        json.dumps({"output": str(output), what: n}) if as_json else f"{output}: {n} {what}", output
+    )
 
 
 Row: TypeAlias = tuple[str, str, float, float, float]

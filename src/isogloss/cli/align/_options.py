@@ -10,22 +10,6 @@ import typer
 if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Priors
 
-__all__ = [
-    "SETTINGS",
-    "Agreement",
-    "Disk",
-    "FertilityFile",
-    "JumpsFile",
-    "KeepCase",
-    "LexiconFile",
-    "PriorWeight",
-    "Schedule",
-    "SetOption",
-    "agreement_of",
-    "checked",
-    "priors_of",
-]
-
 _AGREEMENTS = ("none", "product", "mutual")
 SETTINGS = (
     "null", "spelling", "pseudo_count", "bayes", "interpolate", "prune", "prefix",
@@ -84,7 +68,7 @@ def agreement_of(name: str) -> str | None:
 def priors_of(
     lexicon: Path | None, jumps: Path | None, fertility: Path | None, weight: float
 ) -> Priors | None:
-    """What the files know, or None when there are none."""
+    """Return the prior counts of the files, or None without files."""
     from isogloss.alignment import read_priors
 
     if lexicon is jumps is fertility is None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from isogloss.alignment import Progress as Place
     from isogloss.em import Iteration
 
-__all__ = ["AlignProgress"]
-
 
 class AlignProgress:
     """Draws what alignment is doing; use it as a context manager."""

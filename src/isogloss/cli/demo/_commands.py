@@ -10,8 +10,7 @@ import typer
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import echo_json, not_stdout
-from isogloss.cli._program import program
+from isogloss.cli._output import echo_json, not_stdout, program
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.demo._models import models
 from isogloss.cli.demo._serving import check_serving, serve_sample
@@ -20,8 +19,6 @@ from isogloss.cli.news._events import event_table, events_json, largest_first
 if TYPE_CHECKING:
     from isogloss.events import History
     from isogloss.events.ingest import SampleNews
-
-__all__ = ["demo_group"]
 
 COMPONENTS = 60
 NEXT = {
@@ -63,16 +60,16 @@ def news(
     if serve:
         check_serving(folder, port)
     console = Console(quiet=as_json)
-    told = sample_news()
+    news = sample_news()
     began = time.perf_counter()
     with console.status("learning a common space for five languages from 1,044 short texts"):
         model = HubSimilarity(COMPONENTS, random_state=0).fit(sample_corpus())
     learned = time.perf_counter()
     history = History(EventStream(model=model))
     with progress_bar(console) as progress:
-        history.run(progress.track(told.articles, description="following articles"))
+        history.run(progress.track(news.articles, description="following articles"))
     ended = time.perf_counter()
-    scores = _scores(told, history)
+    scores = _scores(news, history)
     reprints = history.reprints_by_event()
     events = largest_first(history.events.values(), reprints)
     if as_json:
@@ -83,18 +80,18 @@ def news(
     several = sum(len(event.languages) > 1 for event in events)
     whole, pairs = scores["bcubed"], scores["pairs"]
     console.print(
-        f"{len(told.articles)} articles, {len(history.reprints)} of them reprints, became {len(events)} "
+        f"{len(news.articles)} articles, {len(history.reprints)} of them reprints, became {len(events)} "
         f"events, {several} in two or more languages ({learned - began:.0f} s to learn, "
         f"{ended - learned:.0f} s to follow)."
     )
     console.print(
-        f"Against the {len(set(told.events.values()))} events they were written for: BCubed precision "
+        f"Against the {len(set(news.events.values()))} events they were written for: BCubed precision "
         f"{whole['precision']:.2f}, recall {whole['recall']:.2f}, F1 {whole['f1']:.2f}; pairs of articles "
         f"F1 {pairs['f1']:.2f}.\nThe news and the truth have the same authors: "
         "this shows that it works, not how well."
     )
     if serve:
-        serve_sample(told, model, folder, port)
+        serve_sample(news, model, folder, port)
     else:
         console.print(_next(), highlight=False)
 
@@ -108,15 +105,15 @@ def _next() -> str:
     return "\nNext: " + "\n      ".join(lines)
 
 
-def _scores(told: SampleNews, history: History) -> dict[str, Any]:
-    """How the events agree with those the articles were written for, and reprints with those marked."""
+def _scores(news: SampleNews, history: History) -> dict[str, Any]:
+    """Compare events with those that the articles were written for, and reprints with the marked ones."""
     from isogloss.events.training import bcubed, pairwise
 
     found = history.assignment()
-    names = [article.id for article in told.articles]
-    gold, given = [told.events[name] for name in names], [found[name] for name in names]
+    names = [article.id for article in news.articles]
+    gold, given = [news.events[name] for name in names], [found[name] for name in names]
     return {
         "bcubed": bcubed(gold, given)._asdict(),
         "pairs": pairwise(gold, given)._asdict(),
-        "reprints_right": history.reprints == told.reprints,
+        "reprints_right": history.reprints == news.reprints,
     }

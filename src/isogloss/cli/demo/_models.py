@@ -12,10 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import echo, not_stdout
-from isogloss.cli._program import program
+from isogloss.cli._output import echo, not_stdout, program
 from isogloss.cli._progress import EMProgress
-from isogloss.cli._report import write_report
+from isogloss.cli.demo._report import write_report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
     from isogloss.em import Recorder
     from isogloss.mixture import GaussianMixture
-
-__all__ = ["models"]
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "EM": {},
@@ -171,7 +168,7 @@ def _fill_gaps(rng: np.random.Generator) -> dict[str, float]:
 
 
 def _find_agreement(rng: np.random.Generator) -> dict[str, Any]:
-    """What three noisy views share, and whether a better answer can exist."""
+    """Recover the signal that three noisy views share, and bound what a better solution could gain."""
     from isogloss.multiview import SumCor
     from isogloss.views import Views
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from isogloss.service.settings import Settings
     from isogloss.similarity import DocumentModel
 
-__all__ = ["check_serving", "serve_sample"]
-
 MODEL, REPORT = "similarity.isogloss", "evaluation.json"
 
 

@@ -1,4 +1,4 @@
-"""What the pages of the demo show beside its events: word aligners, dictionaries, and an evaluation."""
+"""Other contents of the demo's pages: word aligners, dictionaries and an evaluation."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from isogloss.corpora import Corpus
     from isogloss.lexicon import InducedDictionary
     from isogloss.similarity import DocumentModel, RetrievalReport
-
-__all__ = ["evaluation", "learn_words"]
 
 HUB = "en"
 SHARES = (0.4, 0.7, 1.0)
@@ -71,7 +69,7 @@ def dictionary_of(aligner: Aligner, lang: str) -> InducedDictionary:
 
 
 def evaluation(model: DocumentModel) -> dict[str, Any]:
-    """How good such a model is on rows it has not seen, how that grows, and how far languages can agree.
+    """Evaluate a model on held-out rows, by training size, and with an upper bound of the agreement.
 
     Parameters
     ----------
@@ -112,7 +110,7 @@ def _table(report: RetrievalReport, name: str) -> dict[str, dict[str, float | No
 
 
 def _certificate(model: DocumentModel, corpus: Corpus) -> dict[str, Any]:
-    """Whether the languages could agree more on their first component than SUMCOR makes them."""
+    """Return whether the languages could agree more on their first component than SUMCOR makes them."""
     from isogloss.multiview import SumCor
     from isogloss.views import Views
 

@@ -18,8 +18,6 @@ from isogloss.io import atomic_write
 if TYPE_CHECKING:
     from isogloss.graphical import BayesianNetwork, Inference, Plate, Table
 
-__all__ = ["convert", "explain", "query", "sample", "show_network"]
-
 
 def show_network(
     file: File,

@@ -8,8 +8,6 @@ import typer
 
 from isogloss.cli._lazy import LazyCommand, LazyGroup
 
-__all__ = ["network_group"]
-
 _ASK, _LEARN = "isogloss.cli.network._ask", "isogloss.cli.network._learn"
 
 

@@ -14,8 +14,6 @@ from isogloss.io import atomic_write
 if TYPE_CHECKING:
     from isogloss.graphical import BayesianNetwork, NetworkPicture, Table
 
-__all__ = ["AsJson", "Evidence", "File", "Html", "as_evidence", "open_network", "write_page"]
-
 EXAMPLES = ("student", "asia")
 
 File: TypeAlias = Annotated[

@@ -11,12 +11,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, tell, written
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import EMProgress
 from isogloss.cli.network._input import AsJson, File, Html, open_network, write_page
 from isogloss.exceptions import NetworkFileError
-
-__all__ = ["compare", "learn", "tree"]
 
 RowsFile: TypeAlias = Annotated[
     Path,
@@ -164,7 +162,7 @@ def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: b
         echo(json.dumps(figures, indent=2))
         return
     steps = f" in {learner.n_iter_} steps of EM" if learner.n_iter_ else ""
-    tell(
+    report_output(
         f"{output}: {network.n_parameters:,} parameters from {learner.n_rows_:,} rows{steps}, "
         f"log-likelihood {learner.log_likelihood_:.3f}",
         output if is_stdout(output) else html,

@@ -29,8 +29,6 @@ from isogloss.io import total_size
 if TYPE_CHECKING:
     from isogloss.events.annotate import ConceptDictionary
 
-__all__ = ["concepts_group"]
-
 concepts_group = typer.Typer(cls=Group, help="Build and query concept dictionaries.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A dictionary made by 'concepts build'.")]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from isogloss.events.cluster import ClusterSettings
     from isogloss.events.training import LabelledNews, LabelledPairs
 
-__all__ = ["clusters", "links"]
-
 _LINK_SCORES = ("accuracy", "precision", "recall", "f1")
 
 News = Annotated[

@@ -17,7 +17,15 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, counted, echo_json, is_stdout, not_stdout, tell, written
+from isogloss.cli._output import (
+    check_outputs,
+    counted,
+    echo_json,
+    is_stdout,
+    not_stdout,
+    report_output,
+    written,
+)
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._stored import explain_event, list_events, shown_size
 from isogloss.exceptions import ArticleError
@@ -25,8 +33,6 @@ from isogloss.io import atomic_write, total_size
 
 if TYPE_CHECKING:
     from isogloss.events import Article, Event, History
-
-__all__ = ["batches", "event_table", "events_group", "events_json", "largest_first"]
 
 Item = TypeVar("Item")
 Reprints: TypeAlias = Mapping[int, Mapping[str, str]]
@@ -220,20 +226,20 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
     reprints = history.reprints_by_event()
     events = largest_first(history.events.values(), reprints)
     if output is not None:
-        lines = [json.dumps(told, ensure_ascii=False) + "\n" for told in events_json(events, reprints)]
+        lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in events_json(events, reprints)]
         with written(output) as path, atomic_write(path) as file:
             file.write("".join(lines).encode())
     articles = len(history.cluster_of) + len(history.reprints)
     if as_json:
         counts = {"articles": articles, "reprints": len(history.reprints)}
-        told = {"events": events_json(events[:limit], reprints), **counts, **more}
-        echo_json(told)
+        result = {"events": events_json(events[:limit], reprints), **counts, **more}
+        echo_json(result)
         return
     if not is_stdout(output):
         console = Console()
         console.print(event_table(events[:limit], reprints, console.width))
     several = sum(len(event.languages) > 1 for event in events)
-    tell(
+    report_output(
         f"{counted(articles, 'article')}, {len(history.reprints):,} of them reprints: "
         f"{counted(len(events), 'event')}, {several:,} in two or more languages",
         output,
@@ -288,7 +294,7 @@ def events_json(events: Iterable[Event], reprints: Reprints) -> list[dict[str, A
     """
     from isogloss.events.annotate import concept_labels, place_labels
 
-    def told(event: Event) -> dict[str, Any]:
+    def as_dict(event: Event) -> dict[str, Any]:
         own = reprints.get(event.id, {})
         lang_of = {article: lang for lang, articles in event.articles.items() for article in articles}
         everything = {lang: list(articles) for lang, articles in event.articles.items()}
@@ -301,4 +307,4 @@ def events_json(events: Iterable[Event], reprints: Reprints) -> list[dict[str, A
             "concept_names": concept_labels(event.concepts),
         }
 
-    return [told(event) for event in events]
+    return [as_dict(event) for event in events]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from isogloss.events.link import Linker
     from isogloss.events.training import LabelledNews
 
-__all__ = ["link_group"]
-
 link_group = typer.Typer(
     cls=Group, help="Train and score the linker of clusters across languages.", no_args_is_help=True
 )

@@ -20,8 +20,6 @@ from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_set
 if TYPE_CHECKING:
     from isogloss.store import EventQuery, Store
 
-__all__ = ["explain_event", "list_events", "shown_size"]
-
 PAGE = 100
 
 
@@ -115,7 +113,7 @@ def explain_event(
 
 
 def shown_size(articles: int, reprints: int) -> str:
-    """How many articles there are with the reprints among them, and how many of them are reprints."""
+    """Format the number of articles including reprints, and the number of reprints."""
     return f"{articles + reprints:,} ({reprints:,})" if reprints else f"{articles:,}"
 
 

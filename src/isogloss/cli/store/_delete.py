@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import echo
-from isogloss.cli._program import program
+from isogloss.cli._output import echo, program
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
@@ -19,8 +18,6 @@ from isogloss.exceptions import StoreBusyError, StoreError
 if TYPE_CHECKING:
     from isogloss.service.settings import Settings
     from isogloss.store import Store
-
-__all__ = ["delete"]
 
 
 def delete(

@@ -17,8 +17,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import counted, echo, not_stdout
-from isogloss.cli._program import program
+from isogloss.cli._output import counted, echo, not_stdout, program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
 from isogloss.cli.store._make_events import make_events, store_contents
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from isogloss.service.settings import Settings
     from isogloss.service.worker import Retention
     from isogloss.store import Store
-
-__all__ = ["ingest", "init", "watch"]
 
 Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
 

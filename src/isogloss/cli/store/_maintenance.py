@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from isogloss.service.worker import PrunePreview, Retention
     from isogloss.store import Store
 
-__all__ = ["backup", "doctor", "restore"]
-
 MAX_SHOWN = 5
 """Quarantined records and lines that ``doctor`` lists."""
 

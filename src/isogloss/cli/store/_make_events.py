@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from isogloss.service.worker import StreamFactory
     from isogloss.store import Store
 
-__all__ = ["make_events", "store_contents", "stream_factory"]
-
 ARTICLES_PER_STEP = 64
 """The progress bar moves after this many articles."""
 

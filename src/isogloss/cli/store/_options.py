@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     from isogloss.service.settings import Settings
     from isogloss.store import Store
 
-__all__ = [
-    "DEFAULT_CONFIG",
-    "Config",
-    "JsonOutput",
-    "StorePlace",
-    "load_settings",
-    "make_folder",
-    "open_store",
-    "resolve_paths",
-]
-
 DEFAULT_CONFIG = Path("isogloss.toml")
 
 Config = Annotated[

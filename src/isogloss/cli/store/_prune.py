@@ -15,8 +15,6 @@ from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_set
 if TYPE_CHECKING:
     from isogloss.service.worker import PrunePreview, Retention
 
-__all__ = ["prune", "prune_now", "retention_lines"]
-
 MAX_EXAMPLES = 5
 """Titles to show."""
 

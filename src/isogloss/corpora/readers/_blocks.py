@@ -14,8 +14,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import Spans
 from isogloss.kernels import number_pairs, part_spans
 
-__all__ = ["NumberedSentences", "PairBlock", "PlainPairs", "parts_of", "side_by_side"]
-
 
 class PairBlock(NamedTuple):
     """Sentences and their translations; ``first`` is the line of the first of them."""
@@ -118,7 +116,7 @@ class _Lines:
         self.blocks, self.now = blocks, Spans(b"", none, none)
 
     def ready(self) -> int:
-        """How many can be taken; none at the end."""
+        """Return the number of items that can be taken; 0 at the end."""
         if not len(self.now):
             self.now = next(self.blocks, self.now)
         return len(self.now)
@@ -129,7 +127,7 @@ class _Lines:
         return out
 
     def rest(self) -> int:
-        """How many there still are."""
+        """Return the number of items that are left."""
         return len(self.now) + sum(map(len, self.blocks))
 
 

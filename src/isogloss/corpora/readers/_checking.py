@@ -1,4 +1,4 @@
-"""What makes a sentence pair bad, and what to do about it."""
+"""Checks of sentence pairs, and handling of bad ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from isogloss.exceptions import CorpusError
-
-__all__ = ["OnBad", "PairReport", "ParallelText", "RawPair", "SentencePair", "tokens"]
 
 SentencePair: TypeAlias = tuple[list[str], list[str]]
 """Tokens of the source sentence and of the target sentence."""
@@ -25,14 +23,14 @@ EXAMPLES = 5
 
 @dataclasses.dataclass(kw_only=True)
 class Problems:
-    """What was bad in a file: how often each kind, and the first few in words."""
+    """Bad records of a file: counts by kind, and messages about the first few."""
 
     problems: Counter[str] = dataclasses.field(default_factory=Counter)
     examples: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def bad(self) -> int:
-        """How many were bad."""
+        """Return the number of bad records."""
         return self.problems.total()
 
     def add(self, problem: str, sentence: str) -> None:
@@ -47,13 +45,13 @@ class Problems:
 
     @property
     def kinds(self) -> str:
-        """How many of each kind."""
+        """Format the number of bad records by kind."""
         return ", ".join(f"{count} {kind}" for kind, count in sorted(self.problems.items()))
 
 
 @dataclasses.dataclass
 class PairReport(Problems):
-    """How many pairs a reader gave, and which of them it emptied because they were bad."""
+    """The number of pairs that a reader returned, and those that it emptied because they were bad."""
 
     pairs: int = 0
 
@@ -105,7 +103,7 @@ class ParallelText(abc.ABC):
 
     @abc.abstractmethod
     def place(self, line: int) -> str:
-        """Where a pair is, for messages: the file and the line."""
+        """Return the location of a pair for messages: file and line."""
 
     def __iter__(self) -> Iterator[SentencePair]:
         report = self.report = PairReport()
@@ -144,7 +142,7 @@ class ParallelText(abc.ABC):
 
 
 class _PairError(Exception):
-    """What is wrong with a pair, in a word and in a sentence."""
+    """A problem of a pair: its kind and a message."""
 
     def __init__(self, problem: str, what: str) -> None:
         super().__init__(what)

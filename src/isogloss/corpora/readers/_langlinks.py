@@ -1,4 +1,4 @@
-r"""Which articles of different Wikipedias are about the same thing.
+r"""Links between articles of different Wikipedias about the same subject.
 
 Two sources say so. Wikidata has one item per thing and lists its articles (*sitelinks*): nothing is left to
 decide. Each Wikipedia also has a table of links from its articles to those of other languages, which need
@@ -33,8 +33,6 @@ from isogloss.corpora.readers._sqldump import read_table
 from isogloss.corpora.readers._wikipedia import WikipediaDump
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, open_decompressed
-
-__all__ = ["Concepts", "LanguageLinks", "PageIndex", "normal_title", "read_langlinks"]
 
 logger = logging.getLogger(__name__)
 
@@ -232,7 +230,7 @@ class _Rows:
 
 @dataclasses.dataclass(frozen=True)
 class Concepts:
-    """What each article is about: call it with a language and a title.
+    """The subject of each article: call it with a language and a title.
 
     Parameters
     ----------
@@ -253,7 +251,7 @@ class Concepts:
         return self.rows.get((language, title))
 
     def fingerprint(self) -> str:
-        """What tells these rows from others."""
+        """Return a fingerprint of these rows."""
         total = hashlib.blake2b(digest_size=16)
         for (language, title), name in sorted(self.rows.items()):
             total.update(f"{language}\t{title}\t{name}\n".encode("utf-8", "surrogatepass"))

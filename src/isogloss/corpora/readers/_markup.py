@@ -1,7 +1,7 @@
 """Text of wiki pages, without the markup.
 
-The parser is mwparserfromhell, which knows the language of MediaWiki pages; here it is told which links
-point to pictures, categories and other languages, and are not part of a sentence.
+The parser is mwparserfromhell. It is configured here with the links that point to pictures, categories and
+other languages and are not part of a sentence.
 """
 
 from __future__ import annotations

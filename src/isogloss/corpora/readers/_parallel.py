@@ -27,8 +27,6 @@ from isogloss.corpora.readers._blocks import PairBlock, PlainPairs, parts_of, si
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, Spans, iter_line_blocks, open_binary, read_line_blocks
 
-__all__ = ["BarPairs", "ColumnPairs", "LinePairs", "ZipPairs"]
-
 
 class LinePairs(PlainPairs):
     r"""Two files of which lines with the same number are translations.

@@ -15,17 +15,6 @@ from isogloss.corpora.readers._checking import OnBad, Problems
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, open_decompressed, read_lines
 
-__all__ = [
-    "AlignedLines",
-    "BadRecordError",
-    "Document",
-    "DocumentReader",
-    "DocumentReport",
-    "JsonLines",
-    "numbered_lines",
-    "parsed_object",
-]
-
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -42,7 +31,7 @@ class Document:
 
 @dataclasses.dataclass
 class DocumentReport(Problems):
-    """How many documents a reader gave, what it passed over, and which records were bad."""
+    """The number of documents that a reader returned, what it skipped, and the bad records."""
 
     documents: int = 0
     passed: Counter[str] = dataclasses.field(default_factory=Counter)
@@ -59,7 +48,7 @@ class DocumentReport(Problems):
 
 
 class BadRecordError(Exception):
-    """What is wrong with a record, in a word and in a sentence."""
+    """A problem of a record: its kind and a message."""
 
     def __init__(self, problem: str, what: str) -> None:
         super().__init__(problem, what)
@@ -102,7 +91,7 @@ class DocumentReader(abc.ABC):
         """Documents whose texts :meth:`preparer` has not worked on; fills :attr:`report`."""
 
     def preparer(self) -> Callable[[str], str]:
-        """What makes of a text the one that words are read from, without markup say.
+        """The function that prepares a text for the tokeniser, for example by removing markup.
 
         Slow work belongs here: it can be sent to other processes. BadRecordError says that a text is no good.
         """
@@ -120,7 +109,7 @@ class DocumentReader(abc.ABC):
                 yield prepared
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells this file from another, or from itself after a change."""
+        """Return a fingerprint of this file, which changes with its contents."""
         try:
             status = os.stat(self.path)
         except OSError as reason:

@@ -10,8 +10,6 @@ from typing import IO
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, open_decompressed
 
-__all__ = ["read_table"]
-
 MAX_LINE = 1 << 23
 """Bytes of a line; mysqldump begins another INSERT statement after about one megabyte."""
 

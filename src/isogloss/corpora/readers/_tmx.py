@@ -11,8 +11,6 @@ from isogloss.corpora.readers._checking import ParallelText, RawPair
 from isogloss.exceptions import CorpusError
 from isogloss.io import MAX_LINE_BYTES, PathLike, XmlReader, open_decompressed
 
-__all__ = ["TmxPairs"]
-
 CHUNK = 1 << 16
 _CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 """Elements inside a segment whose text is formatting, not language."""

@@ -17,8 +17,6 @@ from isogloss.corpora.readers._markup import BoundedWikiMarkup
 from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, DocumentReport
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
-__all__ = ["Page", "WikipediaDump"]
-
 CHUNK = 1 << 18
 MAX_PAGE = 1 << 22
 """Letters of a page; longer ones are left out. MediaWiki takes at most 2 MiB."""
@@ -93,7 +91,7 @@ class WikipediaDump(DocumentReader):
 
     @cached_property
     def site(self) -> dict[str, str]:
-        """What the dump says about its site: ``dbname``, and the names of namespaces by number."""
+        """The site information of the dump: ``dbname``, and the names of namespaces by number."""
         parser = _PageParser(self.path)
         with (
             open_decompressed(self.path) as file,
@@ -104,7 +102,7 @@ class WikipediaDump(DocumentReader):
         return dict(parser.site)
 
     def preparer(self) -> Callable[[str], str]:
-        """What removes the markup, told the names of namespaces in the language of the dump."""
+        """The markup remover, with the names of namespaces in the language of the dump."""
         names = {self.site.get(str(number), "").lower() for number in HIDDEN} - {""}
         return BoundedWikiMarkup(BoundedWikiMarkup.hidden | names)
 

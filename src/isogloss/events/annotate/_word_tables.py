@@ -1,9 +1,9 @@
 """Multilingual word tables: one file per language, one line per meaning.
 
 A line has a meaning, a tab and words. An asterisk stands for any ending, and the longest matching prefix
-wins. A hyphenated word that is not in the table is looked up by its parts. Arabic and Hebrew words are also looked
-up without the article and the particles that are written together with a word. In scripts without blanks,
-words are found wherever they occur in the text.
+wins. A hyphenated word that is not in the table is looked up by its parts. Arabic and Hebrew words are also
+looked up without the article and the particles that are written together with a word. In scripts without
+blanks, words are found wherever they occur in the text.
 
 Two tables come with isogloss, both written for it. ``peoples`` has the names and demonyms of each country
 (*Argentine*, *argentinos*, *аргентинская*). ``newswords`` has some 420 meanings that are frequent in news
@@ -27,7 +27,7 @@ __all__ = ["DEMONYMS", "NEWS_WORDS", "WordTable", "count_demonyms", "news_concep
 
 _PREFIXES = {
     "ar": ("وال", "بال", "فال", "ال", "لل", "و", "ب", "ل"),
-    "he": ("וה", "שה", "וב", "ה", "ב", "ל", "מ", "ו", "ש", "כ"),
+    "he": ("וה", "שה", "וב", "ה", "ב", "ל", "מ", "ו", "ש", "כ"),  # noqa: RUF001
 }
 """Articles and particles that are written together with the word after them."""
 

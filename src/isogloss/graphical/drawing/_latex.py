@@ -9,8 +9,6 @@ from isogloss.graphical._structure import Graph
 from isogloss.graphical._table import Table
 from isogloss.graphical.drawing._layers import Places, Plate
 
-__all__ = ["latex_picture", "latex_table"]
-
 
 def latex_picture(
     graph: Graph, places: Places, plates: Sequence[Plate], observed: Collection[str], tables: Sequence[Table]

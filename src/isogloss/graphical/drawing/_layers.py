@@ -1,4 +1,4 @@
-"""Where to draw the nodes of a directed graph: in layers from top to bottom, with few crossings.
+"""Layered layout of a directed graph, from top to bottom, with few crossings.
 
 The method of K. Sugiyama, S. Tagawa and M. Toda (1981): every node below its parents, long edges led
 through points on the layers between, each layer ordered by the means of its neighbours, and the nodes then
@@ -231,7 +231,7 @@ class _Work:
                 frame.right = max(frame.right, self.x[node] + self.width[node] / 2 + depth * room)
 
     def _edge_of(self, frame: _Frame, done: Sequence[int], frames: Sequence[_Frame]) -> float:
-        """Where the frame of a plate can begin, given what is to the left of it."""
+        """Return the leftmost position of a plate's frame, given what is to the left of it."""
         room = self.gap * _MARGIN
         edges = [self.x[n] + self.width[n] / 2 + self.gap for n in done if frame.spans(self.layer[n])]
         edges += [f.right + self.gap for f in frames if f.is_before(frame)]

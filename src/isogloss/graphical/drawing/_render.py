@@ -13,8 +13,6 @@ from isogloss.graphical.drawing._latex import latex_picture
 from isogloss.graphical.drawing._layers import Places, Plate, nested_plates, places_of
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["NetworkPicture"]
-
 LETTER, HEIGHT, STEP, GAP = 9.0, 36, 90, 28.0
 """Width of a letter, height of a node, distance of layers and of neighbours, in pixels."""
 MARGIN, PLATE = 16.0, 10.0
@@ -216,7 +214,7 @@ def _edge(
 
 
 def _border(start: tuple[float, float], centre: tuple[float, float], width: float) -> tuple[float, float]:
-    """Where the line from a point to the centre of an ellipse meets it."""
+    """Return the point where the line from a point to the centre of an ellipse meets the ellipse."""
     dx, dy = start[0] - centre[0], start[1] - centre[1]
     scale = ((dx / (width / 2)) ** 2 + (dy / (HEIGHT / 2)) ** 2) ** 0.5 or 1.0
     return centre[0] + dx / scale, centre[1] + dy / scale

@@ -23,8 +23,6 @@ from isogloss.graphical.formats._reading import Draft, read_text, write_text
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.io import PathLike
 
-__all__ = ["read_bif", "write_bif"]
-
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[\s,]+)|(?P<mark>[{}()\[\];|])"""
     r"""|"(?P<quoted>[^"\n]*)"|(?P<word>[^\s{}()\[\];|,"]+)|(?P<bad>.)""",

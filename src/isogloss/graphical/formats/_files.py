@@ -1,4 +1,4 @@
-"""Networks in files of any kind that isogloss knows, told apart by the ends of their names."""
+"""Read and write networks in any supported file format, chosen by the file extension."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from isogloss.graphical.formats._reading import read_text, write_text
 from isogloss.graphical.formats._xmlbif import read_xmlbif, write_xmlbif
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.io import PathLike
-
-__all__ = ["check_ending", "read_network", "write_network"]
 
 
 def read_network(path: PathLike) -> BayesianNetwork:

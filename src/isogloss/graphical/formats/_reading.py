@@ -1,4 +1,4 @@
-"""What network formats share: text in and out, a network that grows, and errors that name the line."""
+"""Shared parts of network formats: reading and writing text, building a network, errors with line numbers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from isogloss.graphical._cpd import CPD
 from isogloss.graphical._variables import Variable
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.io import PathLike, atomic_write, open_decompressed
-
-__all__ = ["Draft", "read_text", "write_text"]
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,6 @@ from isogloss.graphical.formats._reading import Draft, write_text
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
-__all__ = ["read_xmlbif", "write_xmlbif"]
-
 _TEXTS = ("NAME", "OUTCOME", "VALUE", "FOR", "GIVEN", "TABLE")
 _BLOCKS = ("NETWORK", "VARIABLE", "DEFINITION", "PROBABILITY")
 

@@ -21,8 +21,6 @@ from isogloss.graphical.inference._kinds import Kind, RowsByKind
 from isogloss.graphical.inference._plans import TINY
 from isogloss.graphical.inference._relevance import HiddenPart, Relevance, mask_of
 
-__all__ = ["WholeTree", "chunks", "log_likelihoods", "posteriors", "split_rare"]
-
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Codes = NDArray[np.signedinteger[Any]]

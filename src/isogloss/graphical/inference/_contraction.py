@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from isogloss.graphical.inference._junction import elimination_order
 from isogloss.graphical.inference._relevance import mask_of
 
-__all__ = ["BATCH", "Contraction"]
-
 Array = NDArray[np.float64]
 Scope: TypeAlias = tuple[int, ...]
 
@@ -185,7 +183,7 @@ def _path_in_order(
 
 
 def _path(scopes: Sequence[Scope], sizes: Mapping[int, int], output: Scope) -> Iterable[Sequence[int]]:
-    """Which slots to multiply, one step after the other; each result goes into the next free slot."""
+    """The sequence of slots to multiply; each result goes into the next free slot."""
     axes = {axis for scope in scopes for axis in scope}
     small = len(scopes) <= _MOST_AT_ONCE and prod(sizes[axis] for axis in axes) <= _SMALL
     if len(scopes) <= 2 or small:

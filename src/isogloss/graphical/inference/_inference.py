@@ -18,8 +18,6 @@ from isogloss.graphical.inference._plans import PosteriorPlan, ProductPlan
 from isogloss.graphical.inference._relevance import Relevance, mask_of
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["Inference"]
-
 Array = NDArray[np.float64]
 Evidence = Mapping[str, str]
 

@@ -31,7 +31,7 @@ Scope: TypeAlias = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class _Placement:
-    """How a table lies in a clique: its axes in the clique's order, with axes of length one between."""
+    """The shape of a table in a clique: its axes in the clique's order, with axes of length one between."""
 
     order: Scope
     shape: Scope
@@ -125,7 +125,7 @@ class JunctionTree:
 
 @dataclasses.dataclass(frozen=True)
 class Calibrated:
-    """What the messages found: ``log_z`` is the logarithm of the total of every case."""
+    """The result of message passing; ``log_z`` is the log of the total of every case."""
 
     tree: JunctionTree
     log_z: Array

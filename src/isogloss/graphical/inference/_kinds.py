@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from isogloss.graphical.inference._relevance import HiddenPart, Relevance, bits
 
-__all__ = ["Kind", "RowsByKind", "distinct"]
-
 Codes = NDArray[np.signedinteger[Any]]
 Index = NDArray[np.intp]
 
@@ -110,7 +108,7 @@ class RowsByKind:
 
 
 def distinct(codes: Codes, cards: Sequence[int]) -> tuple[Index, Index]:
-    """Where each different row is first found, and the number of the different row that every row is.
+    """Return the first index of each distinct row, and the number of its distinct row for every row.
 
     Examples
     --------

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from isogloss.graphical.inference._junction import elimination_order
 from isogloss.graphical.inference._relevance import Relevance, bits, mask_of
 
-__all__ = ["Explanation", "most_probable"]
-
 Array = NDArray[np.float64]
 Factor = tuple[tuple[int, ...], Any]
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from isogloss.graphical.inference._contraction import Contraction
 from isogloss.graphical.inference._relevance import Relevance, bits, mask_of
 
-__all__ = ["PosteriorPlan", "ProductPlan"]
-
 Array = NDArray[np.float64]
 
 TINY = 1e-250

@@ -1,4 +1,4 @@
-"""Which variables and tables matter for a question, by what is observed.
+"""Variables and tables that are relevant to a query, given the evidence.
 
 A variable that is neither observed nor asked for, and has no descendant that is, sums to one and can be left
 out (it is *barren*). What is left falls into parts: hidden variables that occur in a common table belong
@@ -29,7 +29,7 @@ class HiddenPart:
 
 
 class Relevance:
-    """What a graph says about which tables matter.
+    """Relevance of tables, read from the graph.
 
     Parameters
     ----------

@@ -18,8 +18,6 @@ from isogloss.graphical._table import Table
 from isogloss.graphical.inference._relevance import Relevance, bits, mask_of
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["WeightedEstimate", "likelihood_weighting", "sample"]
-
 Array = NDArray[np.float64]
 
 

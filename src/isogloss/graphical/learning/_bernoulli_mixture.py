@@ -15,8 +15,6 @@ from isogloss.engine import Engine
 from isogloss.graphical.learning._latent_class import LatentClassModel
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["BernoulliMixture"]
-
 Array = NDArray[np.float64]
 
 

@@ -83,7 +83,7 @@ class _RareRows:
 
 @dataclasses.dataclass(frozen=True)
 class Collapsed:
-    """What the E-step needs of some rows."""
+    """The arrays that the E-step needs for some rows."""
 
     rows: float
     known: Array

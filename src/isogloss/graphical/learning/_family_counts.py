@@ -1,4 +1,4 @@
-"""How often each configuration of a variable and its parents was seen: all that complete rows can teach."""
+"""Counts of the configurations of a variable and its parents, which are sufficient for complete rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from isogloss.graphical._structure import Graph
 from isogloss.graphical.learning._layout import Layout
 from isogloss.stats import CountTable
-
-__all__ = ["FamilyCounts"]
 
 
 class FamilyCounts:

@@ -45,7 +45,7 @@ class LatentClassParameters:
 
 
 class LatentClassModel(EMMixin, Estimator):
-    """What naive Bayes and mixtures of discrete features share; ``cards_`` are the states of each feature."""
+    """The base of naive Bayes and mixtures of discrete features; ``cards_`` are numbers of states."""
 
     _parameter_constraints: ClassVar[Constraints] = {
         "smoothing": [NON_NEGATIVE],

@@ -28,7 +28,7 @@ Codes = NDArray[np.signedinteger[Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Where the table of each variable lies in the vector.
+    """The positions of the variables' tables in the parameter vector.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Layout:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Where each table begins, and the end of the last."""
+        """Return the offset of each table, and the end of the last."""
         ends = np.cumsum([prod(shape) for shape in self.shapes])
         return (0, *ends.tolist())
 
@@ -71,7 +71,7 @@ class Layout:
 
     @cached_property
     def _rows(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Where each distribution begins, and how long it is."""
+        """Return the offset and length of each distribution."""
         lengths = np.concatenate(
             [np.full(prod(shape[:-1]), shape[-1], dtype=np.intp) for shape in self.shapes]
         )
@@ -108,7 +108,7 @@ class Layout:
         return BayesianNetwork(cpds, name)
 
     def count(self, codes: Codes, *, gaps: bool = False) -> NDArray[np.int64]:
-        """How often rows of codes show each entry; rows with a gap in a family are left out of its table."""
+        """Count each entry in rows of codes; a family leaves out rows in which it has missing values."""
         columns = np.ascontiguousarray(codes.T)
         counts = np.zeros(self.size, dtype=np.int64)
         for family, start, end in zip(self.families, self.offsets[:-1], self.offsets[1:], strict=True):

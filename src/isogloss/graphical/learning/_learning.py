@@ -28,8 +28,6 @@ from isogloss.graphical.learning._family_counts import FamilyCounts
 from isogloss.graphical.learning._layout import Layout
 from isogloss.graphical.network import BayesianNetwork
 
-__all__ = ["NetworkLearner"]
-
 Array = NDArray[np.float64]
 
 

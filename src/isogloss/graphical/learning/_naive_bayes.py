@@ -17,8 +17,6 @@ from isogloss.graphical.learning._latent_class import LatentClassModel
 from isogloss.graphical.network import BayesianNetwork
 from isogloss.linalg import check_vector
 
-__all__ = ["NaiveBayes"]
-
 Array = NDArray[np.float64]
 
 

@@ -1,4 +1,4 @@
-r"""How well a graph fits complete rows, with a price for its parameters.
+r"""Scores of a graph on complete rows, with a penalty for its parameters.
 
 .. math:: \mathrm{BIC} = \sum_v \Bigl(\sum_{c,s} n_{vcs} \log\frac{n_{vcs}}{n_{vc}}\Bigr) - \frac{d}{2}\log n,
 
@@ -20,8 +20,6 @@ from scipy.special import gammaln, xlogy
 from isogloss.graphical._rows import encode
 from isogloss.graphical._structure import Graph
 from isogloss.graphical.learning._family_counts import FamilyCounts
-
-__all__ = ["bdeu", "bic", "compare_structures", "log_likelihood"]
 
 Array = NDArray[np.float64]
 

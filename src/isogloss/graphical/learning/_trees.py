@@ -18,8 +18,6 @@ from scipy.special import xlogy
 from isogloss.graphical._rows import Codes, encode
 from isogloss.graphical._structure import Graph, Structure
 
-__all__ = ["chow_liu", "mutual_information"]
-
 Array = NDArray[np.float64]
 
 _BLOCK = 16_384
@@ -80,7 +78,7 @@ def mutual_information(graph: Graph, rows: Any) -> Array:
 
 
 def _pair_counts(codes: Codes, starts: NDArray[np.int64]) -> Array:
-    """How often each two states were seen together, by products of indicator matrices."""
+    """Count the co-occurrences of all pairs of states by products of indicator matrices."""
     total = np.zeros((int(starts[-1]), int(starts[-1])))
     for block in _blocks(codes):
         indicators = np.zeros((len(block), len(total)))

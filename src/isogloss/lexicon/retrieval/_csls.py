@@ -40,8 +40,6 @@ from isogloss.engine import Batches, LocalEngine
 from isogloss.linalg import TopK, check_count, check_vector, rescore, top_k, top_k_both
 from isogloss.threads import thread_bound
 
-__all__ = ["csls_both", "csls_means", "csls_top_k", "unit_rows"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Method = Literal["auto", "full", "lazy"]
@@ -232,7 +230,7 @@ def _as_csls(found: TopK, means: Array) -> TopK:
 
 
 def _lazy_pays(n_queries: int, n_targets: int, n_sources: int, k: int) -> bool:
-    """Whether the bounds and the means that will be needed ask for far fewer similarities.
+    """Return whether the bounds and the means that will be needed ask for far fewer similarities.
 
     Far fewer, because those of the lazy way come in small pieces, and need is known only afterwards.
     """

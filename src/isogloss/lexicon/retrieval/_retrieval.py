@@ -40,8 +40,6 @@ from isogloss.lexicon.retrieval._csls import csls_top_k, unit_rows
 from isogloss.linalg import TopK, check_count, check_number, check_symmetric, top_k
 from isogloss.threads import thread_bound
 
-__all__ = ["RULES", "Matches", "retrieve"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Rule = Literal["cosine", "csls", "inverted_softmax", "density"]

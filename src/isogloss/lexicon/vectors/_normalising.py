@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from isogloss.threads import thread_bound
 
-__all__ = ["STEPS", "Normaliser", "fit_normaliser"]
-
 STEPS = ("unit", "centre")
 Array = NDArray[Any]
 

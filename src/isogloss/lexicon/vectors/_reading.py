@@ -27,8 +27,6 @@ from isogloss.io import PathLike, open_decompressed
 from isogloss.lexicon.vectors._text_vectors import Collector, ReadReport, first_line, read_text
 from isogloss.lexicon.vectors._vectors import WordVectors
 
-__all__ = ["read_vectors", "read_vectors_with_report"]
-
 logger = logging.getLogger(__name__)
 
 _ZIP, _FASTTEXT = b"PK\x03\x04", (793712314).to_bytes(4, "little")
@@ -118,7 +116,7 @@ def _read(file: IO[bytes], collector: Collector) -> None:
 
 
 def _is_binary(file: IO[bytes]) -> bool:
-    """Whether what follows a header is no text: control characters, or neither UTF-8 nor word and number."""
+    """Return whether the bytes after a header are binary and not a word with numbers in UTF-8."""
     here = file.tell()
     sample = file.read(4096)
     file.seek(here)

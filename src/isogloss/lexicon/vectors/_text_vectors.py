@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from isogloss.exceptions import VectorFileError
 from isogloss.lexicon.vectors._vectors import WordVectors
 
-__all__ = ["Collector", "FirstLine", "ReadReport", "first_line", "read_text"]
-
 Array = NDArray[np.float32]
 BLOCK = 1000
 """Lines parsed at once."""
@@ -25,7 +23,7 @@ EXAMPLES = 5
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What was read from a file of vectors, and what was not."""
+    """The result of reading a file of vectors, with the lines that were skipped."""
 
     path: str
     words: int
@@ -55,7 +53,7 @@ class ReadReport:
 
 
 class FirstLine(NamedTuple):
-    """How a text file begins: the counts its header declares (None without one), and values per line."""
+    """The first line of a text file: the counts in its header (None without one), and values per line."""
 
     declared: tuple[int, int] | None
     dim: int
@@ -79,7 +77,7 @@ class Collector:
 
     @property
     def full(self) -> bool:
-        """Whether as many words were read as asked for."""
+        """Return whether as many words were read as asked for."""
         return self.limit is not None and len(self._rows) >= self.limit
 
     def add(self, number: int, words: Sequence[bytes], values: Array, lines: Sequence[int] = ()) -> None:
@@ -209,7 +207,7 @@ def _read_line(text: bytes, line: int, dim: int, collector: Collector) -> None:
 
 
 def _is_phrase(text: bytes) -> bool:
-    """Whether what stands before the values is a word or several, and not a word and a value too many."""
+    """Return whether the text before the values is one or more words, and not a word and an extra value."""
     _, *more = text.split()
     return not more or _parse(more[-1]) is None
 

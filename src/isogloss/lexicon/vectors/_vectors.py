@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WordVectors"]
-
 
 class WordVectors:
     """Words, most frequent first, and one vector for each.

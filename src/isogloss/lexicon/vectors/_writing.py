@@ -9,8 +9,6 @@ from isogloss.exceptions import VectorFileError
 from isogloss.io import PathLike, atomic_write
 from isogloss.lexicon.vectors._vectors import WordVectors
 
-__all__ = ["write_vectors"]
-
 
 def write_vectors(vectors: WordVectors, path: PathLike, *, binary: bool = False) -> None:
     """Write vectors in a form that other programs read.

@@ -28,8 +28,6 @@ from isogloss.linalg import check_symmetric
 from isogloss.multiview.certificates._certificate import Certificate, certify
 from isogloss.threads import thread_bound
 
-__all__ = ["BinaryProblem", "MaxCut", "binary_as_sumcor", "max_cut"]
-
 Array = NDArray[np.float64]
 
 

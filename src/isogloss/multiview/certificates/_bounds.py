@@ -18,18 +18,6 @@ from math import asin, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "correlation_sum",
-    "l2_bound",
-    "low_rank_gap",
-    "omega",
-    "omega_bound",
-    "rank_two_gap",
-    "trivial_bounds",
-    "two_over_pi_bound",
-    "two_over_pi_correlations",
-]
-
 # Share of the trace of X below which an eigenvalue is rounding, when the rank is counted.
 _ZERO = 1e-9
 

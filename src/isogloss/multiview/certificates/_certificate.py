@@ -1,4 +1,4 @@
-r"""How far a solution of multi-set CCA (SUMCOR) is from the global optimum: chapter 5 of [1]_.
+r"""Certificates of optimality for multi-set CCA (SUMCOR): chapter 5 of [1]_.
 
 .. math:: \max_x \; x'Ax \quad \text{subject to} \quad \|x^{(i)}\| = 1, \; i = 1 \dots m \qquad (\text{QCQP})
 
@@ -36,8 +36,6 @@ from isogloss.multiview.certificates._quadratic import (
 from isogloss.multiview.certificates._rounding import best_rounding, leading_point
 from isogloss.threads import thread_bound
 
-__all__ = ["Certificate", "certify"]
-
 Array = NDArray[np.float64]
 
 # Difference of diagonal blocks from the identity that is put down to the rounding of a whitening.
@@ -48,7 +46,7 @@ _SEARCH = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is known of the global optimum, and of a solution beside it.
+    """Bounds of the global optimum, and the value of a solution.
 
     Values are those of x'Ax; :meth:`correlations` turns one into a sum of correlations over pairs of views.
     ``str`` gives a table.
@@ -129,7 +127,7 @@ class Certificate:
 
     @property
     def globally_optimal(self) -> bool:
-        """Whether the solution is proven to be within ``tol`` of the global optimum."""
+        """Return whether the solution is proven to be within ``tol`` of the global optimum."""
         return self.kind == "proven" and self.gap <= self.tol
 
     def correlations(self, value: float) -> float:
@@ -289,7 +287,7 @@ def _start_line(gain: float | None) -> str:
 
 
 def _is_whitened(form: QuadraticForm) -> bool:
-    """Whether diagonal blocks are identities and A is positive semi-definite.
+    """Return whether diagonal blocks are identities and A is positive semi-definite.
 
     Without entries the blocks are probed with a random vector each and the rest is taken on trust.
     """

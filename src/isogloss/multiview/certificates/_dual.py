@@ -25,8 +25,6 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from isogloss.linalg import is_psd
 from isogloss.multiview.certificates._quadratic import QuadraticForm
 
-__all__ = ["DualBound", "Kind", "Slack", "largest_eigenpair"]
-
 Array = NDArray[np.float64]
 Kind = Literal["proven", "numerical"]
 
@@ -78,7 +76,7 @@ class Slack:
         return float(1.1 * (len(self._matrix) + 3) * _EPS * np.abs(np.diagonal(self._matrix)).sum())
 
     def _proves(self, shift: float) -> bool:
-        """Whether S + shift I is proven to be positive semi-definite."""
+        """Return whether S + shift I is proven to be positive semi-definite."""
         return self._matrix is not None and is_psd(self._matrix, tol=shift)
 
     def smallest(self, rng: Any) -> Eigenpair:

@@ -32,8 +32,6 @@ from isogloss.multiview.certificates._dual import DualBound, Slack
 from isogloss.multiview.certificates._quadratic import QuadraticForm
 from isogloss.multiview.certificates._trust_region import SpherePoint, climb_factor, evaluate
 
-__all__ = ["Relaxation", "largest_rank", "solve_relaxation"]
-
 Array = NDArray[np.float64]
 
 # Slope at which a factor of more than one column is tried with fewer of them.

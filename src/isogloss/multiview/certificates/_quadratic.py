@@ -20,8 +20,6 @@ from sklearn.utils import check_array
 
 from isogloss.linalg import ASYMMETRY, check_symmetric
 
-__all__ = ["DENSE_LIMIT", "Blocks", "QuadraticForm", "as_quadratic_form", "deflate"]
-
 Array = NDArray[np.float64]
 
 DENSE_LIMIT = 15_000
@@ -54,7 +52,7 @@ class Blocks:
 
     @cached_property
     def slices(self) -> list[slice]:
-        """Where each block is."""
+        """The slice of each block."""
         ends = np.cumsum(self.sizes)
         return [slice(int(end) - size, int(end)) for size, end in zip(self.sizes, ends, strict=True)]
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from isogloss.multiview.certificates._quadratic import Blocks, QuadraticForm
 from isogloss.multiview.certificates._trust_region import climb_factor
 
-__all__ = ["best_rounding", "climb_by_blocks", "leading_point"]
-
 Array = NDArray[np.float64]
 
 _CANDIDATES = 32

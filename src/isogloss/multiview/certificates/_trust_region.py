@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from isogloss.multiview.certificates._quadratic import QuadraticForm
 
-__all__ = ["SpherePoint", "climb_factor", "evaluate"]
-
 Array = NDArray[np.float64]
 
 # Changes of the objective below this fraction of it are rounding.

@@ -1,4 +1,4 @@
-"""What the kernel models share: the dual problem of given kernels, and projections of new rows."""
+"""The base of kernel models: the dual problem of given kernels, and projections of new rows."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ from isogloss.multiview.kernels._operator import DualProducts
 from isogloss.multiview.kernels._problem import check_kappas, dual_problem
 from isogloss.multiview.solvers import Solution, WhitenedProblem, with_signs
 from isogloss.views import Matrix, Views, check_views
-
-__all__ = ["KernelMultiview"]
 
 Array = NDArray[np.float64]
 

@@ -35,16 +35,6 @@ from isogloss.linalg import centre_kernel, check_symmetric
 from isogloss.multiview.kernels._low_rank import LowRank, from_landmarks, nystrom, pivoted_cholesky
 from isogloss.views import Matrix
 
-__all__ = [
-    "KERNELS",
-    "Kernel",
-    "KernelSpectrum",
-    "ViewKernel",
-    "check_kernels",
-    "kernel_spectrum",
-    "spectrum_again",
-]
-
 Array = NDArray[np.float64]
 Kernel = str | Callable[..., float]
 
@@ -67,12 +57,12 @@ class ViewKernel:
 
     @property
     def linear(self) -> bool:
-        """Whether it is the inner product."""
+        """Return whether it is the inner product."""
         return isinstance(self.kernel, str) and self.kernel == "linear"
 
     @property
     def precomputed(self) -> bool:
-        """Whether rows are rows of the kernel matrix already."""
+        """Return whether rows are rows of the kernel matrix already."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def between(self, X: Matrix, Y: Matrix) -> Array:

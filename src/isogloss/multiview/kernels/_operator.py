@@ -31,8 +31,6 @@ from isogloss.multiview.kernels._problem import check_kappas, regularised
 from isogloss.multiview.solvers import RowProducts, Solution, Variates, in_order, polar, shared_start
 from isogloss.views import Views
 
-__all__ = ["DualProducts", "solve_dual_cca_rows", "solve_dual_sumcor_rows"]
-
 Array = NDArray[np.float64]
 
 _FINEST = 1e-12

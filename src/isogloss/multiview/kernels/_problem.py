@@ -41,8 +41,6 @@ from isogloss.linalg import Whitening
 from isogloss.multiview.kernels._map import KernelSpectrum
 from isogloss.multiview.solvers import Solution, WhitenedProblem, block_slices, check_ridges
 
-__all__ = ["check_kappas", "dual_problem", "regularised", "solve_dual_cca", "whitened_point"]
-
 Array = NDArray[np.float64]
 
 

@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from isogloss.multiview.solvers._problem import block_slices
 from isogloss.multiview.solvers._start import polar
 
-__all__ = ["Ascent", "block_ascent", "rotate_to_order", "squared_step", "sum_of_pairs", "until_it_stopped"]
-
 Array = NDArray[np.float64]
 
 # Length of the push; between 0.5 and 0.8 it hardly matters.
@@ -40,7 +38,7 @@ _PUSH = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """Where ascents from several starts ended.
+    """The results of ascents from several starts.
 
     Attributes
     ----------
@@ -120,7 +118,7 @@ def rotate_to_order(A: Array, X: Array) -> tuple[Array, Array]:
 
 
 def squared_step(X: Array, before: Array) -> Array:
-    """How far each start has moved, squared, relative to its own length."""
+    """Return the squared change of each start relative to its length."""
     return _inner(X - before, X - before) / _inner(X, X)
 
 

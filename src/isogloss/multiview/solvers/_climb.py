@@ -11,8 +11,6 @@ from isogloss.multiview.solvers._problem import WhitenedProblem
 from isogloss.multiview.solvers._solution import Solution, in_order
 from isogloss.multiview.solvers._start import start_blocks
 
-__all__ = ["climb_whitened"]
-
 Array = NDArray[np.float64]
 
 # Whitened directions in all up to which ten starts cost next to nothing.

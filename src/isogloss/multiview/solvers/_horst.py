@@ -31,8 +31,6 @@ from isogloss.multiview.solvers._block import Ascent, squared_step, sum_of_pairs
 from isogloss.multiview.solvers._problem import WhitenedProblem, block_slices
 from isogloss.multiview.solvers._start import polar, relaxed_components, start_blocks
 
-__all__ = ["horst", "horst_components", "project_out", "unit_blocks"]
-
 Array = NDArray[np.float64]
 
 
@@ -143,7 +141,7 @@ def _normalised(S: Array, old: Array, found: Array) -> Array:
 
 
 def project_out(S: Array, found: Array) -> Array:
-    """What of the columns of S is orthogonal to the orthonormal columns found."""
+    """Return the part of the columns of S that is orthogonal to the orthonormal columns found."""
     # Twice is enough: the second pass removes what rounding left of the first.
     for _ in range(2 if found.shape[1] else 0):
         S = S - found @ (found.T @ S)

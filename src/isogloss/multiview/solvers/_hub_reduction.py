@@ -23,16 +23,6 @@ from isogloss.multiview.solvers._survey import Survey
 from isogloss.stats import Sketch, ViewMoments
 from isogloss.views import Views, check_views
 
-__all__ = [
-    "HubOperator",
-    "check_bases",
-    "check_rows",
-    "hub_bases",
-    "orthonormal_basis",
-    "projected_moments",
-    "sketch",
-]
-
 Array = NDArray[np.float64]
 
 # Singular values below this part of the largest one are rounding, and so are their directions.

@@ -46,7 +46,7 @@ class Whitenings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    r"""How a view hangs on the hub, in whitened coordinates.
+    r"""The cross covariance of a view and the hub, in whitened coordinates.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def whiten(D: Array, ridge: float) -> Whitenings:
 
 
 def _excess(G: Array) -> float:
-    """How much the whitened cross covariance has to shrink to be one of correlations."""
+    """Return the factor that shrinks a whitened cross covariance to valid correlations."""
     h, r = G.shape
     joint = np.block([[np.eye(h), G], [G.T, np.eye(r)]])
     return shrink_to_psd(joint, blocks=[h, r]).weight

@@ -25,8 +25,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from isogloss.multiview.solvers._products import RowProducts
 
-__all__ = ["InverseRoot"]
-
 Array = NDArray[np.float64]
 
 # Relative error of the polynomial.

@@ -33,11 +33,9 @@ from isogloss.multiview.solvers._problem import block_slices
 from isogloss.multiview.solvers._products import RowProducts
 from isogloss.multiview.solvers._start import polar
 
-__all__ = ["Criterion", "Variates", "ascend", "feasible", "shared_start", "variates_of"]
-
 Array = NDArray[np.float64]
 
-# What is left of a direction, relative to what it was, that is told from rounding.
+# Smallest remainder of a direction, relative to its length, that is more than rounding error.
 _ROUNDING = 1e-9
 # A loss that is rounding: the objective is level there, and the step may still be worth taking.
 _LEVEL = 1e-14
@@ -45,7 +43,7 @@ _LEVEL = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """What is maximised, seen from one view with the others fixed.
+    """The objective as a function of one view with the others fixed.
 
     Attributes
     ----------
@@ -99,7 +97,7 @@ class Variates:
 
 
 def shared_start(products: RowProducts, n_components: int, rng: np.random.RandomState) -> list[Array]:
-    """What all views say together: left singular vectors of the centred views side by side.
+    """Return the left singular vectors of the centred views side by side.
 
     One block per view (rows of the view x components); missing rows count as the mean.
     """
@@ -238,7 +236,7 @@ class _Walk:
         return gain, float(((M - np.eye(*M.shape)) ** 2).sum() / len(H))
 
     def _directions(self, slope: Array) -> tuple[Array, Array]:
-        """Where to go besides: orthogonal to the weights and to the components found."""
+        """Return additional search directions, orthogonal to the weights and to the components found."""
         products, i = self.products, self.i
         rest = slope - products.regularised_from(i, self.W, self.Z) @ (self.W.T @ slope)
         if self.scaled_found is not None:

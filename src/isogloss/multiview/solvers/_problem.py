@@ -35,8 +35,6 @@ from scipy.sparse.csgraph import connected_components
 from isogloss.linalg import Whitening, is_psd, shrink_to_psd, whitening_matrix
 from isogloss.stats import ViewMoments
 
-__all__ = ["WhitenedProblem", "block_slices", "check_ridges", "lack_of_rows", "whitened_problem"]
-
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
@@ -67,7 +65,7 @@ class WhitenedProblem:
 
     @property
     def slices(self) -> list[slice]:
-        """Where each view's block is."""
+        """The slice of each view's block."""
         return block_slices(self.sizes)
 
     def weights(self, X: Array) -> list[Array]:

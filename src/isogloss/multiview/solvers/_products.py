@@ -24,8 +24,6 @@ from isogloss.multiview.solvers._problem import check_ridges
 from isogloss.stats import ViewMoments, column_means
 from isogloss.views import Matrix, Views
 
-__all__ = ["CovarianceProducts", "MomentProducts", "RowProducts", "correlations_of", "loadings_of"]
-
 Array = NDArray[np.float64]
 
 

@@ -1,4 +1,4 @@
-"""What a solver hands back, with the signs of its components settled."""
+"""The result of a solver, with the signs of its components fixed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Solution", "check_components", "in_order", "with_signs"]
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Where an ascent begins: the eigenvectors of A, cut into blocks, at random, and from the relaxation."""
+"""Starting points of an ascent: eigenvectors of A cut into blocks, random ones, and from the relaxation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from isogloss.multiview.certificates import (
     solve_relaxation,
 )
 from isogloss.multiview.solvers._problem import WhitenedProblem
-
-__all__ = ["leading_eigenvectors", "polar", "relaxed_components", "start_blocks"]
 
 Array = NDArray[np.float64]
 

@@ -13,14 +13,12 @@ from isogloss.engine import Engine, Source
 from isogloss.stats import ViewMoments
 from isogloss.views import Views, check_views
 
-__all__ = ["streamed_correlations"]
-
 Array = NDArray[np.float64]
 Pairs = dict[tuple[int, int], ViewMoments]
 
 
 def streamed_correlations(engine: Engine, source: Source[Any], weights: Sequence[Array]) -> Array:
-    """What :func:`~isogloss.multiview._base.view_correlations` gives for all rows of a source together.
+    """Return :func:`~isogloss.multiview._base.view_correlations` of all rows of a source.
 
     Memory: ``32 k^2`` bytes for each pair of views.
     """

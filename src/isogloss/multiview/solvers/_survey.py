@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from isogloss.stats import column_means
 from isogloss.views import check_views
 
-__all__ = ["Survey", "merge_surveys", "survey_views"]
-
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What a first pass over the batches finds.
+    """The result of a first pass over the batches.
 
     Attributes
     ----------

@@ -13,8 +13,6 @@ from scipy.linalg import block_diag, eigh, svd
 
 from isogloss.linalg import whitening_matrix
 
-__all__ = ["reduce_parts", "three_view_subspace", "uninformative_directions"]
-
 Array = NDArray[np.float64]
 
 # Singular values below this part of the largest one are rounding.

@@ -96,7 +96,7 @@ class FieldError(BaseModel):
 
 
 class ErrorDetails(BaseModel):
-    """What went wrong."""
+    """The details of an error."""
 
     code: str = Field(description="Error code for programs.", examples=["not_found"])
     message: str = Field(description="Explanation: what was received, what was expected, what to do.")
@@ -367,7 +367,7 @@ class CompareResponse(BaseModel):
 
 
 class SimilarFilters(RequestBody):
-    """Which similar articles to return."""
+    """Filters of similar articles."""
 
     k: int = Field(5, ge=1, le=50, description="Number of articles per language.")
     languages: list[str] | None = Field(None, max_length=50, description="Only these languages.")

@@ -184,7 +184,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_exposed(server: ServerSettings) -> bool:
-    """Whether other hosts can reach the service, directly or through a proxy."""
+    """Return whether other hosts can reach the service, directly or through a proxy."""
     return not _is_loopback(server.host) or bool(server.trusted_proxies)
 
 

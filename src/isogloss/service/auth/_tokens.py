@@ -39,7 +39,7 @@ class Principal:
     label: str = ""
 
     def has_scope(self, scope: str) -> bool:
-        """Whether a scope is granted."""
+        """Return whether a scope is granted."""
         return scope in self.scopes or "admin" in self.scopes
 
 
@@ -132,7 +132,7 @@ class TokenCache:
         self._empty: tuple[float, int, bool] | None = None
 
     def is_cached(self, token: str) -> bool:
-        """Whether a token, or the absence of any if it is empty, is verified without the store."""
+        """Return whether a token, or the absence of any if it is empty, is verified without the store."""
         return self._is_fresh(self._rows.get(_token_id(token)) if token else self._empty)
 
     def verify(self, token: str, now: datetime | None = None) -> Principal | None:
@@ -147,7 +147,7 @@ class TokenCache:
         return _verify(token, cached[2], now)
 
     def store_is_empty(self) -> bool:
-        """Whether the store has never had a token."""
+        """Return whether the store has never had a token."""
         if self._empty is None or not self._is_fresh(self._empty):
             stamp = self._stamp()
             self._empty = (*stamp, not list_tokens(self.store))

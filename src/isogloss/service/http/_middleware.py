@@ -147,7 +147,7 @@ class RequestLimitsMiddleware:
         return None
 
     def _is_allowed_host(self, hosts: list[str]) -> bool:
-        """Whether there is at most one Host header, and it names this service."""
+        """Return whether there is at most one Host header, and it names this service."""
         if len(hosts) > 1:
             return False
         host = hosts[0] if hosts else ""
@@ -364,7 +364,7 @@ def _charset(content_type: str) -> str:
 
 
 def _is_cross_site(headers: Headers) -> bool:
-    """Whether a browser sent a request on behalf of a page of another site."""
+    """Return whether a browser sent a request on behalf of a page of another site."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")

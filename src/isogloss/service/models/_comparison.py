@@ -21,8 +21,6 @@ from isogloss.service.api.schemas import (
 from isogloss.service.models._registry import Models, resolve_language
 from isogloss.similarity import Topic, find_topics
 
-__all__ = ["TextComparer", "topic_answer"]
-
 TOPIC_WORDS = 10
 """Words of each end of a topic."""
 

@@ -26,8 +26,6 @@ from isogloss.similarity import NameChannel, TextModel
 from isogloss.store import Store
 from isogloss.text import identify, language
 
-__all__ = ["Models", "WordTranslations", "resolve_language"]
-
 
 class WordTranslations:
     """Translations of words from dictionaries, in both directions.

@@ -28,15 +28,6 @@ from isogloss.similarity import CombinedSimilarity, NameChannel, TextModel
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import Point, rebuild_requested
 
-__all__ = [
-    "STORE_PREFIX",
-    "SimilarityModel",
-    "concepts_for_events",
-    "linker_for_events",
-    "linker_in_use",
-    "model_for_events",
-]
-
 logger = logging.getLogger(__name__)
 
 STORE_PREFIX = "store:"

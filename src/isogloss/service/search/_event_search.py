@@ -21,8 +21,6 @@ from isogloss.service.search._neighbours import NeighbourIndex
 from isogloss.similarity import NameChannel
 from isogloss.store import Store
 
-__all__ = ["EventSearch", "TitleIndex"]
-
 MAX_EVENTS = 200
 """Events that a search returns."""
 

@@ -24,8 +24,6 @@ from isogloss.similarity import Index, search_each
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
 from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
 
-__all__ = ["ArticleNeighbour", "NeighbourIndex", "PgvectorIndex", "create_neighbour_index"]
-
 logger = logging.getLogger(__name__)
 
 BATCH_POINTS = 1_000

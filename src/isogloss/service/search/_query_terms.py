@@ -15,8 +15,6 @@ from isogloss.events.annotate import known_places
 from isogloss.store import Store
 from isogloss.text import language
 
-__all__ = ["clean_query", "language_codes", "resolve_terms"]
-
 _UPPERCASE_KINDS = ("org", "currency", "region")
 """Kinds of concepts whose ids are in capital letters."""
 

@@ -115,7 +115,7 @@ def render_error(request: Request, error: ErrorResponse) -> Response | None:
 
 
 def _prefers_html(accept: str, default: bool) -> bool:
-    """Whether an Accept header prefers HTML to JSON; ``default`` if it names neither.
+    """Return whether an Accept header prefers HTML to JSON; ``default`` if it names neither.
 
     Examples
     --------

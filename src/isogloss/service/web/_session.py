@@ -38,7 +38,7 @@ def _suggest_sign_in() -> Iterator[None]:
 
 
 def may_read(request: Request) -> bool:
-    """Whether the token of a request still has the scope ``read``."""
+    """Return whether the token of a request still has the scope ``read``."""
     access: AccessControl = request.app.state.access
     try:
         return access.authenticate(_with_token(request)).has_scope("read")
@@ -126,7 +126,7 @@ def delete_cookie(request: Request, response: Response, name: str) -> None:
 
 
 def _is_secure(request: Request) -> bool:
-    """Whether the browser uses HTTPS, according to this server or a trusted proxy."""
+    """Return whether the browser uses HTTPS, according to this server or a trusted proxy."""
     return request.url.scheme == "https"
 
 

@@ -29,8 +29,6 @@ from isogloss.store import Store, Update
 from isogloss.store.queries import CHECKPOINT_HEADER, checkpoint_header, stale_checkpoint_parts
 from isogloss.threads import lower_priority
 
-__all__ = ["CheckpointWriter", "ForkedSave", "can_fork"]
-
 logger = logging.getLogger(__name__)
 
 PART_BYTES = 4 << 20
@@ -70,7 +68,7 @@ class CheckpointWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether a checkpoint is being written."""
+        """Return whether a checkpoint is being written."""
         return self._forked.busy or self._file is not None
 
     def start(self, stream: EventStream, line: int, lines_read: int | None = None) -> None:
@@ -162,7 +160,7 @@ class ForkedSave:
 
     @property
     def busy(self) -> bool:
-        """Whether a state is being saved, or is saved and has not been taken."""
+        """Return whether a state is being saved, or is saved and has not been taken."""
         return self._file is not None
 
     def start(self, stream: EventStream) -> None:

@@ -52,8 +52,6 @@ from isogloss.store.queries import (
     worker_stopped,
 )
 
-__all__ = ["JournalProcessor", "JournalReader", "StreamFactory", "rebuild"]
-
 logger = logging.getLogger(__name__)
 
 BATCH_LINES = 256

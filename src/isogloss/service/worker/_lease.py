@@ -20,8 +20,6 @@ from isogloss.service._background import BackgroundThread, Worker
 from isogloss.store import PostgresDatabase, SQLiteDatabase, Store
 from isogloss.store.postgres import connection_parameters, set_server_timeouts
 
-__all__ = ["Lease", "LeasedWorker"]
-
 logger = logging.getLogger(__name__)
 
 _LOCK_KEY = 0x15091056

@@ -23,8 +23,6 @@ from isogloss.events.link import FEATURES, MIN_SIMILARITY, Linker, LinkState, Pa
 from isogloss.events.stream import StreamChanges
 from isogloss.store import ClusterRow, EventRow, LinkRow, PublicIds, Update, to_micros
 
-__all__ = ["ChangeTracker", "explain_links"]
-
 MIN_LINK_PROBABILITY = 0.2
 """Less probable links are not stored."""
 

@@ -27,8 +27,6 @@ from isogloss.store import (
     to_micros,
 )
 
-__all__ = ["PrunePreview", "PruneRefusal", "Retention", "RetentionWorker", "clock_warning"]
-
 logger = logging.getLogger(__name__)
 
 SLACK_DAYS = 1.0
@@ -62,7 +60,7 @@ class PruneRefusal(NamedTuple):
 
 @dataclass(frozen=True)
 class PrunePreview:
-    """What the next run would delete, and whether it would.
+    """A preview of the next run: what it would delete, and whether it may.
 
     Attributes
     ----------
@@ -155,7 +153,7 @@ class Retention:
 
     @property
     def due(self) -> bool:
-        """Whether a run is due: at the start, every few hours, and after ``isogloss prune --yes``."""
+        """Return whether a run is due: at the start, every few hours, and after ``isogloss prune --yes``."""
         hours = self.settings.store.prune_hours
         if not hours:
             return False

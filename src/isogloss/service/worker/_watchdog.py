@@ -17,8 +17,6 @@ from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Heartbeat", "Watchdog", "kill_group", "limit_memory", "memory_limit"]
-
 WALL_TIME_FACTOR = 10
 """How many times its CPU budget a record may take by the wall clock, on a busy machine."""
 
@@ -47,7 +45,7 @@ class Heartbeat:
 
     @property
     def busy(self) -> bool:
-        """Whether the worker is processing records: it neither waits nor writes."""
+        """Return whether the worker is processing records: it neither waits nor writes."""
         return bool(self._cells[_BUSY])
 
     @busy.setter

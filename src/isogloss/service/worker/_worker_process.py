@@ -29,8 +29,6 @@ from isogloss.store import CompiledUpdate, Database, PostgresDatabase, SQLiteDat
 from isogloss.store.queries import CHECKPOINT_HEADER, REBUILD_PROGRESS, compile_update
 from isogloss.threads import bound_process, lower_priority
 
-__all__ = ["WorkerProcess", "rebuild_in_process", "run_worker"]
-
 logger = logging.getLogger(__name__)
 
 NICENESS = 15

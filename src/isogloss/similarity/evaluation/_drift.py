@@ -18,8 +18,6 @@ import numpy as np
 
 from isogloss.corpora import Corpus
 
-__all__ = ["Drift", "find_drift"]
-
 
 class Drift(NamedTuple):
     """Both sides of a pair of languages.
@@ -40,7 +38,7 @@ class Drift(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the ranks are from each other; 0 at best."""
+        """Return the difference of the ranks; 0 is best."""
         return abs(self.ranks[0] - self.ranks[1])
 
 

@@ -28,8 +28,6 @@ from isogloss.linalg import check_count, top_k
 from isogloss.similarity.models import TextModel
 from isogloss.threads import thread_bound
 
-__all__ = ["PairScores", "RetrievalReport", "compare", "evaluate", "mate_ranks"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
@@ -38,7 +36,7 @@ _BLOCK = 1024
 
 
 class PairScores(NamedTuple):
-    """How well documents of one language find their mates in another.
+    """Retrieval scores: how well documents of one language find their mates in another.
 
     Attributes
     ----------

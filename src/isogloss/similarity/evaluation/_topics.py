@@ -1,4 +1,4 @@
-"""What the components of a model are about: the strongest words of every language side by side."""
+"""Topics of a model's components: the strongest words of every language side by side."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from isogloss.linalg import check_count
 from isogloss.similarity.models import DocumentModel
 from isogloss.threads import thread_bound
-
-__all__ = ["Topic", "find_topics", "shared_topics", "topics_html", "topics_json", "topics_table"]
 
 Words = list[tuple[str, float]]
 
@@ -134,7 +132,7 @@ def topics_json(found: list[Topic]) -> str:
 
 
 def _pulls(model: DocumentModel, lang: str, components: list[int]) -> NDArray[np.float64]:
-    """How far each word moves a document along components."""
+    """Return the loading of each word on the components."""
     idf = model.spaces_[lang].weighting.idf_
     return np.asarray(model.projectors_[lang][:, components] * idf[:, None], dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""How document models are fitted: weighted blocks of rows, the steps of hub CCA, plans of time and memory."""
+"""Fitting of document models: weighted blocks of rows, the steps of hub CCA, plans of time and memory."""
 
 import lazy_loader
 

@@ -32,8 +32,6 @@ from isogloss.linalg import randomized_eigh, whitening_matrix
 from isogloss.stats import ViewMoments
 from isogloss.views import Views
 
-__all__ = ["Consensus", "find_consensus"]
-
 Array = NDArray[np.float64]
 
 # Power iterations; components far down differ little in what they are worth.
@@ -41,7 +39,7 @@ _ITERATIONS = 3
 
 
 class Consensus(NamedTuple):
-    """What the languages agree on.
+    """The consensus of the languages.
 
     Attributes
     ----------

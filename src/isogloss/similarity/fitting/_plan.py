@@ -1,4 +1,4 @@
-"""What a fit of hub CCA will take, told before it starts.
+"""Estimate the time and memory of a fit of hub CCA before it starts.
 
 Memory is counted from the blocks that are alive together; time from how much work of each kind there is
 (products with sparse matrices, dense products, orthonormal bases, counts that are read and weighted, and
@@ -14,8 +14,6 @@ from typing import NamedTuple
 from isogloss.similarity.fitting._shards import Shards
 from isogloss.similarity.fitting._speeds import measure_speeds
 from isogloss.similarity.fitting._spokes import group_size, waiting_sums
-
-__all__ = ["FitPlan", "predict_fit", "predict_sizes"]
 
 # Extra columns of random blocks, and times that steps 1 and 2 apply their operators.
 _EXTRA, _APPLICATIONS, _CONSENSUS = 10, 6, 8
@@ -125,7 +123,7 @@ def predict_sizes(
 
 
 class _Sizes(NamedTuple):
-    """What memory and time depend on."""
+    """The dimensions that memory and time depend on."""
 
     rows: list[int]
     words: tuple[int, ...]
@@ -143,7 +141,7 @@ class _Sizes(NamedTuple):
 
     @property
     def languages(self) -> int:
-        """How many, the hub too."""
+        """The number of languages, including the hub."""
         return len(self.words)
 
     @property

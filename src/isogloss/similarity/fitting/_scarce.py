@@ -19,8 +19,6 @@ from scipy.linalg import cho_factor, cho_solve
 from isogloss.linalg import centre_kernel
 from isogloss.views import Matrix
 
-__all__ = ["scarce_directions"]
-
 Array = NDArray[np.float64]
 
 

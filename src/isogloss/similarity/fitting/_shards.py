@@ -25,8 +25,6 @@ from isogloss.linalg import check_count
 from isogloss.similarity.fitting._spaces import LanguageSpace, Weigher, weighted_views
 from isogloss.views import Views
 
-__all__ = ["CorpusShards", "HeldShards", "Shards", "shards_of", "shared_documents"]
-
 # Rows of a block when an engine is given and nothing is said about blocks.
 _BATCH_ROWS = 10_000
 

@@ -22,7 +22,7 @@ _ENTRIES = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class LanguageSpace:
-    """What turns raw text of a language into the vectors that a model was fitted on.
+    """Turns raw text of a language into the vectors that a model was fitted on.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class LanguageSpace:
         return self.weigher(words)(counts)
 
     def weigher(self, words: Sequence[str]) -> Weigher:
-        """What turns counts of these words into vectors."""
+        """Return the weighting that turns counts of these words into vectors."""
         return Weigher(self.vocabulary.columns(words), self.weighting)
 
     def of_corpus(self, corpus: Corpus) -> sparse.csr_matrix:

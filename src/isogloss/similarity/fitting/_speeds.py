@@ -1,4 +1,4 @@
-"""How fast this machine does the kinds of work that a fit of documents consists of.
+"""Measure the speed of this machine at the operations of a fit.
 
 The speed of a product depends on its shape: blocks with few columns stay in the caches and blocks of a large
 vocabulary do not. Each trial has the shape of the fit, as far as some tenths of a second allow.
@@ -18,8 +18,6 @@ from isogloss.similarity.fitting._spaces import Weigher
 from isogloss.text import TermWeighting
 from isogloss.threads import one_thread
 from isogloss.views import Views
-
-__all__ = ["Speeds", "measure_speeds"]
 
 # CPU seconds that a trial is repeated for.
 _ENOUGH = 0.1

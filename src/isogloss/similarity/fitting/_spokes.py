@@ -25,8 +25,6 @@ from isogloss.similarity.fitting._shards import Shards
 from isogloss.stats import column_means
 from isogloss.views import Matrix, Views
 
-__all__ = ["Spokes", "add_into", "group_size", "waiting_sums"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 

@@ -42,8 +42,6 @@ from isogloss.similarity.fitting._spokes import Spokes
 from isogloss.stats import ViewMoments
 from isogloss.views import Views
 
-__all__ = ["Star", "fit_consensus", "fit_star", "largest_signs"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 logger = logging.getLogger(__name__)
@@ -74,7 +72,7 @@ class Star:
 
 
 class _Reduced(NamedTuple):
-    """What step 2 needs of a language."""
+    """The statistics of a language that step 2 needs."""
 
     coupling: Coupling
     mean: Array

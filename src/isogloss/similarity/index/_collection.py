@@ -1,4 +1,4 @@
-"""What all indexes share: their calls, what they refuse, filters, and the order of answers."""
+"""The base of all indexes: validation, filters and the order of results."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from sklearn.utils import check_array
 
 from isogloss.linalg import TopK, check_count
 from isogloss.similarity.index._segment import Ids, Mask, Rows
-
-__all__ = ["Collection", "SearchFilters", "check_vectors", "ordered"]
 
 
 class Dated(Protocol):
@@ -27,7 +25,7 @@ class Dated(Protocol):
 
 
 class SearchFilters(NamedTuple):
-    """Which documents may be found, as :meth:`Collection.search` is told."""
+    """A filter of the documents that :meth:`Collection.search` may return."""
 
     since: float | None
     until: float | None
@@ -35,7 +33,7 @@ class SearchFilters(NamedTuple):
     exclude: ArrayLike | None
 
     def pass_rows(self, rows: Dated) -> Mask:
-        """Which of some rows pass."""
+        """Return a mask of the rows that pass the filter."""
         wanted = np.ones(rows.n, dtype=bool)
         if self.since is not None:
             wanted &= rows.times >= self.since
@@ -131,7 +129,7 @@ class Collection(abc.ABC):
 
     @abc.abstractmethod
     def _among(self, ids: Ids) -> Mask:
-        """Which of these ids are there."""
+        """Return a mask of the ids that are in the index."""
 
     @abc.abstractmethod
     def _append(self, rows: Rows) -> None:
@@ -166,7 +164,7 @@ def check_vectors(vectors: ArrayLike, dims: int) -> NDArray[np.float32]:
 
 
 def _rows(given: ArrayLike, name: str, **rules: Any) -> NDArray[np.float32]:
-    """What scikit-learn makes of an array, which it takes long to find out where nothing is to be done."""
+    """Validate an array like scikit-learn, but skip its slow checks for arrays that are valid already."""
     if isinstance(given, np.ndarray) and _is_sound(given):
         return given
     return np.asarray(check_array(given, dtype=np.float32, input_name=name, **rules))

@@ -29,8 +29,6 @@ from isogloss.similarity.index._graph_links import GraphLinks, load_faiss
 from isogloss.similarity.index._segment import Ids, Mask, Rows
 from isogloss.threads import count_threads
 
-__all__ = ["GraphIndex"]
-
 GraphStorage = Literal["float32", "float16"]
 
 # Links of a node; more find more, and take more memory and time.
@@ -239,7 +237,7 @@ class _Nodes:
         self.n = end
 
     def places(self, ids: Ids) -> Ids:
-        """Where documents are; -1 where they are not."""
+        """Return the positions of documents; -1 for unknown ones."""
         at = np.array([self._place.get(one, -1) for one in ids.tolist()], dtype=np.int64)
         there = at >= 0
         there[there] = self.live[at[there]]

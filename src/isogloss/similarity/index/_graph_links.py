@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from isogloss.extras import import_extra
 
-__all__ = ["GraphLinks", "load_faiss"]
-
 _DAMAGED = "the links of the graph are damaged: {}; make the index anew of its documents"
 
 
@@ -64,7 +62,7 @@ class GraphLinks(NamedTuple):
             hnsw.random_level()
 
     def _check(self, room: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the links of each node begin; ``room`` is how many links nodes of 0, 1, ... levels have."""
+        """Return the offset of each node's links; ``room`` is the number of links by number of levels."""
         n, levels = len(self.levels), self.levels
         if n and (levels.min() < 1 or levels.max() >= len(room)):
             raise ValueError(_DAMAGED.format(f"nodes on {levels.min()} to {levels.max()} levels"))

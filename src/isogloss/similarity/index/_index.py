@@ -27,8 +27,6 @@ from isogloss.similarity.index._collection import Collection, SearchFilters, ord
 from isogloss.similarity.index._segment import Ids, Mask, Rows, Segment, Storage
 from isogloss.threads import count_threads, map_threads
 
-__all__ = ["Index"]
-
 SEGMENT = 8192
 # Queries that are searched for together.
 _TOGETHER = 512
@@ -160,7 +158,7 @@ class Index(Collection):
 
     @property
     def segments(self) -> Sequence[Segment]:
-        """Where the vectors lie."""
+        """The segments that hold the vectors, the open one last."""
         return [*self._closed, self._open]
 
     def _append(self, rows: Rows) -> None:

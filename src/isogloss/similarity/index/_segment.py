@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from isogloss.linalg import PiecewiseSearch, RoundedVectors, TopK, top_k
 
-__all__ = ["Segment", "Storage"]
-
 Storage = Literal["float32", "float16", "int8"]
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -57,7 +55,7 @@ class Segment:
 
     @property
     def live(self) -> Mask:
-        """Which rows are there."""
+        """Return a mask of the rows that are not deleted."""
         return self._live[: self.n]
 
     def __len__(self) -> int:

@@ -18,8 +18,6 @@ from isogloss.linalg import check_count
 from isogloss.similarity.index._collection import check_vectors
 from isogloss.similarity.index._index import Index
 
-__all__ = ["NearRows", "search_each"]
-
 
 class NearRows(NamedTuple):
     """The documents of an index that are nearest, the nearest first: scores, ids and vectors."""

@@ -1,4 +1,4 @@
-r"""What all cross-lingual document models share: text in, vectors of one common space out.
+r"""The base of cross-lingual document models: text in, vectors of one common space out.
 
 .. math::
 
@@ -28,8 +28,6 @@ from isogloss.similarity.models._proxy import ProxyMatrix
 from isogloss.text import WEIGHTING_CONSTRAINTS, Scheme
 from isogloss.views import Matrix
 
-__all__ = ["DocumentModel", "FittedDirections", "TextModel", "component_weights", "unit_rows"]
-
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
@@ -38,7 +36,7 @@ _BLOCK = 8192
 
 
 class FittedDirections(NamedTuple):
-    """What a model finds.
+    """The result of a fit: directions, means and strengths of the components.
 
     Attributes
     ----------
@@ -55,7 +53,7 @@ class FittedDirections(NamedTuple):
 
 
 class TextModel:
-    """What puts texts of many languages, and the documents of a corpus, into one space."""
+    """Projects texts of many languages, and the documents of a corpus, into one space."""
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -141,7 +139,7 @@ class DocumentModel(TextModel, Estimator):
         Parameters
         ----------
         corpus : Corpus
-            Rows told in several languages, any of which may be missing.
+            Documents in several languages, one row per subject; any language may be missing.
         y : None
             Not used.
         """
@@ -264,7 +262,7 @@ class DocumentModel(TextModel, Estimator):
 
 
 def component_weights(strengths: Array, power: float) -> Array:
-    """What each component is multiplied with on either side; none counts where nothing was found."""
+    """Return the weight of each component on either side; zero where nothing was found."""
     found = strengths > 0
     return np.where(found, np.where(found, strengths, 1.0) ** (power / 2), 0.0)
 

@@ -6,8 +6,6 @@ from isogloss.similarity.fitting import Shards
 from isogloss.similarity.models._base import FittedDirections
 from isogloss.similarity.models._hub import HubSimilarity
 
-__all__ = ["CCASimilarity"]
-
 
 class CCASimilarity(HubSimilarity):
     """Canonical correlation analysis of a pair of languages.

@@ -28,11 +28,9 @@ from isogloss._estimator import Constraints, Estimator, HasMethods
 from isogloss.linalg import check_count
 from isogloss.similarity.models._names import NameChannel
 
-__all__ = ["ChannelScores", "CombinedSimilarity", "Nearest"]
-
 Array = NDArray[np.float64]
 
-# Pull of the weights towards zero, which ends the climb where all mates can be told apart.
+# Penalty on the weights, so that the ascent ends even where all mates can be distinguished.
 _SHRINK = 1e-3
 # Queries that are compared with all candidates at a time.
 _BLOCK = 512

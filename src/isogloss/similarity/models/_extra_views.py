@@ -13,8 +13,6 @@ from isogloss.similarity.fitting import HeldShards, Shards
 from isogloss.similarity.models._base import unit_rows
 from isogloss.views import Views
 
-__all__ = ["ExtraView", "ViewProjection", "with_views"]
-
 Single = NDArray[np.float32]
 
 

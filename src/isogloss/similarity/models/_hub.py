@@ -44,8 +44,6 @@ from isogloss.similarity.models._extra_views import ExtraView, ViewProjection, w
 from isogloss.text import Scheme
 from isogloss.views import Matrix
 
-__all__ = ["HubSimilarity"]
-
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
@@ -187,7 +185,7 @@ class HubSimilarity(EngineMixin, DocumentModel):
         Parameters
         ----------
         corpus : Corpus
-            Rows told in several languages; held in memory.
+            Documents in several languages, one row per subject; held in memory.
         extra : mapping of str to ExtraView
             More views by names that no language has.
 

@@ -21,8 +21,6 @@ from isogloss.similarity.models._lsi import pseudo_inverse, stacked
 from isogloss.text import Scheme
 from isogloss.views import Views
 
-__all__ = ["KMeansSimilarity"]
-
 
 class KMeansSimilarity(DocumentModel):
     """Coordinates in a basis of cluster centroids, the simplest of the models.

@@ -2,7 +2,7 @@ r"""Cross-lingual latent semantic indexing: an SVD of all languages side by side
 
 .. math:: [X_1 \dots X_m] \approx V S\, [U^{(1)\top} \dots U^{(m)\top}]
 
-with a row for each thing that was told, and zeros where a language is missing (thesis, section 6.6). A
+with a row for each subject, and zeros where a language is missing (thesis, section 6.6). A
 document of language i goes to :math:`x^\top U^{(i)}`, or, with ``inverse=True``, to :math:`P_i x` with
 :math:`P_i` the pseudo-inverse of :math:`U^{(i)}`, found by QR: :math:`R_i P_i = Q_i^\top`.
 """
@@ -26,8 +26,6 @@ from isogloss.similarity.fitting import HeldShards, Shards, add_into, shards_of
 from isogloss.similarity.models._base import DocumentModel, FittedDirections
 from isogloss.text import Scheme
 from isogloss.views import Views
-
-__all__ = ["LSISimilarity", "basis_size", "pseudo_inverse", "stacked"]
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)

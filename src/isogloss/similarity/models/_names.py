@@ -26,8 +26,6 @@ from isogloss._estimator import NON_NEGATIVE, POSITIVE_INT, Constraints, Estimat
 from isogloss.linalg import check_count
 from isogloss.text import Gazetteer, check_text
 
-__all__ = ["NameChannel", "Shared"]
-
 _DATE = re.compile(r"(?<!\d)(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})(?!\d)")
 _NUMBER = re.compile(r"\d+(?:[.,'\u00a0\u202f]\d+)*")
 _WORD = re.compile(r"[a-z]+")
@@ -250,7 +248,7 @@ def _one_order(date: re.Match[str]) -> str:
 
 
 def _kind(feature: str) -> str:
-    """What a feature is; sequences of letters have blanks at their ends only."""
+    """Return the kind of a feature; letter n-grams have blanks at their ends only."""
     word, _, rest = feature.partition(" ")
     return _KINDS.get(word, "letters") if rest else "letters"
 

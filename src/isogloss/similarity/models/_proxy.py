@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from isogloss.linalg import check_count
 
-__all__ = ["ProxyMatrix"]
-
 Single = NDArray[np.float32]
 
 

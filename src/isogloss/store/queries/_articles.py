@@ -12,26 +12,6 @@ from typing import Any, NamedTuple
 from isogloss.events import Article
 from isogloss.store.interface import Row, Session
 
-__all__ = [
-    "JournalLine",
-    "Receipt",
-    "add_articles",
-    "article_numbers",
-    "article_numbers_from",
-    "content_digest",
-    "count_lines",
-    "deleted_numbers",
-    "from_micros",
-    "key_digest",
-    "read_articles",
-    "read_journal",
-    "read_last_line",
-    "read_revisions",
-    "record_update",
-    "stored_key",
-    "to_micros",
-]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ARTICLE_COLUMNS = "id, lang, title, body, time, source, url"
 _SELECT_LINES = (

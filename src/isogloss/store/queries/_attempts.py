@@ -17,21 +17,6 @@ from isogloss.store.queries._read_model import (
     read_work_position,
 )
 
-__all__ = [
-    "MAX_FAILURES",
-    "MAX_FAILURES_WITH_STOP",
-    "WORKER_STOPPED",
-    "failed_lines",
-    "list_quarantined",
-    "quarantined_lines",
-    "read_crash_marker",
-    "record_failure",
-    "record_line_start",
-    "retry_quarantined",
-    "worker_started",
-    "worker_stopped",
-]
-
 MAX_FAILURES = 2
 """A line is quarantined after this many failed attempts."""
 

@@ -12,25 +12,6 @@ from typing import Any
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Row, Session
 
-__all__ = [
-    "EventQuery",
-    "EventQueryResult",
-    "add_verdict",
-    "changed_since",
-    "cluster_links",
-    "clusters_exist",
-    "count_articles",
-    "event_clusters",
-    "event_ids",
-    "events_of_articles",
-    "find_events",
-    "locate_article",
-    "read_cluster",
-    "read_event",
-    "read_link",
-    "read_verdicts",
-]
-
 SORT_COLUMNS = ("last", "size", "languages", "changed")
 MAX_EVENTS_PER_PAGE = 200
 _INDEXED_COLUMNS = frozenset({"last", "changed"})

@@ -18,15 +18,6 @@ from isogloss.exceptions import StoreError
 from isogloss.store.interface import Database, Session
 from isogloss.store.postgres import PostgresDatabase
 
-__all__ = [
-    "Point",
-    "PointTable",
-    "articles_without_point",
-    "first_point",
-    "has_pgvector",
-    "read_points",
-]
-
 _MAX_INLINE_DIMS = 1_900
 """A vector of more dimensions does not fit into a page of the server."""
 

@@ -16,23 +16,6 @@ from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.interface import Session
 from isogloss.store.queries._points import Point
 
-__all__ = [
-    "ClusterRow",
-    "CompiledUpdate",
-    "EventRow",
-    "LinkRow",
-    "StoredCheckpoint",
-    "Update",
-    "apply_update",
-    "checkpoint_header",
-    "checkpoint_lines",
-    "compile_update",
-    "read_checkpoint",
-    "read_position",
-    "read_work_position",
-    "stale_checkpoint_parts",
-]
-
 MAX_CHECKPOINTS = 2
 """Older checkpoints are deleted."""
 

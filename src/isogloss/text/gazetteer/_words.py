@@ -11,8 +11,6 @@ from functools import cache, partial
 from isogloss.extras import has_module
 from isogloss.text._languages import language, stopwords
 
-__all__ = ["OTHER_NAMES", "WHOLE_NAMES", "common_words", "stemmer", "stop_words"]
-
 OTHER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {
         "US": ("USA", "U.S.", "United States of America", "America"),
@@ -143,7 +141,7 @@ def stop_words(lang: str) -> frozenset[str]:
 
 
 def stemmer(lang: str) -> Callable[[str], str] | None:
-    """What takes endings of cases, or prepositions written together, off a word; None for most languages.
+    """Return the function that strips case endings or attached prepositions; None for most languages.
 
     The longest known ending goes, and three letters are left at least. In German and its relatives only the s
     of the genitive goes.

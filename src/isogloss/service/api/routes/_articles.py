@@ -86,7 +86,7 @@ async def send_articles(request: Request) -> Response:
     listed with the reason and kept in the quarantine; the others are accepted all the same. If all are
     invalid, the status is 422.
     """
-    state: AppState = request.app.state.parts
+    state: AppState = request.app.state.isogloss
     principal = await state.access.authorize(request, "write")
     key = _idempotency_key(request)
     body = await _read_json(request)
@@ -229,7 +229,7 @@ def get_article(state: AppState, seq: int) -> Article:
 
 
 def _is_quick(request: Request, state: AppState, records: list[Any]) -> bool:
-    """Whether validation takes less time than a switch to a thread."""
+    """Return whether validation takes less time than a switch to a thread."""
     size = request.headers.get("content-length", "")
     short = size.isdecimal() and len(size) < 8 and int(size) <= MAX_INLINE_CHECK_BYTES
     return short and len(records) == 1 and state.backlog.ready() and state.retention.ready()

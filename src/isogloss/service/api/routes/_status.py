@@ -147,7 +147,7 @@ def find_problems(state: AppState) -> list[str]:
 
 
 def _is_stalled(progress: WorkerProgress, seconds: float) -> bool:
-    """Whether an article has waited and nothing was committed for longer than that."""
+    """Return whether an article has waited and nothing was committed for longer than that."""
     waited, idle = progress.oldest_waiting_seconds, progress.last_commit_seconds
     return waited is not None and waited > seconds and (idle is None or idle > seconds)
 

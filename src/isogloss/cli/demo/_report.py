@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from isogloss.em import Iteration, Recorder
 
-__all__ = ["page", "write_report"]
-
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; background: white; }
