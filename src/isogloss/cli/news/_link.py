@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import check_outputs, echo, not_stdout
 from isogloss.exceptions import ModelFileError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isogloss.events.training import LabelledNews
 
 link_group = typer.Typer(
-    cls=Group, help="Train and score the linker of clusters across languages.", no_args_is_help=True
+    cls=CommandGroup, help="Train and score the linker of clusters across languages.", no_args_is_help=True
 )
 
 News = Annotated[
