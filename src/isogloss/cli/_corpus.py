@@ -14,7 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo, not_stdout
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.exceptions import CorpusError
@@ -23,7 +23,9 @@ from isogloss.io import total_size
 if TYPE_CHECKING:
     from isogloss.corpora import ComparableCorpus, Concepts, CorpusSummary, DocumentReader, PageIndex
 
-corpus_group = typer.Typer(cls=Group, help="Build comparable corpora from documents.", no_args_is_help=True)
+corpus_group = typer.Typer(
+    cls=CommandGroup, help="Build comparable corpora from documents.", no_args_is_help=True
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")]

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
 from isogloss.cli._progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 dictionary_group = typer.Typer(
-    cls=Group, help="Build bilingual dictionaries from word vectors.", no_args_is_help=True
+    cls=CommandGroup, help="Build bilingual dictionaries from word vectors.", no_args_is_help=True
 )
 
 Vectors = Annotated[

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._similar_texts import EncoderModel, named_texts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Csls = Annotated[int, typer.Option(help="Neighbours used by CSLS; 0 for plain cosines.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
-evaluate_group = typer.Typer(cls=Group, help="Evaluate models.", no_args_is_help=True)
+evaluate_group = typer.Typer(cls=CommandGroup, help="Evaluate models.", no_args_is_help=True)
 
 
 @evaluate_group.callback()

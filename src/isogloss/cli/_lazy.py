@@ -44,7 +44,7 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in cleandoc(text).split("\n\n"))
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands whose help needs no pydantic."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -59,7 +59,7 @@ class Group(TyperGroup):
         return params
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """Lists its commands from ``lazy_commands`` and loads the one that is called."""
 
     lazy_commands: ClassVar[Mapping[str, LazyCommand]] = {}
@@ -77,7 +77,7 @@ class LazyGroup(Group):
         return name, self.lazy_commands[name].load(name), rest
 
 
-class DefaultGroup(Group):
+class DefaultGroup(CommandGroup):
     """A group whose first command need not be named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -10,10 +10,10 @@ import typer
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 
-model_group = typer.Typer(cls=Group, help="Inspect model files.", no_args_is_help=True)
+model_group = typer.Typer(cls=CommandGroup, help="Inspect model files.", no_args_is_help=True)
 
 
 @model_group.callback()

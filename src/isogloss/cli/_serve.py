@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events, store_contents, stream_factory
@@ -33,7 +33,7 @@ LogJson = Annotated[
 ]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)]
 
-token_group = typer.Typer(cls=Group, help="Manage access tokens.", no_args_is_help=True)
+token_group = typer.Typer(cls=CommandGroup, help="Manage access tokens.", no_args_is_help=True)
 
 
 def serve(

@@ -21,7 +21,7 @@ from isogloss.cli._corpus import (
     linked_documents,
     named_files,
 )
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.io import total_size
@@ -29,7 +29,9 @@ from isogloss.io import total_size
 if TYPE_CHECKING:
     from isogloss.events.annotate import ConceptDictionary
 
-concepts_group = typer.Typer(cls=Group, help="Build and query concept dictionaries.", no_args_is_help=True)
+concepts_group = typer.Typer(
+    cls=CommandGroup, help="Build and query concept dictionaries.", no_args_is_help=True
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A dictionary made by 'concepts build'.")]
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import Group
+from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import check_outputs, counted, echo, not_stdout
 from isogloss.cli.store._options import load_settings, open_store
 from isogloss.exceptions import ModelFileError, StoreError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isogloss.events.training import LabelledNews
 
 link_group = typer.Typer(
-    cls=Group, help="Train and score the linker of clusters across languages.", no_args_is_help=True
+    cls=CommandGroup, help="Train and score the linker of clusters across languages.", no_args_is_help=True
 )
 
 News = Annotated[

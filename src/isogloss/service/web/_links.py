@@ -32,7 +32,7 @@ FEATURE_NAMES = {
     "sameLanguage": "same language",
     "titlesAlone": "share of articles without a body",
     "sameLanguageSim": "same words within the language",
-    "encoderCosSim": "same meaning (sentence encoder)",
+    "encoderCosSim": "same meaning (encoder)",
     "alternatives": "other stories at that time",
     "(constant)": "prior",
 }
