@@ -132,7 +132,7 @@ def poison(*_):
 
 
 def disk(trial, chance, _):
-    """Fill the disk of the store, that of temporary files or both; stop the service or not; then free them."""
+    """Fill the disk of the store, of temporary files or both; stop the service or not; then free them."""
     fillers = [each / "filler" for each in chance.choice([trial.disks, trial.disks[:1], trial.disks[1:]])]
     for filler in fillers:
         fill(filler, chance.choice([0, chance.randrange(1 << 18)]))

@@ -89,7 +89,9 @@ def model_file():
     events = sorted(set(told.events.values()))
     texts = {
         lang: [
-            " ".join(each.text for each in told.articles if (told.events[each.id], each.lang) == (event, lang))
+            " ".join(
+                each.text for each in told.articles if (told.events[each.id], each.lang) == (event, lang)
+            )
             or None
             for event in events
         ]
