@@ -28,7 +28,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from isogloss.store import Store
-from tests.crash.trial import LIMIT_S, SETTINGS, Trial, can_mount, command, open_place
+from tests.crash.trial import LIMIT_S, SETTINGS, Trial, can_mount, command, open_place, small_file_system
 from tools.private_postgres import programs
 
 ARTICLES = 16
@@ -41,6 +41,10 @@ JUNK = ({"title": 5, "time": "never"}, {"title": "Rain"}, [], 7)
 """Records that are no articles."""
 
 HARMS = ("raise", "raise", "die", "hang", "allocate")
+RETENTION = {
+    "ISOGLOSS_STORE__KEEP_DAYS": "1",
+    "ISOGLOSS_STORE__PRUNE_WITHOUT_ASKING": "true",
+}
 OFFSETS = ("-700d", "-40d", "-26h", "-1h", "+1h", "+26h", "+40d", "+9000d")
 
 FAKETIME = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
@@ -101,10 +105,10 @@ def prune(trial, chance, _):
     running.wait(LIMIT_S)
 
 
-def clock(trial, chance, _):
+def clock(trial, chance, _, offsets=OFFSETS):
     """Move the clock of the service by hours to years, once or twice, and back; kill it meanwhile, or not."""
     for _ in range(chance.randint(1, 2)):
-        trial.clock.write_text(chance.choice(OFFSETS))
+        trial.clock.write_text(chance.choice(offsets))
         time.sleep(chance.uniform(1.0, 1.5))  # the library looks at its file once a second
         if chance.random() < 0.3:
             trial.end(signal.SIGKILL)
@@ -114,14 +118,24 @@ def clock(trial, chance, _):
     time.sleep(1.1)
 
 
+def retention(trial, chance, number):
+    """Move the clock as above while the service prunes old stories by itself, but to no time before the news.
+
+    Articles that come before their time get the time of the clock, and would rightly be old afterwards.
+    """
+    command("prune", "--keep-days", 9000, "--yes", "--store", trial.place, "--json")  # the clock is right now
+    clock(trial, chance, number, OFFSETS[1:])
+
+
 def poison(*_):
     """Articles that the worker hangs, fails, dies or grows at, and records that are no articles."""
 
 
 def disk(trial, chance, _):
-    """Fill the disk of the store, stop the service or leave it running meanwhile, then free the disk."""
-    filler = trial.disk / "filler"
-    fill(filler, chance.choice([0, chance.randrange(1 << 18)]))
+    """Fill the disk of the store, of temporary files or both; stop the service or not; then free them."""
+    fillers = [each / "filler" for each in chance.choice([trial.disks, trial.disks[:1], trial.disks[1:]])]
+    for filler in fillers:
+        fill(filler, chance.choice([0, chance.randrange(1 << 18)]))
     time.sleep(chance.uniform(0.2, 1.0))
     if chance.random() < 0.3:
         trial.end(signal.SIGKILL)
@@ -129,7 +143,8 @@ def disk(trial, chance, _):
             trial.start()
     elif trial.server is None:
         trial.status()  # reading goes on
-    filler.unlink()
+    for filler in fillers:
+        filler.unlink()
     if trial.server is not None:
         with suppress(subprocess.SubprocessError):  # it runs already, unless it gave up
             trial.server.start()
@@ -147,14 +162,14 @@ def fill(path, left):
     os.truncate(path, max(0, path.stat().st_size - left))
 
 
-FAULTS = {each.__name__: each for each in (kill, stop, checkpoint, prune, clock, poison, disk)}
+FAULTS = {each.__name__: each for each in (kill, stop, checkpoint, prune, clock, retention, poison, disk)}
 
 
 def missing(fault, store):
     """What is missing here for a fault on a store, or nothing."""
     if store == "postgres" and programs() is None:
         return "no PostgreSQL here: initdb is not in the test group's wheel nor on the PATH"
-    if fault == "clock" and FAKETIME is None:
+    if fault in ("clock", "retention") and FAKETIME is None:
         return "libfaketime is not installed: the clock of a process cannot be moved"
     if fault == "disk" and not can_mount():
         return "a file system can be mounted by root only"
@@ -182,8 +197,9 @@ def play(trial, fault, number, chance):
     trial.finish(titles, chance)
     assert trial.send(trial.write(number, 1)), "an article is refused after the fault"
     refusal = trial.settle()
-    if refusal:
+    if refusal or fault == "retention":  # what is compared must not be pruned meanwhile
         trial.end(signal.SIGTERM)
+    if refusal:
         trial.rebuild()
     else:
         trial.check()
@@ -200,7 +216,7 @@ def play_all(fault, store, *, rounds, seed, first=0, say=print, starter=None):
     """
     finds, refusals, done = [], Counter(), 0
     number, last = first, first + rounds
-    acknowledged = starts = 0
+    acknowledged = starts = pruned = 0
     while number < last:
         with ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(prefix=f"{fault}-{store}-", dir="/tmp"))
@@ -216,8 +232,9 @@ def play_all(fault, store, *, rounds, seed, first=0, say=print, starter=None):
                     refusals[refusal[:60]] += bool(refusal)
                     fresh = not refusal  # ids are others after a rebuild: the next round has a new store
                     say(f"{store} {fault} round {number - 1}: {time.monotonic() - began:.1f} s {refusal}")
-                if trial.running and fresh:
-                    trial.end(signal.SIGTERM)
+                if fresh:
+                    if trial.running:
+                        trial.end(signal.SIGTERM)
                     trial.rebuild()
             except Exception:
                 finds.append({"fault": fault, "store": store, "seed": seed, "round": number - 1})
@@ -227,11 +244,13 @@ def play_all(fault, store, *, rounds, seed, first=0, say=print, starter=None):
                 trial.close()
                 acknowledged += len(trial.acknowledged)
                 starts += trial.starts
+                pruned += trial.pruned
         if not finds:
             shutil.rmtree(folder, ignore_errors=True)
     return {
         **{"fault": fault, "store": store, "seed": seed, "first": first, "rounds": done},
-        **{"acknowledged": acknowledged, "starts": starts, "refusals": sum(refusals.values())},
+        **{"acknowledged": acknowledged, "starts": starts, "pruned": pruned},
+        "refusals": sum(refusals.values()),
         "finds": finds,
     }
 
@@ -241,9 +260,12 @@ def set_up(fault, store, folder, seed, number, stack, starter=None):
     small = fault == "disk"
     place, server = stack.enter_context(open_place(store, folder / "store", small_disk=small))
     env, moved = {}, folder / "clock"
-    if small and store == "sqlite":
-        env["COMMAND_TMPDIR"] = str(folder / "store")
-    if fault == "clock":
+    disks = [folder / "store", folder / "tmp"]
+    if small:
+        disks[1].mkdir()
+        stack.enter_context(small_file_system(disks[1], 16))
+        env["COMMAND_TMPDIR"] = str(disks[1])
+    if fault in ("clock", "retention"):
         moved.write_text("+0")
         env |= {
             "LD_PRELOAD": str(FAKETIME),
@@ -251,10 +273,12 @@ def set_up(fault, store, folder, seed, number, stack, starter=None):
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
+    if fault == "retention":
+        env |= RETENTION
     poisoned = fault == "poison"
     shared = None if env or poisoned else starter
     trial = Trial(place, folder, seed + number, poisoned=poisoned, env=env, server=server, starter=shared)
-    trial.clock, trial.disk = moved, folder / "store"
+    trial.clock, trial.disks = moved, disks
     return trial
 
 

@@ -5,11 +5,10 @@ import os
 import pytest
 
 from isogloss.events import parse_article
-from isogloss.service.settings import StreamSettings
-from isogloss.service.worker import JournalProcessor, StreamFactory
+from isogloss.service.worker import JournalProcessor
 from isogloss.store import Store
 from tests.crash.harness import FAULTS, missing, play_all
-from tests.crash.trial import SETTINGS, WINDOW_DAYS, Trial
+from tests.crash.trial import SETTINGS, Trial, stream_factory
 from tests.crash.warm import Starter
 
 ROUNDS = 2
@@ -48,7 +47,7 @@ def trial(tmp_path):
     with Store(trial.place) as store:
         trial.acknowledged.update(trial.write(0, 16))
         store.add([parse_article(record, check_language=False) for record in trial.records.values()])
-        processor = JournalProcessor(store, StreamFactory(StreamSettings(window_days=WINDOW_DAYS)))
+        processor = JournalProcessor(store, stream_factory(store))
         processor.catch_up()
         processor.close()
     yield trial
@@ -74,6 +73,12 @@ def test_a_store_without_faults_passes(trial):
         ("UPDATE cluster SET data = '{}' WHERE id = 1", "cluster is not as in a replay"),
         ("UPDATE cluster SET size = size + 1 WHERE id = 1", "clusters whose size differs"),
         ("INSERT INTO alias VALUES ('e99', 'e1')", "alias is not as in a replay"),
+        ("DELETE FROM article_point WHERE article = 3", r"article_point is not as in a replay: \[3\]"),
+        (
+            "UPDATE article_point SET vector = (SELECT vector FROM article_point WHERE article = 4) "
+            "WHERE article = 3",
+            r"article_point is not as in a replay: \[3\]",
+        ),
     ],
 )
 def test_harm_is_found(trial, harm, said):

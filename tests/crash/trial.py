@@ -15,19 +15,26 @@ import threading
 from collections import Counter
 from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import psutil
 import psycopg
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
+from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ServiceClientError
+from isogloss.io import save
 from isogloss.service.client import Client
-from isogloss.service.settings import StreamSettings
+from isogloss.service.models import SimilarityModel
+from isogloss.service.settings import ModelSettings, StreamSettings
 from isogloss.service.worker import JournalProcessor, StreamFactory
+from isogloss.similarity import HubSimilarity
 from isogloss.store import Store
 from tests.crash.warm import Starter
+from tests.similarity.data import as_corpus
 from tests.waiting import LIMIT_S, wait_until
 from tools.load_news import News
 from tools.private_postgres import PrivatePostgres, programs
@@ -37,7 +44,11 @@ DAYS_PER_ROUND = 0.5
 """Days between the news of two rounds."""
 
 WINDOW_DAYS = 1.0
+MODEL = "news"
+"""The name of the similarity model in the store."""
+
 SETTINGS = {
+    "ISOGLOSS_MODELS__SIMILARITY": f"store:{MODEL}",
     "ISOGLOSS_STREAM__WINDOW_DAYS": str(WINDOW_DAYS),
     "ISOGLOSS_STREAM__SNAPSHOT_EVERY": "20",
     "ISOGLOSS_WORKER__RECORD_SECONDS": "3",
@@ -62,10 +73,46 @@ TABLES = {
 }
 """The tables of events and their columns, but for the line at which an event changed."""
 
+VECTOR_TOLERANCE = 1e-5
+"""How far points may be from those of a replay: projected in other batches, their last bits differ."""
+
 CLIENTS = 2
 
 SETTLE_S = 10 * LIMIT_S
 """Upper bound of the wait for events: a record that hangs takes minutes on a busy machine."""
+
+
+@cache
+def model_file():
+    """A small similarity model of the words that the news is made of, as the bytes of its file."""
+    told = sample_news()
+    events = sorted(set(told.events.values()))
+    texts = {
+        lang: [
+            " ".join(
+                each.text for each in told.articles if (told.events[each.id], each.lang) == (event, lang)
+            )
+            or None
+            for event in events
+        ]
+        for lang in sorted({each.lang for each in told.articles})
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.isogloss")
+        save(HubSimilarity(8, random_state=0).fit(as_corpus(texts)), path)
+        return path.read_bytes()
+
+
+def stream_factory(store):
+    """What makes the stream of the service, for a store that gets its model."""
+    with store.database.write() as session:
+        session.run(
+            "INSERT INTO model (name, created, data, report) VALUES (?, 0, ?, '{}') "
+            "ON CONFLICT (name) DO NOTHING",
+            [MODEL, model_file()],
+        )
+    similarity = SimilarityModel.load(ModelSettings(similarity=f"store:{MODEL}"), store)
+    return StreamFactory(StreamSettings(window_days=WINDOW_DAYS), similarity.model, points=similarity)
 
 
 @contextmanager
@@ -122,6 +169,13 @@ def command(*arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def is_same_point(one, other):
+    """Whether two points are of the same model and language, and close."""
+    if one is None or other is None or one[:2] != other[:2] or len(one[2]) != len(other[2]):
+        return False
+    return np.allclose(one[2], other[2], rtol=0, atol=VECTOR_TOLERANCE)
+
+
 class Trial:
     """A store, its service, and all that the service has acknowledged.
 
@@ -152,9 +206,11 @@ class Trial:
         self.records, self.acknowledged, self.revised = {}, set(), set()
         self.lock = threading.Lock()
         self.process = self.url = None
-        self.starts, self.flipped = 0, False
+        self.starts, self.pruned, self.flipped = 0, 0, False
         self.replay_place, self.processor = folder / "replay.db", None
         self.copied = {name: {} for name in JOURNAL}
+        with Store(place) as store:
+            stream_factory(store)
 
     # The service
 
@@ -340,10 +396,10 @@ class Trial:
         doubled = [title for title, count in held.items() if count > 1]
         assert not doubled, f"doubled: {doubled}"
         lost = self.acknowledged - held.keys()
-        pruned = sum(
+        self.pruned = sum(
             count for (count,) in self.rows(self.place, "SELECT count FROM tally WHERE name = 'pruned'")
         )
-        assert len(lost) == pruned, f"{len(lost)} are missing, {pruned} were pruned: {lost}"
+        assert len(lost) == self.pruned, f"{len(lost)} are missing, {self.pruned} were pruned: {lost}"
         newest = max(self.time(title) for title in self.records)
         early = [title for title in lost if newest - self.time(title) < timedelta(days=WINDOW_DAYS + 1)]
         assert not early, f"pruned too early: {early}"
@@ -358,8 +414,8 @@ class Trial:
     def replay(self):
         """Follow the copied journal in a store that no fault comes near."""
         if self.processor is None:
-            settings = StreamSettings(window_days=WINDOW_DAYS)
-            self.processor = JournalProcessor(Store(self.replay_place), StreamFactory(settings))
+            store = Store(self.replay_place)
+            self.processor = JournalProcessor(store, stream_factory(store))
         with self.processor.store.database.write() as session:
             for name, rows in self.copied.items():
                 columns = self.columns(name)
@@ -390,6 +446,24 @@ class Trial:
             expected = [row for row in rows if wanted[name](row)]
             differing = set(expected) ^ set(mine[name])
             assert mine[name] == expected, f"{name} is not as in a replay: {sorted(differing)[:4]}"
+        self.compare_points(kept)
+
+    def compare_points(self, kept):
+        """The stored points of some articles are those of the replay."""
+        mine, theirs = (self.points(place) for place in (self.place, self.replay_place))
+        expected = {number: point for number, point in theirs.items() if number in kept}
+        differing = [
+            number
+            for number in mine.keys() | expected.keys()
+            if not is_same_point(mine.get(number), expected.get(number))
+        ]
+        assert not differing, f"article_point is not as in a replay: {sorted(differing)[:4]}"
+        assert any(len(vector) for *_, vector in mine.values()), "no article has a point"
+
+    def points(self, place):
+        """Stored points by article: the model, the language and the vector."""
+        rows = self.rows(place, "SELECT article, model, lang, vector FROM article_point")
+        return {number: (model, lang, np.frombuffer(data, np.float32)) for number, model, lang, data in rows}
 
     def tables(self, place):
         """The tables of events."""
@@ -415,5 +489,6 @@ class Trial:
         self.copy_journal()
         self.replay()
         assert self.stories(self.place) == self.stories(self.replay_place), "a rebuild differs from a replay"
+        self.compare_points({number for (number,) in self.rows(self.place, "SELECT seq FROM article")})
         if not self.rows(self.place, "SELECT count FROM tally WHERE name = 'pruned'"):
             assert self.tables(self.place) == before, "a rebuild of the whole journal changed the tables"

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from multiprocessing import forkserver
 
 import psutil
@@ -72,6 +73,7 @@ def serve_starts():
     """Do what lines of the standard input ask for, until it ends."""
     from isogloss.cli import _serve, main
     from isogloss.service.app import create_app  # noqa: F401 all that a service imports
+    from isogloss.service.worker import RetentionWorker
     from isogloss.text import identify
 
     if "poisoned" in sys.argv:
@@ -82,6 +84,8 @@ def serve_starts():
     os.environ["TMPDIR"] = os.environ.get(
         "COMMAND_TMPDIR", "/tmp"
     )  # not for the data that were read just now
+    tempfile.tempdir = None  # it is chosen again
+    RetentionWorker.__init__.__kwdefaults__["poll_seconds"] = 0.2
     new, server = multiprocessing.get_context, multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["tests.service.warm", "tests.crash.poisoned"])
     forkserver.ensure_running()

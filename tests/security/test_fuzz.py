@@ -134,6 +134,10 @@ FINDS = {
             b'{"id":"Q2","sitelinks":{"enwiki":{"title":"Bled"},"slwiki":{"title":"Bled"}}}\n]\n',
         ),
     ),
+    "a damaged header of an array of a concept dictionary": (
+        "wordnet",
+        ("dictionary", (3, 0.5196399714002994), "earthquake"),
+    ),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
 }
 """Inputs that were over their budget once, by name."""

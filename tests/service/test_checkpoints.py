@@ -174,3 +174,22 @@ def test_a_child_that_exceeds_the_timeout_is_killed(monkeypatch, caplog):
     save.start(EventStream())
     assert wait_for(save) is None
     assert "killing it" in caplog.text
+
+
+@needs_fork
+@pytest.mark.parametrize("what", ["tempfile.TemporaryFile", "os.fork"])
+def test_without_a_temporary_file_or_a_process_the_worker_saves_by_itself(
+    what, store, processor, monkeypatch, caplog
+):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    line, writer = processor.position, CheckpointWriter(store)
+    with monkeypatch.context() as full:
+        full.setattr(f"isogloss.service.worker._checkpoints.{what}", refuse)
+        writer.start(processor.stream, line)
+    assert "No space left on device" in caplog.text
+    write_all(store, writer, line)
+    assert store.latest_checkpoint() == (line, save_stream(processor.stream))
+    writer.start(processor.stream, line)  # as usual
+    write_all(store, writer, line)

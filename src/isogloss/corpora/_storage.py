@@ -156,7 +156,7 @@ def read_array(path: Path, shape: tuple[int, ...], *kinds: Any) -> NDArray[Any]:
     """A mapped array, which must have the shape that the header promises, and one of the kinds."""
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as reason:
+    except Exception as reason:  # numpy parses the header as Python: a damaged one raises errors of any kind
         raise CorpusError(
             f"{path}: is absent, cut short or damaged ({reason}); build the corpus again"
         ) from reason

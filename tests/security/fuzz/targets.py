@@ -488,6 +488,115 @@ INSERT INTO `langlinks` VALUES (7,'de','Bled'),(8,'fr','L\'Isle (Jura), et');
         Concepts.from_sitelinks(path, ["en", "sl"]).fingerprint()
 
 
+class Wordnets(WithFolder):
+    """Files of wordnets, and the concept dictionaries that are made of them."""
+
+    name = "wordnet"
+    allowed = (CorpusError,)
+    share = 0.5
+    LINES = "# Demo\t{0}\t-\tCC0\n07428954-n\t{0}:lemma\t{1}\n07428955-a\t{0}:lemma\t{1} of {1}\n"
+    SOUND = (("eng", "earthquake"), ("deu", "Erdbeben"), ("jpn", "地震"), ("tha", "แผ่นดินไหว"))
+
+    def generate(self, rng):
+        """A wordnet that was changed, or a change to a file of a dictionary; and a text to look up."""
+        text = make.text(rng, 2_000)
+        if rng.random() < 0.3:
+            return "dictionary", (rng.randrange(100), rng.random()), text
+        lang, lemma = rng.choice(self.SOUND)
+        kind = rng.randrange(3)
+        if kind == 0:
+            found = make.mutated(rng, self.LINES.format(lang, lemma).encode(), 10)
+        elif kind == 1:
+            lines = (make.text(rng, 3_000).replace("\n", " ") for _ in range(rng.randrange(1, 20)))
+            found = make.encoded(rng, "".join(self.LINES.format(lang, line) for line in lines))
+        else:
+            found = self.LINES.format(make.text(rng, 30), lemma).encode("utf-8", "surrogatepass")
+        packing = rng.randrange(8)
+        return "wordnet", gzip.compress(found) if packing == 0 else found, text
+
+    def run(self, given):
+        """Make a dictionary, change a file of it if that is asked for, and look words up."""
+        import shutil
+
+        from isogloss.events.annotate import ConceptDictionary
+        from isogloss.events.annotate._wordnet_builder import build_wordnet_concepts
+
+        kind, content, text = given
+        files = [
+            self.file(f"{lang}.tab", self.LINES.format(lang, lemma).encode()) for lang, lemma in self.SOUND
+        ]
+        if kind == "wordnet":
+            packed = content[:2] == b"\x1f\x8b"
+            files.append(self.file("hostile.tab.gz" if packed else "hostile.tab", content))
+        folder = Path(self._temporary.name) / "dictionary"
+        try:
+            build_wordnet_concepts(files, folder)
+            if kind == "dictionary":
+                self._change(folder, *content)
+            concepts = ConceptDictionary(folder)
+            for lang in concepts.languages:
+                list(concepts.find(text.lower().split(), lang))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _change(self, folder, place, where):
+        """Change one byte of one file, or cut it there."""
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        path = paths[place % len(paths)]
+        data = bytearray(path.read_bytes())
+        if data:
+            at = int(where * len(data))
+            data[at] ^= 1 << place % 8
+            path.write_bytes(data if place % 2 else data[:at])
+
+
+class Embeddings(Target):
+    """A stream whose sentence encoder returns whatever it likes."""
+
+    name = "encoder"
+    share = 0.5
+    VALUES = (0.0, -0.0, 1.0, -1.0, 1e-45, 1e38, -1e38, float("nan"), float("inf"), float("-inf"))
+
+    dimension, languages = 4, None
+
+    def generate(self, rng):
+        """Records, and for each the shape and the values of its embedding, or an exception."""
+        made = []
+        for number in range(rng.randrange(2, 12)):
+            record = GOOD | {
+                "id": str(number),
+                "lang": rng.choice(make.LANGUAGES),
+                "title": make.sentence(rng),
+            }
+            shape = rng.choice([4] * 8 + [0, 1, 3, 5, -1])
+            values = self.VALUES if rng.random() < 0.5 else (0.5, -0.25, 1.0)
+            made.append((record, [rng.choice(values) for _ in range(shape)] if shape >= 0 else None))
+        return made
+
+    def run(self, given):
+        """Fold the articles into a stream; none is lost but those that the encoder fails at."""
+        from isogloss.events import EventStream, parse_article
+
+        self._vectors = {record["title"]: vector for record, vector in given}
+        articles = {record["title"]: parse_article(record) for record, _ in given}
+        failed = []
+        with EventStream(encoder=self) as stream:
+            told = stream.add(articles.values(), on_error=lambda article, _: bool(failed.append(article.id)))
+            stream.update()
+            list(stream.events())
+        assert len(told) + len(failed) == len(articles), "an article was lost"
+        assert len(failed) <= list(self._vectors.values()).count(None), "an article failed for its embedding"
+
+    def encode(self, texts, lang):
+        """The vectors of the input."""
+        import numpy as np
+
+        rows = [self._vectors[text.partition("\n")[0]] for text in texts]
+        if None in rows:
+            raise ValueError("the encoder failed")
+        return np.array(rows, np.float32)
+
+
 class Markup(Target):
     """Pages of wikis, in the child process."""
 
@@ -586,5 +695,19 @@ def _bend(rng, node):
 
 TARGETS = {
     each.name: each
-    for each in (Texts, Html, Pipeline, Lines, Warc, Feeds, Watching, Api, Corpora, Markup, Models)
+    for each in (
+        Texts,
+        Html,
+        Pipeline,
+        Lines,
+        Warc,
+        Feeds,
+        Watching,
+        Api,
+        Corpora,
+        Wordnets,
+        Embeddings,
+        Markup,
+        Models,
+    )
 }

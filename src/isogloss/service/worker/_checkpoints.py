@@ -75,9 +75,12 @@ class CheckpointWriter:
         """Start a checkpoint of the stream's present state, in a forked process where that is safe."""
         self._start(line, lines_read)
         if can_fork():
-            self._forked.start(stream)
-        else:
-            self._file = io.BytesIO(save_stream(stream))
+            try:
+                self._forked.start(stream)
+                return
+            except OSError as error:
+                logger.warning("no process can save the checkpoint, the worker does it: %s", error)
+        self._file = io.BytesIO(save_stream(stream))
 
     def start_inline(self, stream: EventStream, line: int, lines_read: int | None = None) -> None:
         """Start a checkpoint without a fork, and abandon one that is being written."""
@@ -164,7 +167,7 @@ class ForkedSave:
         return self._file is not None
 
     def start(self, stream: EventStream) -> None:
-        """Start to save the stream's present state."""
+        """Start to save the stream's present state; raise OSError if there is no room for file or process."""
         if self.busy:
             raise RuntimeError("a state is being saved; take it or close it before starting the next")
         self._started = time.monotonic()
@@ -173,7 +176,12 @@ class ForkedSave:
             # Python warns that the child of a process with threads may deadlock: this one only computes and
             # writes to its own file, and is killed after the timeout.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
+            try:
+                self._pid = os.fork()
+            except OSError:
+                self._file.close()
+                self._file = None
+                raise
         if not self._pid:
             _save_and_exit(stream, self._file)
 
