@@ -21,7 +21,7 @@ from experiments._report import Table, options_parser, own_folder, reading, writ
 from experiments.event_data import Titles, events_folder, news_blurbs, olympic_titles, press_items
 from experiments.event_linker import CachedEncoder, bcubed_of, held_out_rows
 from isogloss.events import Article
-from isogloss.events.annotate import Annotation, Annotator
+from isogloss.events.annotate._annotator import Annotation, Annotator
 from isogloss.events.ingest import sample_news
 from isogloss.events.training import find_events
 from isogloss.similarity import installed_encoder

@@ -74,8 +74,8 @@ INPUTS = {
         "files",
         "gold",
     ),
-    *("journal", "jumps", "lexicon", "linker", "links", "model", "news", "path", "rows", "sitelinks"),
-    *("source", "space", "target", "test", "folder"),
+    *("journal", "jumps", "lexicon", "linker", "links", "model", "news", "path", "prior", "rows"),
+    *("sitelinks", "source", "space", "target", "test", "folder"),
 }
 
 

@@ -38,6 +38,7 @@ from isogloss.similarity import (
     EncoderSimilarity,
     HubSimilarity,
     KMeansSimilarity,
+    LocalEncoder,
     LSISimilarity,
     NameChannel,
     UniversalEncoder,
@@ -282,4 +283,5 @@ WORDS_CASES = {
     ),
 }
 CASES = ROWS_CASES | VIEWS_CASES | WORDS_CASES
-WITHOUT_FIT = {UniversalEncoder: "an encoder has its weights from a file"}
+WITHOUT_FIT = {UniversalEncoder: UniversalEncoder(), LocalEncoder: LocalEncoder("e5")}
+"""Encoders, whose weights are read from files."""

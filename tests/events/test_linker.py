@@ -105,8 +105,13 @@ def test_the_shipped_weights_have_the_signs_that_make_sense() -> None:
         assert weights.pop("alternatives") == 0  # its weight is given
         weights.pop("sameLanguage")
         assert min(weights.values()) >= 0
-        assert weights["textCosSim"] > 0
-    assert linker.weights_[0][LINKER_FEATURES.index("encoderCosSim")] > 0
+        assert weights["sharedPlaces"] > 0
+    text, one_language, encoder = (
+        LINKER_FEATURES.index(name) for name in ("textCosSim", "sameLanguageSim", "encoderCosSim")
+    )
+    assert min(linker.weights_[:2, text]) > 0
+    assert min(linker.weights_[2:, one_language]) > 0
+    assert (linker.weights_[:, encoder] > 0).tolist() == [True, False, True, False]
     zeros = dict.fromkeys(LINKER_FEATURES, 0.0) | {"timeDiff": 400.0, "sameLanguage": 0.0}
     shares = linker.contributions(zeros)
     assert all(shares[name] <= 0 for name in LINKER_FEATURES if name != "sameLanguage")
@@ -119,11 +124,12 @@ def test_pairs_without_an_embedding_have_weights_of_their_own() -> None:
     encoded = np.where(rng.random(400) < 0.5, labels + rng.normal(0, 0.3, 400), np.nan)
     names = ("textCosSim", "encoderCosSim")
     linker = Linker(names, given=()).fit(np.column_stack([text, encoded]), labels)
-    with_encoder, without = linker.weights_
+    with_encoder, without, *one_language = linker.weights_
     assert with_encoder[1] > 1
     assert without[1] == 0
+    np.testing.assert_array_equal(one_language, [without, without])  # no pair of one language was given
     text_only = Linker(names, given=()).fit(np.column_stack([text, np.full(400, np.nan)]), labels)
-    np.testing.assert_allclose(text_only.weights_, [without, without], atol=1e-5)
+    np.testing.assert_allclose(text_only.weights_, [without] * 4, atol=1e-5)
     np.testing.assert_allclose(
         text_only.predict_proba([[0.3, np.nan]]), linker.predict_proba([[0.3, np.nan]])
     )

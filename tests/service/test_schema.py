@@ -29,8 +29,8 @@ def api(tmp_path_factory):
         yield schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, config=CONFIG)
         # schemathesis may leave the application running; a thread that logs tracebacks of a closed store
         # disturbs ast.parse in other threads of Python 3.11.
-        app.state.parts.changes.stop()
-        app.state.parts.neighbours.stop()
+        app.state.isogloss.changes.stop()
+        app.state.isogloss.neighbours.stop()
 
 
 OPERATIONS = [

@@ -27,7 +27,8 @@ News = Annotated[
     Path | None,
     typer.Argument(metavar="[NEWS]", help="JSON lines with a field 'event'; the sample news by default."),
 ]
-COLUMNS = ("with an encoder", "without")
+COLUMNS = ("encoder", "no encoder", "one language, encoder", "one language")
+"""The four sets of weights of a linker."""
 MAX_CHANGED_WEIGHTS = 10
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -85,15 +86,15 @@ def train(
         linker = train_linker(labelled.articles, labelled.events, model=model, encoder=installed_encoder())
         io.save(linker, output)
     weights = {
-        name: dict(zip(COLUMNS, pair, strict=True))
-        for name, pair in zip(linker.features, linker.weights_.T.tolist(), strict=True)
+        name: dict(zip(COLUMNS, values, strict=True))
+        for name, values in zip(linker.features, linker.weights_.T.tolist(), strict=True)
     }
     if as_json:
         echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
         return
     table = Table("feature", *COLUMNS, title=f"weights of standardised features, C = {linker.C_:g}")
-    for name, pair in sorted(weights.items(), key=lambda item: -max(map(abs, item[1].values()))):
-        table.add_row(name, *(f"{weight:+.2f}" for weight in pair.values()))
+    for name, values in sorted(weights.items(), key=lambda item: -max(map(abs, item[1].values()))):
+        table.add_row(name, *(f"{weight:+.2f}" for weight in values.values()))
     Console().print(table)
     echo(f"written: {output}")
 
