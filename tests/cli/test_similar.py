@@ -76,6 +76,9 @@ def test_a_model_on_disk_is_the_encoder(tmp_path):
     files = [f"{code}={tmp_path / code}.jsonl" for code in ("en", "de")]
     found = json.loads(run("evaluate", "encoder", *files, "--encoder-model", folder, "--json").stdout)
     assert found["amrr"] == 1
+    assert "off: expected the name of an encoder" in " ".join(
+        run("evaluate", "encoder", *files, "--encoder-model", "off", code=2).output.split()
+    )
 
 
 def test_drift_is_told_for_each_pair(place):

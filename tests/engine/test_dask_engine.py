@@ -251,7 +251,7 @@ def test_a_worker_killed_after_combine_has_changed_its_argument(engine, tmp_path
     words = [["a"], ["b", "a"], ["c"], ["a"]]
     total = engine.map_reduce(lambda batch: Counts().update(batch), combine, Batches(words))
     assert total == LocalEngine().map_reduce(lambda batch: Counts().update(batch), merge, Batches(words))
-    assert len(notes(log)) == 1
+    assert notes(log), "a worker was killed, or both, if they began at the same moment"
 
 
 def test_everything_lost_between_two_sums(engine, dask_client, files, tmp_path):

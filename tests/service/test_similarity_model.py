@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from rich.progress import Progress
+from starlette.testclient import TestClient
 
 from isogloss import io
 from isogloss.cli.store._make_events import make_events
@@ -15,6 +16,7 @@ from isogloss.events.annotate import ConceptDictionary
 from isogloss.events.annotate._concepts import Phrase, write_concepts
 from isogloss.events.link import Linker
 from isogloss.exceptions import CorpusError, ModelFileError, SettingsError
+from isogloss.service.app import create_app
 from isogloss.service.models import (
     Models,
     SimilarityModel,
@@ -166,3 +168,11 @@ def test_events_are_made_with_the_linker_of_the_settings_after_a_rebuild(store, 
 def test_a_file_without_a_linker_is_refused(store, tmp_path):
     with pytest.raises(ModelFileError):
         linker_for_events(store, ModelSettings(linker=str(tmp_path / "none.isogloss")))
+
+
+def test_a_linker_whose_file_is_gone_is_listed_with_the_problem(store, tmp_path):
+    settings = Settings(models=ModelSettings(linker=str(tmp_path / "gone.isogloss")))
+    with TestClient(create_app(settings, store), base_url="http://127.0.0.1") as client:
+        (linker,) = [each for each in client.get("/api/v1/models").json() if each["use"] == "linker"]
+        assert "gone.isogloss" in linker["details"]["problem"]
+        assert client.get("/models").status_code == 200

@@ -95,7 +95,7 @@ def place(tmp_path, texts, corpus, model):
 
 
 def test_the_command_ranks_candidates_again(place, texts, corpus, model, monkeypatch):
-    monkeypatch.setattr(similarity, "open_encoder", lambda name, n_jobs: ToyEncoder())
+    monkeypatch.setattr(similarity, "open_encoder", lambda name, *, n_jobs: ToyEncoder())
     where = ("-m", place / "model", "-c", place / "corpus", "--lang", "en", "-k", 3, "--languages", "de")
     again = ("--encoder", "--texts", f"de={place / 'de.jsonl'}", "--weight", 0.8)
     told = json.loads(run("similar", QUERY, *where, *again, "--json").stdout)

@@ -15,7 +15,7 @@ from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli._similar_texts import EncoderModel, named_texts
+from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
 from isogloss.cli.news._evaluate import clusters, links
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def encoder(
     """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
     import numpy as np
 
-    from isogloss.similarity import EncoderSimilarity, compare, open_encoder
+    from isogloss.similarity import EncoderSimilarity, compare
 
-    model = EncoderSimilarity(open_encoder(encoder_model, n_jobs=jobs), piece=piece or None)
+    model = EncoderSimilarity(chosen_encoder(encoder_model, jobs), piece=piece or None)
     texts = named_texts(files)
     ids = sorted(set().union(*texts.values()))
     with _counting_pairs("retrieving") as count:

@@ -14,7 +14,7 @@ from rich.table import Table
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
-from isogloss.cli._similar_texts import EncoderModel, named_texts
+from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
 from isogloss.io import atomic_write, escape_controls
@@ -73,7 +73,7 @@ def find(
     """Find the nearest documents in each language, and the topics they share with the text."""
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
-    from isogloss.similarity import EncoderSimilarity, find_similar, open_encoder, rerank_found
+    from isogloss.similarity import EncoderSimilarity, find_similar, rerank_found
     from isogloss.similarity.models import TextModel
 
     only, read = languages.split(",") if languages else None, _check_texts(encoder, texts, encoder_model)
@@ -81,7 +81,7 @@ def find(
         fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
         found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only)
         if encoder:
-            judge = EncoderSimilarity(open_encoder(encoder_model, n_jobs=jobs))
+            judge = EncoderSimilarity(chosen_encoder(encoder_model, jobs))
             found = rerank_found(judge, text, lang, found, named_texts(read), k=k, weight=weight)
     if as_json:
         echo_json([one._asdict() for one in found])
@@ -139,7 +139,7 @@ def fit(
     """
     from isogloss import io
     from isogloss.corpora import ComparableCorpus
-    from isogloss.similarity import EncodedHub, HubSimilarity, open_encoder
+    from isogloss.similarity import EncodedHub, HubSimilarity
 
     if kind not in MODELS:
         raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
@@ -159,7 +159,7 @@ def fit(
         if encoder:
             tables = named_texts(read)
             columns = {code: [table.get(one) for one in rows.ids] for code, table in tables.items()}
-            model = EncodedHub(model, open_encoder(encoder_model, n_jobs=jobs), share=share).fit(
+            model = EncodedHub(model, chosen_encoder(encoder_model, jobs), share=share).fit(
                 rows, texts=columns
             )
         else:

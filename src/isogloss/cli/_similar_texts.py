@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from isogloss.similarity import Encoder
 
 EncoderModel = Annotated[
     str,
@@ -17,6 +20,16 @@ EncoderModel = Annotated[
         "model; see 'Use a sentence encoder' in the documentation.",
     ),
 ]
+
+
+def chosen_encoder(name: str, jobs: int) -> Encoder:
+    """Open the encoder that an option names."""
+    from isogloss.similarity import open_encoder
+
+    encoder = open_encoder(name, n_jobs=jobs)
+    if encoder is None:
+        raise typer.BadParameter(f"{name}: expected the name of an encoder", param_hint="--encoder-model")
+    return encoder
 
 
 def named_texts(files: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -24,7 +24,7 @@ from isogloss.events.link import Linker
 __all__ = ["JudgedPairs", "judged_pairs", "train_on_verdicts"]
 
 VERDICT_C = 0.02
-"""Inverse strength of the shrinkage to the prior: ten verdicts of one kind change a link, one does not."""
+"""Inverse strength of the shrinkage to the prior."""
 
 _MAX_FOLDS = 5
 

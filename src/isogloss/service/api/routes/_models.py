@@ -6,6 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from isogloss.events.link import Linker
+from isogloss.exceptions import ModelFileError
 from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api.errors import API_PREFIX
 from isogloss.service.api.schemas import ModelResponse
@@ -37,7 +39,17 @@ def list_models(state: AppStateDep, _: Reader) -> list[ModelResponse]:
 
 def _linker(state: AppState) -> ModelResponse:
     """Return the linker that events are made with, what it was trained on, and what that changed."""
-    name, linker = linker_in_use(state.store, state.settings.models)
+    try:
+        name, linker = linker_in_use(state.store, state.settings.models)
+    except (OSError, ModelFileError) as error:
+        return ModelResponse(
+            name=state.settings.models.linker,
+            kind=Linker.__name__,
+            use="linker",
+            languages=[],
+            details={"problem": f"cannot be read: {error}"},
+            report={},
+        )
     training = dict(getattr(linker, "training_", {}))
     trained = bool(training.pop("weights_before", None))
     weights: dict[str, Any] = linker.weight_changes()
