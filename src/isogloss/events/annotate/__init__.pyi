@@ -8,6 +8,7 @@ from ._labels import find_place as find_place
 from ._labels import known_places as known_places
 from ._labels import place_labels as place_labels
 from ._names import name_key as name_key
+from ._round_ups import is_round_up as is_round_up
 from ._word_tables import news_concepts as news_concepts
 from ._wordnet_builder import WordnetReport as WordnetReport
 from ._wordnet_builder import build_wordnet_concepts as build_wordnet_concepts

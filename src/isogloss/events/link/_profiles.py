@@ -24,7 +24,7 @@ import numpy as np
 from anyascii import anyascii
 from numpy.typing import NDArray
 
-from isogloss.events.annotate import news_concepts
+from isogloss.events.annotate import is_round_up, news_concepts
 from isogloss.events.article import Article
 from isogloss.events.cluster import (
     MAX_DENSE_LANGUAGES,
@@ -430,8 +430,8 @@ class ClusterProfile:
         Article ids, in the order of arrival.
     first, last : float
         Times of the earliest and the latest article, in seconds since 1970.
-    without_body : int
-        Articles without a body.
+    without_body, round_ups : int
+        Articles without a body, and with the title of a round-up.
     vector : Vector
         Sum of article vectors.
     places : Counter of str
@@ -450,7 +450,7 @@ class ClusterProfile:
         self.id = cluster
         self.lang = lang
         self.articles: list[str] = []
-        self.without_body = 0
+        self.without_body = self.round_ups = 0
         self.first, self.last, self.seconds = np.inf, -np.inf, 0.0
         self.vector = Vector(np.empty(0, dtype=np.int32), np.empty(0))
         self.places: Counter[str] = Counter()
@@ -466,6 +466,11 @@ class ClusterProfile:
 
     def __len__(self) -> int:
         return len(self.articles)
+
+    @property
+    def tells_many_stories(self) -> bool:
+        """Whether half of the articles or more are round-ups."""
+        return 2 * self.round_ups >= len(self.articles)
 
     @property
     def mean_time(self) -> float:
@@ -489,6 +494,7 @@ class ClusterProfile:
         self.ranked = ()
         self.articles.append(article.id)
         self.without_body += not article.sentence
+        self.round_ups += is_round_up(article.title, article.lang)
         self.first, self.last = min(self.first, article.time), max(self.last, article.time)
         self.seconds += article.time
         self.vector = add_vectors(self.vector, article.vector, max_terms=_MAX_TERMS)

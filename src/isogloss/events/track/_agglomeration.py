@@ -25,13 +25,15 @@ with :math:`v_e = \mu` for a cluster e that is linked to one of the two only, an
 
 Two further rules keep stories apart: a pair whose probability is almost 0 keeps its groups apart whatever the
 others say, and groups that share a language are merged only if the clusters of that language are
-linked themselves.
+linked themselves. Clusters of round-ups, which tell many stories, are added last, each to the group it
+fits best, so that they never connect two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -111,12 +113,60 @@ def group_linked(
     languages: Mapping[int, str],
     linked: Mapping[int, dict[int, float]],
     rules: AgglomerationRules,
+    round_ups: Collection[int] = (),
 ) -> list[list[int]]:
     """Group clusters into events, as :func:`agglomerate` does, by links given per cluster in both directions.
 
-    Links to clusters that are not in ``sizes`` are ignored.
+    Links to clusters that are not in ``sizes`` are ignored. A cluster of ``round_ups`` is added to the group
+    of other clusters that it fits best, if the rules allow it, after these groups are complete.
     """
-    ids = sorted(sizes)
+    groups = _join(sorted(sizes.keys() - set(round_ups)), sizes, languages, linked, rules)
+    place_of = {one: place for place, group in enumerate(groups) for one in group}
+    added: dict[int, list[int]] = {}
+    alone: list[list[int]] = []
+    for one in sorted(round_ups):
+        means = {
+            place: _mean_link(one, groups[place], sizes, languages, linked[one], rules)
+            for place in sorted({place_of[other] for other in linked[one] if other in place_of})
+        }
+        best = max(means, key=means.__getitem__, default=0)
+        if means.get(best, 0.0) >= rules.threshold:
+            added.setdefault(best, []).append(one)
+        else:
+            alone.append([one])
+    whole = (sorted([*group, *added.get(place, ())]) for place, group in enumerate(groups))
+    return sorted([*whole, *alone])
+
+
+def _mean_link(
+    one: int,
+    group: list[int],
+    sizes: Mapping[int, int],
+    languages: Mapping[int, str],
+    near: Mapping[int, float],
+    rules: AgglomerationRules,
+) -> float:
+    """Return the mean probability of the links of a cluster to a group; 0 if a rule keeps them apart."""
+    total = weights = own_total = own_weights = 0.0
+    for other in group:
+        p = near.get(other)
+        if p is not None and p < rules.impossible:
+            return 0.0
+        weight = sqrt(sizes[other]) * (rules.unlinked if p is None else 1.0)
+        total, weights = total + weight * (p or 0.0), weights + weight
+        if languages[other] == languages[one]:
+            own_total, own_weights = own_total + weight * (p or 0.0), own_weights + weight
+    return 0.0 if own_total < rules.same_language * own_weights else total / weights
+
+
+def _join(
+    ids: Sequence[int],
+    sizes: Mapping[int, int],
+    languages: Mapping[int, str],
+    linked: Mapping[int, dict[int, float]],
+    rules: AgglomerationRules,
+) -> list[list[int]]:
+    """Join clusters by the rules, without regard to round-ups."""
     codes = {lang: code for code, lang in enumerate(dict.fromkeys(languages.values()))}
     first = np.empty(len(ids), dtype=np.int32)
     join_clusters(

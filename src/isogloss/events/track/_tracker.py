@@ -61,7 +61,8 @@ class EventTracker:
         concerned = sorted(self._affected_clusters(changed))
         sizes = {one: len(profiles[one]) for one in concerned}
         languages = {one: profiles[one].lang for one in concerned}
-        groups = group_linked(sizes, languages, self.probabilities, self.rules)
+        round_ups = {one for one in concerned if profiles[one].tells_many_stories}
+        groups = group_linked(sizes, languages, self.probabilities, self.rules, round_ups)
         found = sorted(self.ids.assign(groups, sizes))
         self.changed_events = changed_events.union(found)
         return found
