@@ -43,14 +43,15 @@ def test_the_reference_lists_every_public_module():
 
 
 def test_siblings_do_not_give_one_name_to_two_things():
-    exported = defaultdict(dict)
+    """Public classes and functions of modules in one folder."""
+    defined = defaultdict(dict)
     for name in MODULES:
-        module = importlib.import_module(name)
-        for n in getattr(module, "__all__", ()):
-            exported[name.rpartition(".")[0], n][name] = getattr(module, n)
+        for n, thing in vars(importlib.import_module(name)).items():
+            if not n.startswith("_") and getattr(thing, "__module__", None) == name:
+                defined[name.rpartition(".")[0], n][name] = thing
     clashes = {
         f"{parent}.*.{n}": sorted(where)
-        for (parent, n), where in exported.items()
+        for (parent, n), where in defined.items()
         if len({id(thing) for thing in where.values()}) > 1 and not _is_plain_value(where.values())
     }
     assert clashes == {}

@@ -66,7 +66,7 @@ def packed_profile(profile: tuple[dict[str, int], dict[str, int], twin.Sparse]) 
     one, two, vector = profile
     packed = PackedProfile(2)
     packed.add([one, two])
-    packed.tell(*vector, np.array([3.0, -1.5]), ["de", None, *sorted(one)[:1], ""][:3])
+    packed.set_statistics(*vector, np.array([3.0, -1.5]), ["de", None, *sorted(one)[:1], ""][:3])
     return packed
 
 
@@ -121,11 +121,11 @@ def test_profiles_that_grow_are_those_of_the_sums(
     grown, whole = PackedProfile(2), PackedProfile(2)
     for weights, names in tables:
         grown.add([weights, names])
-        grown.tell(*nothing, np.zeros(1), [])
+        grown.set_statistics(*nothing, np.zeros(1), [])
     sums = [twin.summed(part) for part in (zip(*tables, strict=True) if tables else ([], []))]
     whole.add(sums)  # type: ignore[arg-type]
     for packed in (grown, whole):
-        packed.tell(*nothing, np.ones(1), [])
+        packed.set_statistics(*nothing, np.ones(1), [])
     found = np.empty((2, 7))
     measure_profiles([grown, whole], found, np.empty((2, 0), dtype=np.int64))
     by_number = [{twin.hash_name(name): weight for name, weight in part.items()} for part in sums]
@@ -218,7 +218,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="other parts"):
         packed[0].add([])
     with pytest.raises(ValueError, match="lengths differ"):
-        packed[0].tell(outside, np.empty(0), np.empty(0), [])
+        packed[0].set_statistics(outside, np.empty(0), np.empty(0), [])
     with pytest.raises(ValueError, match="lengths differ"):
         replace_links({}, [], outside, outside, np.empty(0))
     with pytest.raises(ValueError, match="tables of probabilities"):

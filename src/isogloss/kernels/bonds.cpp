@@ -52,18 +52,18 @@ class NearPairs {
     }
 
     // All pairs of some articles in the order in which they were found: the article, the other one, the similarity.
-    // A pair of two of the articles is told once, by the later one.
+    // A pair of two of the articles is returned once, by the later one.
     nb::tuple of(In<i32> numbers) const {
-        std::vector<Told> told;
-        for (std::size_t i = 0; i < numbers.shape(0); ++i) gather(numbers.data()[i], told);
-        std::sort(told.begin(), told.end(), [](const Told &a, const Told &b) {
+        std::vector<FoundPair> pairs;
+        for (std::size_t i = 0; i < numbers.shape(0); ++i) gather(numbers.data()[i], pairs);
+        std::sort(pairs.begin(), pairs.end(), [](const FoundPair &a, const FoundPair &b) {
             return std::tie(a.later, a.place, a.back) < std::tie(b.later, b.place, b.back);
         });
-        const auto same = [](const Told &a, const Told &b) { return a.later == b.later && a.place == b.place; };
-        told.erase(std::unique(told.begin(), told.end(), same), told.end());
+        const auto same = [](const FoundPair &a, const FoundPair &b) { return a.later == b.later && a.place == b.place; };
+        pairs.erase(std::unique(pairs.begin(), pairs.end(), same), pairs.end());
         std::vector<i32> ones, others;
         std::vector<double> similarities;
-        for (const Told &pair : told) {
+        for (const FoundPair &pair : pairs) {
             ones.push_back(pair.back ? pair.earlier : pair.later);
             others.push_back(pair.back ? pair.later : pair.earlier);
             similarities.push_back(pair.similarity);
@@ -79,24 +79,24 @@ class NearPairs {
         std::vector<double> similarities;
     };
 
-    struct Told {
+    struct FoundPair {
         i32 later, earlier;
         std::size_t place;
         double similarity;
         bool back;
     };
 
-    void gather(i32 number, std::vector<Told> &told) const {
+    void gather(i32 number, std::vector<FoundPair> &pairs) const {
         const auto found = articles_.find(number);
         if (found == articles_.end()) throw std::invalid_argument("an article is not there");
         const Article &own = found->second;
         for (std::size_t i = 0; i < own.earlier.size(); ++i)
-            told.push_back({number, own.earlier[i], i, own.similarities[i], false});
+            pairs.push_back({number, own.earlier[i], i, own.similarities[i], false});
         for (const i32 later : own.later) {
             const Article &other = articles_.at(later);
             const auto place = std::find(other.earlier.begin(), other.earlier.end(), number) - other.earlier.begin();
             const std::size_t i = static_cast<std::size_t>(place);
-            told.push_back({later, number, i, other.similarities[i], true});
+            pairs.push_back({later, number, i, other.similarities[i], true});
         }
     }
 

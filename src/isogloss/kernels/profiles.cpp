@@ -96,8 +96,8 @@ struct Part {
     }
 };
 
-// What two clusters are compared by: sums of weights of names, in parts, and a vector, the last part; what else is told
-// of it; and marks, names that are the same or not.
+// A cluster as the linker compares it: sums of weights of names, in parts, and a vector, the last part; statistics
+// such as times; and marks, names that are the same or not.
 class PackedProfile {
   public:
     explicit PackedProfile(std::size_t named) : parts_(named + 1) {}
@@ -111,23 +111,23 @@ class PackedProfile {
     }
 
     // Sets all that is no sum.
-    void tell(In<i32> ids, In<double> vector, In<double> told, nb::list marks) {
+    void set_statistics(In<i32> ids, In<double> vector, In<double> statistics, nb::list marks) {
         if (ids.shape(0) != vector.shape(0)) throw std::invalid_argument("lengths differ");
         parts_.back().keys.assign(ids.data(), ids.data() + ids.shape(0));
         parts_.back().weights.assign(vector.data(), vector.data() + vector.shape(0));
         for (Part &part : parts_) part.measure();
-        told_.assign(told.data(), told.data() + told.shape(0));
+        statistics_.assign(statistics.data(), statistics.data() + statistics.shape(0));
         marks_.clear();
         for (const nb::handle mark : marks) marks_.push_back(mark.is_none() ? 0 : number_of(mark));
     }
 
     const std::vector<Part> &parts() const { return parts_; }
     std::size_t marks() const { return marks_.size(); }
-    std::size_t measures() const { return told_.size() + 2 * parts_.size(); }
+    std::size_t measures() const { return statistics_.size() + 2 * parts_.size(); }
 
-    // What is told, then of each part how many keys it has, then of each the sum of squared weights.
+    // The statistics, then of each part how many keys it has, then of each the sum of squared weights.
     void measure(double *out) const {
-        out = std::copy(told_.begin(), told_.end(), out);
+        out = std::copy(statistics_.begin(), statistics_.end(), out);
         for (const Part &part : parts_) *out++ = static_cast<double>(part.size());
         for (const Part &part : parts_) *out++ = part.squared;
     }
@@ -137,7 +137,7 @@ class PackedProfile {
   private:
     std::vector<Part> parts_;
     std::vector<i64> marks_;
-    std::vector<double> told_;
+    std::vector<double> statistics_;
 };
 
 using Profiles = std::vector<const PackedProfile *>;
@@ -150,7 +150,7 @@ Profiles profiles_of(nb::list listed) {
     return out;
 }
 
-// What is told and counted of each profile, and its marks.
+// The statistics and counts of each profile, and its marks.
 void measure_profiles(nb::list listed, Out2<double> measures, Out2<i64> marks) {
     const Profiles profiles = profiles_of(listed);
     if (measures.shape(0) != profiles.size() || marks.shape(0) != profiles.size())
@@ -366,7 +366,8 @@ void bind_profiles(nb::module_ &m) {
     nb::class_<PackedProfile>(m, "PackedProfile", "What two clusters are compared by.")
         .def(nb::init<std::size_t>(), nb::arg("named"))
         .def("add", &PackedProfile::add, nb::arg("named"))
-        .def("tell", &PackedProfile::tell, nb::arg("ids"), nb::arg("weights"), nb::arg("told"), nb::arg("marks"));
+        .def("set_statistics", &PackedProfile::set_statistics, nb::arg("ids"), nb::arg("weights"),
+             nb::arg("statistics"), nb::arg("marks"));
     m.def("measure_profiles", &measure_profiles, nb::arg("profiles"), nb::arg("measures").noconvert(),
           nb::arg("marks").noconvert());
     m.def("overlap_pairs", &overlap_pairs, nb::arg("profiles"), nb::arg("first"), nb::arg("second"),

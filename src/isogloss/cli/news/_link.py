@@ -118,22 +118,22 @@ def _train_on_verdicts(place: str, prior_file: Path | None, output: Path, as_jso
         )
     linker = train_on_verdicts(pairs, prior, now=datetime.now(UTC))
     io.save(linker, output)
-    told = linker.training_
+    training = linker.training_
     weights = linker.weight_changes()
     if as_json:
-        scores = {name: told[name] for name in told if name != "weights_before"}
+        scores = {name: training[name] for name in training if name != "weights_before"}
         found = {"output": str(output), **scores, "skipped": dict(pairs.skipped), "weights": weights}
         echo(json.dumps(found))
         return
-    table = Table("", "log loss", "accuracy", title=f"{counted(told['verdicts'], 'verdict')}")
-    for name, row in (("before", told["before"]), ("after, held out", told["after"])):
+    table = Table("", "log loss", "accuracy", title=f"{counted(training['verdicts'], 'verdict')}")
+    for name, row in (("before", training["before"]), ("after, held out", training["after"])):
         table.add_row(name, *(f"{value:.3f}" for value in (row or {}).values()))
     Console().print(table)
     changed = Table("feature", *next(iter(weights.values())), title="weights that changed most")
     for name, values in list(weights.items())[:MAX_CHANGED_WEIGHTS]:
         changed.add_row(name, *(f"{value:+.3f}" for value in values.values()))
     Console().print(changed)
-    if told["after"] is None:
+    if training["after"] is None:
         echo("all verdicts are on connected clusters, so that none can be held out for a score")
     if skipped:
         echo(skipped)

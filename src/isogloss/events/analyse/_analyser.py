@@ -383,7 +383,7 @@ class _AnalysisTask:
     def __call__(self, batch: Batch) -> AnalysisBatch:
         here = _versions(floating="processor" in self.versions)
         if here != self.versions:
-            wrong = sorted(name for name, told in self.versions.items() if here.get(name) != told)
+            wrong = sorted(name for name, wanted in self.versions.items() if here.get(name) != wanted)
             raise EngineError(
                 f"{platform.node()} has other versions of {', '.join(wrong)} than the worker that makes "
                 "events; install the same on both"

@@ -483,7 +483,7 @@ class ClusterProfile:
         if self._packed_articles != len(self.articles):
             n = len(self.articles)
             statistics = [n, self.without_body, self.mean_time, self.first, self.last, self.rates / n]
-            self._packed.tell(
+            self._packed.set_statistics(
                 *self.vector, np.array(statistics, dtype=np.float64), [self.lang, self.most_named]
             )
             self._packed_articles = len(self.articles)
