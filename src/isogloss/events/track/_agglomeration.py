@@ -155,7 +155,7 @@ def _mean_link(
         weight = sqrt(sizes[other]) * (rules.unlinked if p is None else 1.0)
         total, weights = total + weight * (p or 0.0), weights + weight
         if languages[other] == languages[one]:
-            own_total, own_weights = own_total + weight * (p or 0.0), own_weights + weight
+            own_total, own_weights = own_total + weight * (p or 0.0), own_weights + sqrt(sizes[other])
     return 0.0 if own_total < rules.same_language * own_weights else total / weights
 
 
