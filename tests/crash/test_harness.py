@@ -12,7 +12,7 @@ from tests.crash.trial import SETTINGS, Trial, stream_factory
 from tests.crash.warm import Starter
 
 ROUNDS = 2
-QUICK = {("kill", "sqlite"), ("checkpoint", "sqlite"), ("kill", "postgres")}
+QUICK = {("kill", "sqlite"), ("checkpoint", "sqlite")}
 """Faults that strike in every run of the tests; the others are marked slow."""
 
 

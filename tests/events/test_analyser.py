@@ -130,9 +130,9 @@ def test_a_dask_worker_that_is_stuck_ends_and_its_task_is_given_up(
     annotator.here, annotator.begun = os.getpid(), tmp_path / "begun"
 
     def timeout_s(executor):
-        """Eight seconds, counted from the time at which a worker is stuck, however busy the machine is."""
+        """Four seconds, counted from the time at which a worker is stuck, however busy the machine is."""
         wait_until(annotator.begun.exists)
-        return 8.0
+        return 4.0
 
     monkeypatch.setattr("isogloss.engine._dask_executor.TASK_TIMEOUT_S", 2.0)
     monkeypatch.setattr("isogloss.engine._dask_executor.DaskExecutor.timeout", property(timeout_s))

@@ -236,7 +236,7 @@ def test_a_record_that_fails_once_is_processed_and_its_failure_deleted(store, mo
     assert (failures, members(store), store.failed_lines()) == ([], len(NEWS), {})
 
 
-@pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=pytest.mark.dask)])
+@pytest.mark.parametrize("where", ["pool", pytest.param("dask", marks=[pytest.mark.dask, pytest.mark.slow])])
 def test_a_dead_analysis_process_costs_only_its_article(store, monkeypatch, request, where):
     monkeypatch.setattr("isogloss.events.analyse._analyser._MIN_POOL_ARTICLES", 1)
     monkeypatch.setattr("isogloss.events.analyse._analyser._BATCH_ARTICLES", 8)
