@@ -202,6 +202,32 @@ def test_a_small_screen_begins_with_the_events(visit):
     assert page.locator("#results .card").first.bounding_box()["y"] < PHONE["height"] / 2
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_further_pages_are_in_a_menu_beside_the_others(visit, size, scripts):
+    page = visit("/search", viewport=size, java_script_enabled=scripts)
+    navigation = page.get_by_role("navigation")
+    rows = {round(each.bounding_box()["y"]) for each in navigation.locator("ul").first.locator("> li").all()}
+    assert len(rows) == 1
+    assert not navigation.get_by_role("link", name="Topics").is_visible()
+    navigation.get_by_text("More").click()
+    menu = navigation.locator(".more ul").bounding_box()
+    assert menu["x"] >= 0
+    assert menu["x"] + menu["width"] <= size["width"]
+    navigation.get_by_role("link", name="Topics").click()
+    assert page.locator("[aria-current=page]").text_content() == "Topics"
+
+
+def test_the_menu_closes_on_escape_and_on_a_click_elsewhere(visit):
+    page = visit("/search")
+    menu = page.get_by_role("navigation").locator("details")
+    for close in (lambda: page.keyboard.press("Escape"), lambda: page.locator("h1").click()):
+        menu.locator("summary").click()
+        expect(menu.get_by_role("link", name="Status")).to_be_visible()
+        close()
+        expect(menu.get_by_role("link", name="Status")).not_to_be_visible()
+
+
 @pytest.mark.parametrize("size", [DESK, PHONE])
 def test_nothing_jumps_while_a_page_comes(visit, home, size):
     page = visit("/sign-in", viewport=size)

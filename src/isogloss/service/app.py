@@ -34,7 +34,7 @@ from isogloss.service.http import SECURITY_HEADERS, HeadMiddleware, RequestLimit
 from isogloss.service.models import Models, TextComparer
 from isogloss.service.search import EventSearch, TitleIndex, create_neighbour_index
 from isogloss.service.settings import Settings
-from isogloss.service.web import event_pages, render_error, system_pages, text_pages
+from isogloss.service.web import event_pages, render_error, routed_entries, system_pages, text_pages
 from isogloss.service.worker import Retention
 from isogloss.store import PRUNED_TALLY, Store
 
@@ -100,6 +100,7 @@ def create_app(
         responses={"default": {"model": ErrorBody, "description": "Error."}},
     )
     app.state.isogloss, app.state.access = state, state.access
+    app.state.navigation = routed_entries(PAGE_ROUTERS)
     add_error_handlers(app, SECURITY_HEADERS)
     set_error_renderer(app, render_error)
     for router in ROUTERS:

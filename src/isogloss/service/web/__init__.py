@@ -1,13 +1,14 @@
 """Web pages: rendered on the server, usable without JavaScript, nothing loaded from other hosts.
 
-==============  ============================================================
-``_events``     list of events, one event, verdicts
-``_texts``      search, comparison, topics, dictionary
-``_system``     models, status, sign-in, static files
-``_session``    token and CSRF cookies
-``_rendering``  templates, error pages
-``drawing``     plots and maps as SVG
-==============  ============================================================
+===============  ============================================================
+``_events``      list of events, one event, verdicts
+``_texts``       search, comparison, topics, dictionary
+``_system``      models, status, sign-in, static files
+``_session``     token and CSRF cookies
+``_navigation``  the pages that every page links to
+``_rendering``   templates, error pages
+``drawing``      plots and maps as SVG
+===============  ============================================================
 """
 
 import lazy_loader

@@ -22,6 +22,7 @@ from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.web._event_list import LABELS, SORTS, Card, Facets, Filters, preferred_languages
 from isogloss.service.web._links import linked_articles, view_links
+from isogloss.service.web._navigation import shown_navigation
 from isogloss.service.web._rendering import PageRoute, html_response, language_name, render, render_html
 from isogloss.service.web._session import (
     CSRF_COOKIE,
@@ -61,10 +62,12 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
     page = _query(store, filters)
     cards = [Card.from_event(event, preferred) for event in page.events]
     latest = _latest(store, position)
+    navigation = shown_navigation(request.app)
 
     def render_page() -> str:
         return render_html(
             path,
+            navigation,
             "now.html",
             filters=filters,
             cards=cards,
@@ -75,7 +78,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
             position=position,
         )
 
-    content = position, page.cursor, cards, latest
+    content = position, page.cursor, cards, latest, navigation
     return html_response(state.pages.get((path, filters, *preferred), content, render_page))
 
 

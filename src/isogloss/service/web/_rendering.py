@@ -18,20 +18,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from isogloss.service.api.errors import API_PREFIX, ErrorResponse, ServiceError
 from isogloss.service.auth import AuthenticatedRoute
+from isogloss.service.web._navigation import Navigation, shown_navigation
 from isogloss.store import from_micros
 from isogloss.text import Language, language
 
 _FOLDER = Path(__file__).parent
-
-NAVIGATION = (
-    ("/", "Now"),
-    ("/search", "Search"),
-    ("/compare", "Compare"),
-    ("/topics", "Topics"),
-    ("/dictionary", "Dictionary"),
-    ("/models", "Models"),
-    ("/status", "Status"),
-)
 
 HEADERS = {"cache-control": "no-store", "referrer-policy": "same-origin"}
 """Headers of pages. With ``no-referrer``, browsers would send forms with the origin ``null``."""
@@ -82,12 +73,13 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
     **context
         Variables of the template.
     """
-    return html_response(render_html(request.url.path, template, **context), status)
+    navigation = shown_navigation(request.app)
+    return html_response(render_html(request.url.path, navigation, template, **context), status)
 
 
-def render_html(path: str, template: str, **context: Any) -> str:
+def render_html(path: str, navigation: Navigation, template: str, **context: Any) -> str:
     """Render a template for the page at a path."""
-    return templates().get_template(template).render(path=path, navigation=NAVIGATION, **context)
+    return templates().get_template(template).render(path=path, navigation=navigation, **context)
 
 
 def html_response(html: str, status: int = 200) -> HTMLResponse:

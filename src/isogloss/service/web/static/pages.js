@@ -44,6 +44,17 @@ if (matchMedia("(min-width: 48.01rem)").matches) {
   for (const part of document.querySelectorAll("details[data-wide]")) part.open = true;
 }
 
+// Close the menu of further pages on a click outside and on Escape.
+const more = document.querySelector(".more");
+if (more) {
+  document.addEventListener("click", (event) => { if (!more.contains(event.target)) more.open = false; });
+  more.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    more.open = false;
+    more.querySelector("summary").focus();
+  });
+}
+
 addEventListener("popstate", () => { if (currentUrl() !== shown) location.reload(); });
 
 // Announce new events and let the reader decide when to load them. Hidden pages disconnect: browsers allow few
