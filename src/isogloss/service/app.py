@@ -23,6 +23,7 @@ from isogloss.service.api.routes import (
     articles_router,
     events_router,
     models_router,
+    searches_router,
     similarity_router,
     status_router,
     tokens_router,
@@ -50,6 +51,7 @@ a `Retry-After` header; wait that long, then send the same request again.
 ROUTERS = (
     articles_router,
     events_router,
+    searches_router,
     similarity_router,
     words_router,
     models_router,

@@ -123,8 +123,8 @@ class Client:
         q : str, optional
             Free text in any language.
         **filters
-            ``since``, ``until``, ``lang``, ``place``, ``concept``, ``min_languages``, ``min_size``, ``sort``,
-            ``limit``, ``cursor``.
+            ``since``, ``until``, ``lang``, ``place``, ``concept``, ``source``, ``min_languages``,
+            ``min_size``, ``sort``, ``limit``, ``cursor``.
         """
         return self._object("GET", "/events", {"q": q, **filters})
 
@@ -236,6 +236,35 @@ class Client:
     def metrics(self) -> str:
         """Return metrics in the text format of Prometheus."""
         return self._request("GET", "/metrics").decode()
+
+    def save_search(self, name: str, **query: Any) -> Json:
+        """Save a search under a name.
+
+        Parameters
+        ----------
+        name : str
+            A name that no other saved search of the token has.
+        **query
+            Parameters of :meth:`events`, except ``limit`` and ``cursor``; filters that may be repeated as
+            lists.
+        """
+        return self._object("POST", "/searches", body={"name": name, "query": query})
+
+    def saved_searches(self) -> list[Json]:
+        """List the saved searches of the token and of the installation."""
+        return self._list("GET", "/searches")
+
+    def saved_search(self, id: int) -> Json:
+        """Return a saved search."""
+        return self._object("GET", f"/searches/{int(id)}")
+
+    def change_search(self, id: int, name: str, **query: Any) -> Json:
+        """Replace the name and the query of a saved search."""
+        return self._object("PUT", f"/searches/{int(id)}", body={"name": name, "query": query})
+
+    def delete_search(self, id: int) -> None:
+        """Delete a saved search."""
+        self._request("DELETE", f"/searches/{int(id)}")
 
     def make_token(self, scopes: Sequence[str], *, label: str = "", days: float = 365.0) -> Json:
         """Make a token; its value cannot be retrieved again."""

@@ -169,6 +169,7 @@ class LimitSettings(_Section):
         300.0,
         description="seconds that an article may wait without any progress before /ready reports 503",
     )
+    saved_searches: PositiveInt = Field(200, description="maximum number of saved searches of one token")
     free_disk_mb: NonNegativeInt = Field(
         256, description="free disk space of an SQLite store below which /ready reports 503"
     )

@@ -27,4 +27,5 @@ from .queries._read_model import LinkRow as LinkRow
 from .queries._read_model import Update as Update
 from .queries._rebuild import PublicIds as PublicIds
 from .queries._rebuild import RebuildResult as RebuildResult
+from .queries._saved_searches import SavedSearch as SavedSearch
 from .sqlite import SQLiteDatabase as SQLiteDatabase

@@ -21,14 +21,18 @@ from isogloss.store.queries import (
     PublicIds,
     RebuildResult,
     Receipt,
+    SavedSearch,
     StoredCheckpoint,
     Update,
     add_articles,
+    add_saved_search,
     add_verdict,
     apply_update,
     article_numbers,
     article_numbers_from,
+    article_sources,
     begin_rebuild,
+    change_saved_search,
     changed_since,
     checkpoint_lines,
     cluster_links,
@@ -37,13 +41,16 @@ from isogloss.store.queries import (
     content_digest,
     count_articles,
     count_lines,
+    delete_saved_search,
     event_clusters,
     event_ids,
+    event_languages,
     events_of_articles,
     failed_lines,
     find_events,
     finish_rebuild,
     list_quarantined,
+    list_saved_searches,
     locate_article,
     public_ids,
     quarantined_lines,
@@ -57,6 +64,7 @@ from isogloss.store.queries import (
     read_link,
     read_position,
     read_revisions,
+    read_saved_search,
     read_verdicts,
     rebuild_requested,
     record_failure,
@@ -217,6 +225,14 @@ class Store:
         """Return the ids of all events."""
         return self._read(event_ids)
 
+    def languages(self) -> list[str]:
+        """Return the languages of all events."""
+        return self._read(event_languages)
+
+    def sources(self, limit: int = 500) -> list[str]:
+        """Return names of sources of articles."""
+        return self._read(article_sources, limit)
+
     def changed_events(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
         """Return the events that changed after a journal line."""
         return self._read(changed_since, line, limit)
@@ -330,6 +346,45 @@ class Store:
     def retry_quarantined(self, lines: Sequence[int] = ()) -> Sequence[int]:
         """Append the articles of quarantined lines to the journal again; of all lines if none is named."""
         return self._write(retry_quarantined, lines, to_micros(datetime.now(UTC)))
+
+    # Saved searches
+
+    def save_search(
+        self,
+        owner: str,
+        name: str,
+        query: Mapping[str, Any],
+        *,
+        max_searches: int,
+        now: datetime | None = None,
+    ) -> SavedSearch:
+        """Save the parameters of a search for an owner: the id of a token, or '' for the installation.
+
+        Raises
+        ------
+        StoreError
+            The owner has a search of this name, or as many searches as allowed.
+        """
+        moment = to_micros(now or datetime.now(UTC))
+        return self._write(add_saved_search, owner, name, query, now=moment, max_searches=max_searches)
+
+    def change_search(
+        self, number: int, name: str, query: Mapping[str, Any], *, now: datetime | None = None
+    ) -> SavedSearch | None:
+        """Replace the name and the parameters of a saved search; None if there is none of this number."""
+        return self._write(change_saved_search, number, name, query, now=to_micros(now or datetime.now(UTC)))
+
+    def saved_searches(self, owners: Sequence[str] | None = None) -> list[SavedSearch]:
+        """Return the saved searches of some owners, or of all, in the order of their numbers."""
+        return self._read(list_saved_searches, owners)
+
+    def saved_search(self, number: int) -> SavedSearch | None:
+        """Return a saved search by its number."""
+        return self._read(read_saved_search, number)
+
+    def delete_search(self, number: int) -> bool:
+        """Delete a saved search; return whether there was one."""
+        return self._write(delete_saved_search, number)
 
     # Everything else that is stored
 

@@ -154,6 +154,12 @@ STEPS: tuple[Step, ...] = (
             model TEXT NOT NULL, lang TEXT NOT NULL, vector {blob} NOT NULL)""",
         "CREATE INDEX article_point_model ON article_point (model, seq)",
     ),
+    (
+        """CREATE TABLE saved_search (
+            id {serial}, owner TEXT NOT NULL, name TEXT NOT NULL, query TEXT NOT NULL,
+            created {integer} NOT NULL, changed {integer} NOT NULL, UNIQUE (owner, name))""",
+        "CREATE INDEX article_source ON article (source)",
+    ),
 )
 """All migration steps; the version of a database is the number of steps applied to it."""
 

@@ -227,6 +227,66 @@ class EventPage(BaseModel):
     cursor: str = Field(description="Pass as `cursor` to get the next page; empty on the last page.")
 
 
+SearchSort = Literal["relevance", "last", "size", "languages", "changed"]
+Filter = Annotated[str, Field(max_length=200)]
+
+
+def _filters(description: str) -> Any:
+    return Field(default=[], max_length=20, description=f"{description} May be repeated.")
+
+
+class SearchParameters(RequestBody):
+    """What to search for: free text and filters."""
+
+    q: str = Field(
+        "",
+        max_length=2000,
+        description='Free text in any language. `"quoted words"` must follow each other; `-word` and '
+        '`-"quoted words"` must not occur.',
+        examples=['"storm surge" -football'],
+    )
+    since: Timestamp | None = Field(None, description="Only events with an article since then.")
+    until: Timestamp | None = Field(None, description="Only events with an article until then.")
+    lang: list[Filter] = _filters("Language tag such as `de`, `deu` or `de-AT`.")
+    place: list[Filter] = _filters("Id or English name of a place, or the code of a country.")
+    concept: list[Filter] = _filters("Id or label of a concept.")
+    source: list[Filter] = _filters("Name of a publisher, exactly as in its articles.")
+    min_languages: int = Field(1, ge=1, le=1000)
+    min_size: int = Field(1, ge=1, le=10**9)
+    sort: SearchSort | None = Field(
+        None, description="Descending; the default is `relevance` with `q`, and `last` without it."
+    )
+
+
+class EventParameters(SearchParameters):
+    """What to search for, and which page of events to return."""
+
+    limit: int = Field(50, ge=1, le=200)
+    cursor: str = Field("", max_length=1000, description="The `cursor` of the previous page.")
+
+
+class SavedSearchRequest(RequestBody):
+    """A search, and the name to save it under."""
+
+    name: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Storms"])
+    query: SearchParameters
+
+
+class SavedSearchResponse(BaseModel):
+    """A saved search."""
+
+    id: int
+    name: str
+    query: dict[str, Any] = Field(description="Parameters of `GET /events`.")
+    shared: bool = Field(description="Whether it belongs to the installation rather than to the token.")
+    created: datetime
+    changed: datetime
+    error: str = Field(
+        description="Why the search can no longer be run, for example because of an unknown parameter; "
+        "empty if it can."
+    )
+
+
 class ClusterResponse(BaseModel):
     """A cluster: articles of one language about one story."""
 

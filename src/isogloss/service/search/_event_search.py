@@ -18,6 +18,7 @@ from isogloss.service._change_feed import changed_events_by_line
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.models import Models, resolve_language
 from isogloss.service.search._neighbours import NeighbourIndex
+from isogloss.service.search._query_syntax import parse_query
 from isogloss.similarity import NameChannel
 from isogloss.store import Store
 
@@ -60,7 +61,14 @@ class EventSearch:
         self.neighbours, self.titles = neighbours, titles
 
     def events(self, text: str, lang: str | None = None) -> list[str]:
-        """Return the ids of the events that match a text, the best first."""
+        """Return the ids of the events that match a text, the best first.
+
+        Raises
+        ------
+        ValueError
+            The text is not a valid query, see :func:`~isogloss.service.search.parse_query`.
+        """
+        text = parse_query(text).text
         return _fuse([self.by_meaning(text, lang), self.titles.find(text, MAX_EVENTS)])[:MAX_EVENTS]
 
     def by_meaning(self, text: str, lang: str | None) -> list[str]:

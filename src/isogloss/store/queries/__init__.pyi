@@ -27,12 +27,14 @@ from ._attempts import worker_stopped as worker_stopped
 from ._events import EventQuery as EventQuery
 from ._events import EventQueryResult as EventQueryResult
 from ._events import add_verdict as add_verdict
+from ._events import article_sources as article_sources
 from ._events import changed_since as changed_since
 from ._events import cluster_links as cluster_links
 from ._events import clusters_exist as clusters_exist
 from ._events import count_articles as count_articles
 from ._events import event_clusters as event_clusters
 from ._events import event_ids as event_ids
+from ._events import event_languages as event_languages
 from ._events import events_of_articles as events_of_articles
 from ._events import find_events as find_events
 from ._events import locate_article as locate_article
@@ -72,3 +74,9 @@ from ._rebuild import finish_rebuild as finish_rebuild
 from ._rebuild import public_ids as public_ids
 from ._rebuild import rebuild_requested as rebuild_requested
 from ._rebuild import request_rebuild as request_rebuild
+from ._saved_searches import SavedSearch as SavedSearch
+from ._saved_searches import add_saved_search as add_saved_search
+from ._saved_searches import change_saved_search as change_saved_search
+from ._saved_searches import delete_saved_search as delete_saved_search
+from ._saved_searches import list_saved_searches as list_saved_searches
+from ._saved_searches import read_saved_search as read_saved_search

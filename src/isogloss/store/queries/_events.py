@@ -19,6 +19,10 @@ _INDEXED_COLUMNS = frozenset({"last", "changed"})
 _COMMON_TERM_EVENTS = 300
 """A term of at least this many events is common: scanning events in page order finds enough of them soon."""
 
+_HAS_SOURCE = (
+    "id IN (SELECT c.event FROM article a JOIN member m ON m.article = a.seq "
+    "JOIN cluster c ON c.id = m.cluster WHERE a.source = ?)"
+)
 _TERM = "kind = ? AND term = ?"
 _COLUMNS = "id, first, last, size, languages, changed, data"
 
@@ -35,6 +39,8 @@ class EventQuery:
         Kind (``lang``, ``place`` or ``concept``) and value; events must have all of them.
     min_languages, min_size : int
         Minimum number of languages and articles.
+    sources : sequence of str
+        Names of sources; events must have an article of each.
     ids : sequence of str, optional
         Only events with these ids.
     sort : {'last', 'size', 'languages', 'changed'}
@@ -50,6 +56,7 @@ class EventQuery:
     terms: Sequence[tuple[str, str]] = ()
     min_languages: int = 1
     min_size: int = 1
+    sources: Sequence[str] = ()
     ids: Sequence[str] | None = None
     sort: str = "last"
     limit: int = 50
@@ -96,6 +103,9 @@ def _conditions(session: Session, query: EventQuery) -> tuple[list[str], list[An
     for term in query.terms:
         conditions.append(_term_condition(session, term, query.sort))
         values += term
+    for source in query.sources:
+        conditions.append(_HAS_SOURCE)
+        values.append(source)
     if query.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(query.ids))})" if query.ids else "1 = 0")
         values += query.ids
@@ -192,6 +202,27 @@ def events_of_articles(session: Session, numbers: Sequence[int]) -> dict[int, st
         list(numbers),
     )
     return {int(article): str(event) for article, event in rows}
+
+
+def event_languages(session: Session) -> list[str]:
+    """Return the languages of all events."""
+    return _distinct(session, "term", "event_term WHERE kind = 'lang'")
+
+
+def article_sources(session: Session, limit: int) -> list[str]:
+    """Return names of sources, the first ones in the order of the database."""
+    return _distinct(session, "source", "article WHERE source <> ''", limit)
+
+
+def _distinct(session: Session, column: str, rows: str, limit: int = 1000) -> list[str]:
+    """Return the values of an indexed column, skipping from each to the next."""
+    found = session.run(
+        f"WITH RECURSIVE value (it) AS (SELECT min({column}) FROM {rows} UNION ALL "
+        f"SELECT (SELECT min({column}) FROM {rows} AND {column} > value.it) FROM value "
+        f"WHERE value.it IS NOT NULL) SELECT it FROM value WHERE it IS NOT NULL LIMIT ?",
+        [limit],
+    )
+    return sorted(str(row[0]) for row in found)
 
 
 def event_ids(session: Session) -> set[str]:

@@ -2,6 +2,11 @@ from ._articles import articles_router as articles_router
 from ._events import events_router as events_router
 from ._models import list_models as list_models
 from ._models import models_router as models_router
+from ._searches import find_search as find_search
+from ._searches import save_search as save_search
+from ._searches import search_error as search_error
+from ._searches import searches_router as searches_router
+from ._searches import visible_searches as visible_searches
 from ._status import status_router as status_router
 from ._texts import align_sentences as align_sentences
 from ._texts import similarity_router as similarity_router

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from starlette.responses import StreamingResponse
@@ -19,29 +19,21 @@ from isogloss.service.api.schemas import (
     ClusterResponse,
     EventArticle,
     EventPage,
+    EventParameters,
     EventResponse,
     LinkResponse,
     Number,
-    Timestamp,
     VerdictRequest,
     VerdictResponse,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
-from isogloss.service.search import clean_query, resolve_terms
-from isogloss.store import EventQuery, from_micros, to_micros
+from isogloss.service.search import clean_query, event_query
+from isogloss.store import EventQuery, from_micros
 
 events_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["events"])
 
 MAX_EVENT_ARTICLES = 500
 """Number of articles that are listed with an event."""
-
-Sort = Literal["relevance", "last", "size", "languages", "changed"]
-Text = Annotated[str, Query(max_length=200)]
-
-
-def _repeatable(description: str) -> Any:
-    return Query(max_length=20, description=f"{description} May be repeated.")
-
 
 _MESSAGE = {
     "type": "object",
@@ -54,54 +46,24 @@ _MESSAGE = {
 
 
 @events_router.get("/events", response_model=EventPage, summary="Find events")
-def find_events(
-    state: AppStateDep,
-    _: Reader,
-    q: Annotated[
-        str | None, Query(min_length=1, max_length=2000, description="Free text in any language.")
-    ] = None,
-    since: Annotated[Timestamp | None, Query(description="Only events with an article since then.")] = None,
-    until: Annotated[Timestamp | None, Query(description="Only events with an article until then.")] = None,
-    lang: Annotated[list[Text] | None, _repeatable("Language tag such as `de`, `deu` or `de-AT`.")] = None,
-    place: Annotated[
-        list[Text] | None, _repeatable("Id or English name of a place, or the code of a country.")
-    ] = None,
-    concept: Annotated[list[Text] | None, _repeatable("Id or label of a concept.")] = None,
-    min_languages: Annotated[int, Query(ge=1, le=1000)] = 1,
-    min_size: Annotated[int, Query(ge=1, le=10**9)] = 1,
-    sort: Annotated[
-        Sort | None, Query(description="Descending; the default is relevance with `q`, and last without it.")
-    ] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str, Query(max_length=1000, description="The `cursor` of the previous page.")] = "",
-) -> EventPage:
-    """Find events by time, language, place, concept and free text, page by page.
+def find_events(state: AppStateDep, _: Reader, parameters: Annotated[EventParameters, Query()]) -> EventPage:
+    """Find events by time, language, place, concept, source and free text, page by page.
 
-    With several values of `lang`, `place` or `concept`, events must match all of them. A search by relevance
-    returns the best events on one page, without a cursor.
+    With several values of `lang`, `place`, `concept` or `source`, events must match all of them. A search by
+    relevance returns the best events on one page, without a cursor.
     """
-    order = "last" if q is None and sort in (None, "relevance") else sort or "relevance"
-    found = None
-    if q is not None:
-        check_text(state, q)
-        found = state.search.events(q)
+    q, limit, cursor = parameters.q, parameters.limit, parameters.cursor
+    check_text(state, q)
+    order = parameters.sort or ("relevance" if q else "last")
+    order = "last" if order == "relevance" and not q else order
     if order == "relevance" and cursor:
         raise ServiceError(400, "a search by relevance has only one page; omit the cursor")
     try:
-        terms = resolve_terms(state.store, lang=lang or (), place=place or (), concept=concept or ())
+        query = event_query(state.store, parameters)
+        found = state.search.events(q) if q else None
     except ValueError as error:
-        raise ServiceError(422, f"lang: {error}") from error
-    query = EventQuery(
-        since=_micros(since, "since"),
-        until=_micros(until, "until"),
-        terms=terms,
-        min_languages=min_languages,
-        min_size=min_size,
-        ids=found,
-        sort="last" if order == "relevance" else order,
-        limit=200 if order == "relevance" else limit,
-        cursor=cursor,
-    )
+        raise ServiceError(422, str(error)) from error
+    query = replace(query, ids=found, limit=200 if order == "relevance" else limit, cursor=cursor)
     return _ranked(state, query, found, limit) if order == "relevance" and found else _page(state, query)
 
 
@@ -249,13 +211,3 @@ def _link_responses(state: AppState, links: Sequence[Mapping[str, Any]]) -> list
 def _cluster_response(cluster: dict[str, Any]) -> ClusterResponse:
     times = {"first": from_micros(cluster["first"]), "last": from_micros(cluster["last"])}
     return ClusterResponse.model_validate(cluster | times | {"event": cluster["event"] or None})
-
-
-def _micros(time: datetime | None, name: str) -> int | None:
-    """Convert a time to microseconds; UTC unless it has a zone."""
-    if time is None:
-        return None
-    try:
-        return to_micros(time if time.tzinfo else time.replace(tzinfo=UTC))
-    except OverflowError as error:
-        raise ServiceError(422, f"{name} is out of range; expected a time such as 2025-03-05") from error
