@@ -138,10 +138,13 @@ def test_spelling_aligns_names_seen_once():
 
 def test_posteriors_are_those_of_a_sentence_pair():
     pairs, _ = planted(100)
-    posterior = Aligner().fit(pairs).posterior("s1 s2", "t2 t1 t3")
+    aligner = Aligner().fit(pairs)
+    posterior = aligner.posterior("s1 s2", "t2 t1 t3")
     assert posterior.forward.shape == posterior.backward.shape == (2, 3)
     assert posterior.forward.sum(axis=0).max() <= 1 + 1e-6
     assert posterior.backward.sum(axis=1).max() <= 1 + 1e-6
+    np.testing.assert_allclose(posterior.agreed * 2, posterior.forward + posterior.backward, atol=1e-6)
+    posterior = aligner.set_params(mean="geometric").posterior("s1 s2", "t2 t1 t3")
     np.testing.assert_allclose(posterior.agreed**2, posterior.forward * posterior.backward, atol=1e-6)
 
 

@@ -390,14 +390,15 @@ def test_stopping_anywhere_and_going_on_is_going_through(tmp_path, stop):
 
 def test_a_stage_that_goes_on_climbs_from_where_it_climbed_before(monkeypatch):
     kept, begun = [], []
-    fertile().fit(PAIRS, on_iteration=lambda place, line: kept.append(place))
+    alone = fertile(ensemble=())
+    alone.fit(PAIRS, on_iteration=lambda place, line: kept.append(place))
     plain = FertilityTrainer.batches
     monkeypatch.setattr(
         FertilityTrainer,
         "batches",
         lambda self, text, starts, *rest: begun.append(starts) or plain(self, text, starts, *rest),
     )
-    fertile().fit(PAIRS, resume=kept[-1])
+    alone.fit(PAIRS, resume=kept[-1])
     assert len(begun) == 1
     for used, wanted in zip(begun[0], kept[-1].fertility.starts, strict=True):
         np.testing.assert_array_equal(used, wanted)

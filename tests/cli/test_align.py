@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss import io
-from isogloss.alignment import Aligner, read_pharaoh
+from isogloss.alignment import PRESETS, Aligner, read_pharaoh
 from isogloss.cli.align._progress import AlignProgress
 from isogloss.cli.app import app
 
@@ -135,6 +135,10 @@ def test_strict_stops_at_the_first_bad_pair(text):
         ["en", "fr", "-o", "out", "--method", "union", "--probabilities"],
         ["en", "fr", "-o", "out", "--method", "best"],
         ["en", "fr", "-o", "out", "--agreement", "some"],
+        ["en", "fr", "-o", "out", "--preset", "slow"],
+        ["en", "fr", "-o", "out", "--set", "ensemble=[0]"],
+        ["en", "fr", "-o", "out", "--set", "ensemble=4"],
+        ["en", "fr", "-o", "out", "--set", "mean=harmonic"],
         ["en", "fr", "-o", "out", "--schedule", "3:2"],
         ["en", "fr", "-o", "out", "--set", "null=2"],
         ["en", "fr", "-o", "out", "--set", "bayes=true"],
@@ -174,8 +178,50 @@ def test_an_interrupted_run_leaves_no_half_file_and_goes_on_where_it_stopped(tex
         patch.setattr(AlignProgress, "advance", counter)
         align("en", "fr", "-o", "out", "--resume")
     assert Path("out").read_bytes() == Path("whole").read_bytes()
-    assert -1 - counter.left == 4
+    assert -1 - counter.left == 3 * 8 - 4
     assert files(text) == ["en", "fr", "out", "whole"]
+
+
+@pytest.mark.parametrize("after", [8, 9, 13, 24])
+def test_a_run_goes_on_in_any_model_of_an_ensemble(text, monkeypatch, after):
+    align("en", "fr", "-o", "whole", "--model", "whole.model")
+    with monkeypatch.context() as patch:
+        patch.setattr(AlignProgress, "advance", Interrupt(after=after))
+        align("en", "fr", "-o", "out", code=130)
+    align("en", "fr", "-o", "out", "--model", "model", "--resume")
+    assert Path("out").read_bytes() == Path("whole").read_bytes()
+    made, wanted = (io.load(name, expected=Aligner) for name in ("model", "whole.model"))
+    assert made.translation_table_ == wanted.translation_table_
+    assert [one.translation_table_ for one in made.ensemble_] == [
+        one.translation_table_ for one in wanted.ensemble_
+    ]
+
+
+def test_presets_are_settings_that_options_override(text):
+    for preset in PRESETS:
+        align("en", "fr", "-o", "out", "--model", "m", "--preset", preset)
+        made = io.load("m", expected=Aligner).get_params()
+        wanted = Aligner.preset(preset).get_params()
+        assert {name: made[name] for name in PRESETS[preset]} == {
+            name: wanted[name] for name in PRESETS[preset]
+        }
+    align(
+        "en",
+        "fr",
+        "-o",
+        "out",
+        "--model",
+        "m",
+        "--preset",
+        "quick",
+        "--schedule",
+        "1:2",
+        "--set",
+        "ensemble=[2]",
+    )
+    made = io.load("m", expected=Aligner)
+    assert (made.schedule, made.agreement, made.ensemble) == ("1:2", "product", [2])
+    assert [member.prefix for member in made.ensemble_] == [2]
 
 
 def test_a_checkpoint_of_other_text_or_settings_is_refused(text, monkeypatch):

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from isogloss.alignment import Aligner
+from isogloss.alignment import PRESETS, Aligner
 from isogloss.alignment.decoding import Heuristic
 from isogloss.alignment.models import AGREEMENTS
 from isogloss.cli.align import _commands as align
@@ -91,8 +91,9 @@ def default(command, name):
 def test_options_have_the_defaults_of_the_models():
     """The command line repeats them, so that help need not import the models."""
     plain = Aligner()
-    for name in ("schedule", "threshold"):
-        assert default(align.run, name) == getattr(plain, name)
+    assert default(align.run, "threshold") == plain.threshold
+    assert PRESETS[default(align.run, "preset")] == {}
+    assert tuple(PRESETS) == align_options._PRESETS
     own = {"schedule", "agreement", "priors", "lower", "threshold", "n_jobs"}
     assert set(align_options.SETTINGS) | own | {"fertility", "engine"} == set(plain.get_params())
     for name in ("threshold", "body_threshold"):

@@ -1,3 +1,4 @@
+from ._base import PRESETS as PRESETS
 from ._base import check_settings as check_settings
 from ._bitext import Bitext as Bitext
 from ._bitext import Sentences as Sentences

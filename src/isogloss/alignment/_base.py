@@ -7,7 +7,8 @@ need its parameters.
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from isogloss._estimator import (
     StrOptions,
 )
 from isogloss.alignment._fertility_state import FertilityState
+from isogloss.alignment.decoding import MEANS
 from isogloss.alignment.models import (
     AGREEMENTS,
     AlignmentParameters,
@@ -36,7 +38,14 @@ from isogloss.alignment.models import (
 )
 from isogloss.engine import Engine, EngineMixin
 
-__all__ = ["AlignerBase", "check_settings"]
+__all__ = ["PRESETS", "AlignerBase", "check_settings"]
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "quick": {"schedule": "1:1,hmm:1", "agreement": "product", "ensemble": ()},
+    "default": {},
+    "thorough": {"schedule": "1:3,hmm:5,4:3"},
+}
+"""Settings for a result in a fifth of the time of the default, or in about six times its time."""
 
 BELOW_ONE = Interval(Real, 0, 1, closed="left")
 
@@ -60,6 +69,8 @@ class AlignerBase(EngineMixin, Estimator):
         "fertility": [FertilityOptions, None],
         "lower": ["boolean"],
         "prefix": [POSITIVE_INT, None],
+        "ensemble": [tuple, list],
+        "mean": [StrOptions(set(MEANS)), None],
         "threshold": [BELOW_ONE],
         "batch_pairs": [POSITIVE_INT, None],
         "keep_index": ["boolean", None],
@@ -68,6 +79,7 @@ class AlignerBase(EngineMixin, Estimator):
     }
     _jobs_over_batches = False
 
+    ensemble_: list[Self]
     source_words_: list[str]
     target_words_: list[str]
     table_: PairTable
@@ -97,6 +109,8 @@ class AlignerBase(EngineMixin, Estimator):
         fertility: FertilityOptions | None = None,
         lower: bool = True,
         prefix: int | None = None,
+        ensemble: Sequence[int] = (4, 3),
+        mean: str | None = None,
         threshold: float = 0.5,
         batch_pairs: int | None = None,
         keep_index: bool | None = None,
@@ -118,6 +132,8 @@ class AlignerBase(EngineMixin, Estimator):
         self.fertility = fertility
         self.lower = lower
         self.prefix = prefix
+        self.ensemble = ensemble
+        self.mean = mean
         self.threshold = threshold
         self.batch_pairs = batch_pairs
         self.keep_index = keep_index
@@ -127,6 +143,12 @@ class AlignerBase(EngineMixin, Estimator):
     @abstractmethod
     def fit(self, pairs: Any, y: None = None) -> Self:
         """Learn from sentence pairs."""
+
+    @classmethod
+    def _grouped(cls, params: Mapping[str, Any], unless: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Parameters of a model file; those of version 0.1.0 have no ensemble."""
+        old = unless is None and "schedule" in params and "ensemble" not in params
+        return super()._grouped({**params, "ensemble": ()} if old else params, unless)
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -143,6 +165,12 @@ class AlignerBase(EngineMixin, Estimator):
                 f"bayes=True with interpolate={self.interpolate!r}; expected one of them: under Bayes there "
                 "is no one lexicon to mix with"
             )
+        for letters in self.ensemble:
+            if not isinstance(letters, Integral) or isinstance(letters, bool) or letters < 1:
+                raise ValueError(
+                    f"ensemble={self.ensemble!r}: got {letters!r}; expected numbers of letters from 1 on, "
+                    "for example (4, 3), or () for one model"
+                )
         if self.fertility is not None:
             self.fertility.check()
         if self.priors is not None and self.priors.fertility[0] and not fertile:

@@ -192,6 +192,21 @@ class Bitext:
             f"different; {len(t.words)} target words, {len(t.vocabulary)} of them different)"
         )
 
+    def in_forms(self, forms: WordForms, *, vocabularies: tuple[WordList, WordList] | None = None) -> Bitext:
+        """The same text with words in other forms, as :meth:`from_pairs` would number them.
+
+        Text that is kept on disk stays there: the new numbers are written beside the old ones.
+
+        Examples
+        --------
+        >>> text = Bitext.from_pairs([("the houses", "la maison"), ("house", "maisons")])
+        >>> text.in_forms(WordForms(prefix=4))
+        Bitext(2 sentence pairs; 3 source words, 2 of them different; 3 target words, 2 of them different)
+        """
+        known = vocabularies or (WordList(), WordList())
+        sides = zip((self.source, self.target), known, strict=True)
+        return Bitext(*(_renumbered(side, words.copy(), forms) for side, words in sides))
+
     @property
     def words(self) -> tuple[list[str], list[str]]:
         """The vocabularies, by number."""
@@ -300,3 +315,33 @@ def _paths(folder: str | os.PathLike[str]) -> list[Path]:
     if not os.path.isdir(folder):
         raise CorpusError(f"{os.fspath(folder)}: is not a folder; make it first, or give another")
     return [Path(folder, "source.words"), Path(folder, "target.words")]
+
+
+def _renumbered(side: Sentences, vocabulary: WordList, forms: WordForms) -> Sentences:
+    """One side with its words in other forms, numbered in the order in which they first occur."""
+    number, old = _Numbers(vocabulary, forms), side.vocabulary.words
+    to = np.full(len(old), -1, dtype=np.int32)
+    path = _beside(side.words, forms)
+    with ExitStack() as stack:
+        file = None if path is None else stack.enter_context(path.open("wb"))
+        words = np.empty(len(side.words) if file is None else 0, dtype=np.int32)
+        for start in range(0, len(side.words), BUFFER_WORDS):
+            part = np.asarray(side.words[start : start + BUFFER_WORDS])
+            fresh, first = np.unique(part[to[part] < 0], return_index=True)
+            for word in fresh[np.argsort(first)].tolist():
+                to[word] = number[old[word]]
+            if file is None:
+                words[start : start + len(part)] = to[part]
+            else:
+                to[part].tofile(file)
+    if path is not None:
+        words = np.memmap(path, dtype=np.int32, mode="r")
+    return Sentences(words, side.offsets, vocabulary)
+
+
+def _beside(words: NDArray[np.int32], forms: WordForms) -> Path | None:
+    """The file for other forms of words that are kept in a file; None for words in memory."""
+    if not isinstance(words, np.memmap) or words.filename is None or not len(words):
+        return None
+    path = Path(words.filename)
+    return path.with_name(f"{path.stem}.{forms.prefix or 'all'}{path.suffix}")

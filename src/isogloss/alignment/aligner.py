@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.alignment._base import AlignerBase, check_settings
+from isogloss.alignment._base import PRESETS, AlignerBase, check_settings
 from isogloss.alignment._bitext import Bitext, WordForms, WordList
+from isogloss.alignment._ensemble import EnsembleTraining, member_prefixes
 from isogloss.alignment._fertility_state import FertilityReader, FertilityState
 from isogloss.alignment._learning import Learner, longest, simple_reader
-from isogloss.alignment.decoding import Heuristic, Links, Reader, symmetrise
+from isogloss.alignment.decoding import (
+    EnsembleReader,
+    Heuristic,
+    Links,
+    Reader,
+    joint_posterior,
+    symmetrise,
+)
 from isogloss.alignment.formats import fertility_rows, jump_rows, lexicon_rows
 from isogloss.alignment.models import (
     FertilityOptions,
@@ -40,19 +48,26 @@ FRESH = 0.1
 
 
 class Posterior(NamedTuple):
-    """Posteriors of the word pairs of one sentence pair, source words in rows."""
+    """Posteriors of the word pairs of one sentence pair, source words in rows.
+
+    ``mean`` is how the aligner combines the two directions, 'geometric' or 'arithmetic'.
+    """
 
     forward: NDArray[np.float32]
     backward: NDArray[np.float32]
+    mean: str = "geometric"
 
     @property
     def agreed(self) -> NDArray[np.float32]:
-        """The geometric mean of both directions."""
-        return np.asarray(np.sqrt(self.forward * self.backward))
+        """The mean of both directions."""
+        return joint_posterior(self.forward, self.backward, self.mean)
 
 
 class Aligner(AlignerBase):
     """Word alignment of sentence pairs.
+
+    By default an ensemble: one model of the words, and two of their first four and three letters, which see
+    rare forms of frequent stems more often. Their posteriors are averaged.
 
     Parameters
     ----------
@@ -96,8 +111,15 @@ class Aligner(AlignerBase):
         Ignore case in the statistics.
     prefix : int or None
         Look at the first letters of words only, in the statistics.
+    ensemble : sequence of int
+        Numbers of letters: for each, another aligner learns from the first letters of words, and the
+        posteriors of all are averaged. ``()`` trains one model. Numbers that are not less than ``prefix``
+        add nothing and are left out.
+    mean : {'geometric', 'arithmetic'} or None
+        How the posteriors of the two directions are combined. None is the arithmetic mean for an ensemble and
+        the geometric mean for one model.
     threshold : float
-        ``align`` links words whose geometric mean of both posteriors exceeds this.
+        ``align`` links words whose mean of both posteriors exceeds this.
     batch_pairs : int or None
         Sentence pairs per batch of the E-step; None is one batch, whose sums are taken by ``n_jobs``
         threads. Needed for a cluster.
@@ -127,6 +149,9 @@ class Aligner(AlignerBase):
     bits_per_word_ : list of float
         Cross-entropy after every iteration, both directions together; in models 3, 4 and 5 over the
         alignments that were looked at.
+    ensemble_ : list of Aligner
+        The aligners of the first letters of words. The other attributes, ``score`` and the tables are those
+        of the model of whole words.
 
     Examples
     --------
@@ -135,6 +160,27 @@ class Aligner(AlignerBase):
     >>> aligner.align([("the blue house", "la maison bleue")])[0].tolist()
     [[0, 0], [1, 2], [2, 1]]
     """
+
+    @classmethod
+    def preset(cls, name: str, **settings: Any) -> Self:
+        """An aligner with the settings of a preset: 'quick', 'default' or 'thorough'.
+
+        Parameters
+        ----------
+        name : str
+            ``quick`` is one model with one iteration of Model 1 and of the HMM. ``thorough`` adds three
+            iterations of Model 4 to each model of the default.
+        **settings
+            Parameters to set besides, which override those of the preset.
+
+        Examples
+        --------
+        >>> Aligner.preset("thorough").schedule
+        '1:3,hmm:5,4:3'
+        """
+        if name not in PRESETS:
+            raise ValueError(f"preset {name!r}; expected one of {', '.join(PRESETS)}")
+        return cls(**{**PRESETS[name], **settings})
 
     def fit(
         self,
@@ -157,8 +203,27 @@ class Aligner(AlignerBase):
         resume : Progress, optional
             Go on from here instead of from the start, on the same pairs and settings.
         """
-        simple, fertile = check_settings(self)
+        check_settings(self)
         bitext = self._bitext(pairs)
+        self.ensemble_ = []
+        training = EnsembleTraining(on_iteration, resume)
+        training.fit(self._fit, bitext)
+        for member in map(self._member, member_prefixes(self.ensemble, self.prefix)):
+            if training.stopped:
+                break
+            training.fit(member._fit, bitext.in_forms(WordForms(self.lower, member.prefix)))
+            if not training.stopped:
+                self.ensemble_.append(member)
+        return self
+
+    def _member(self, prefix: int) -> Self:
+        """An aligner of an ensemble, not fitted."""
+        params = self.get_params(deep=False) | {"prefix": prefix, "ensemble": ()}
+        return type(self)(**params)
+
+    def _fit(self, bitext: Bitext, on_iteration: OnIteration | None, resume: Progress | None) -> bool:
+        """Train the model of this aligner alone; return whether it was stopped."""
+        simple, fertile = check_settings(self)
         self.source_classes_ = word_classes(bitext.source, self.classes)
         self.target_classes_ = word_classes(bitext.target, self.classes)
         self.source_words_, self.target_words_ = bitext.words
@@ -175,7 +240,7 @@ class Aligner(AlignerBase):
                 trained,
                 *learner.fertile(later, trained, simple[-1].model, on_iteration=on_iteration, resume=resume),
             )
-        return self
+        return trained.stopped
 
     def partial_fit(self, pairs: Bitext | Iterable[Any], y: None = None) -> Self:
         """Add text to a fitted aligner: what was learned before counts as if it were still there.
@@ -186,8 +251,16 @@ class Aligner(AlignerBase):
         """
         if not hasattr(self, "parameters_"):
             return self.fit(pairs)
-        simple, fertile = check_settings(self)
+        check_settings(self)
         bitext = self._bitext(pairs, known=True)
+        self._partial_fit(bitext)
+        for member in self._members:
+            member._partial_fit(member._bitext(bitext, known=True))
+        return self
+
+    def _partial_fit(self, bitext: Bitext) -> None:
+        """Add text to the model of this aligner alone."""
+        simple, fertile = check_settings(self)
         table = self.table_.merge(PairTable.of(bitext, threads=count_threads(self.n_jobs)))
         old, totals = _placed(self.counts_, self.table_.find(table), len(table)), self.jump_totals_
         classes = self.source_classes_, self.target_classes_ = self._classes(table.shape)
@@ -207,7 +280,6 @@ class Aligner(AlignerBase):
             self._keep(trained, *learner.fertile(last, trained, simple[-1].model, state=self.fertility_))
         old = old[self.table_.find(table)]
         self.counts_ = (self.counts_ + old).astype(np.float32)
-        return self
 
     def align(self, pairs: Bitext | Iterable[Any], *, method: str = "agreed") -> Links:
         """Links of sentence pairs, seen in ``fit`` or not.
@@ -220,30 +292,36 @@ class Aligner(AlignerBase):
             ``agreed`` for links on which both posteriors agree; ``forward`` and ``backward`` for the best
             alignment of one direction; or the name of a symmetrisation heuristic.
         """
-        reader, bitext = self._reader(pairs)
+        reader = self._ensemble_reader(pairs)
         if method == "agreed":
-            return reader.agreed(bitext, self.threshold)
-        forward, backward = reader.best(bitext)
+            return reader.agreed(self.threshold, self._mean)
+        forward, backward = reader.best()
         if method in ("forward", "backward"):
             return forward if method == "forward" else backward
         return symmetrise(forward, backward, cast(Heuristic, method))
 
     def posterior(self, source: str | Sequence[str], target: str | Sequence[str]) -> Posterior:
         """Posteriors of every word pair of one sentence pair, in both directions."""
-        reader, bitext = self._reader([(source, target)])
+        reader = self._ensemble_reader([(source, target)])
+        bitext = reader.bitexts[0]
         shape = int(bitext.source.lengths[0]), int(bitext.target.lengths[0])
-        forward, backward = reader.posteriors(reader.index(bitext))
-        return Posterior(forward.reshape(shape), backward.reshape(shape))
+        forward, backward = reader.posteriors(slice(0, 1))
+        return Posterior(forward.reshape(shape), backward.reshape(shape), self._mean)
 
     def score(self, pairs: Bitext | Iterable[Any], y: None = None) -> float:
         """Mean log-likelihood per word of sentence pairs, in bits, seen in ``fit`` or not; higher is better.
 
         Each word of either side given the other side: the log of the sum over all alignments, or over those
-        that models 3, 4 and 5 look at.
+        that models 3, 4 and 5 look at. Of an ensemble, the model of whole words is scored.
         """
         reader, bitext = self._reader(pairs)
         words = int(bitext.source.offsets[-1] + bitext.target.offsets[-1])
         return reader.log_likelihood(bitext) / max(words, 1) / float(np.log(2))
+
+    @property
+    def n_models(self) -> int:
+        """Number of models that ``fit`` trains: one, and those of the ensemble."""
+        return 1 + len(member_prefixes(self.ensemble, self.prefix))
 
     @property
     def translation_table_(self) -> list[tuple[str, str, float, float, float]]:
@@ -276,16 +354,14 @@ class Aligner(AlignerBase):
         return object.__dir__(self)
 
     def _bitext(self, pairs: Bitext | Iterable[Any], *, known: bool = False) -> Bitext:
-        if isinstance(pairs, Bitext) and (
-            not known or pairs.words == (self.source_words_, self.target_words_)
-        ):
-            bitext = pairs
+        forms = WordForms(self.lower, self.prefix)
+        vocabularies = (WordList(self.source_words_), WordList(self.target_words_)) if known else None
+        if not isinstance(pairs, Bitext):
+            bitext = Bitext.from_pairs(pairs, forms=forms, vocabularies=vocabularies)
+        elif known and pairs.words != (self.source_words_, self.target_words_):
+            bitext = pairs.in_forms(forms, vocabularies=vocabularies)
         else:
-            vocabularies = (WordList(self.source_words_), WordList(self.target_words_)) if known else None
-            texts = pairs.texts() if isinstance(pairs, Bitext) else pairs
-            bitext = Bitext.from_pairs(
-                texts, forms=WordForms(self.lower, self.prefix), vocabularies=vocabularies
-            )
+            bitext = pairs
         if not known and (len(bitext) == 0 or bitext.cells[-1] == 0):
             raise ValueError(
                 f"{len(bitext)} sentence pairs and not one with words on both sides; nothing to learn"
@@ -318,8 +394,24 @@ class Aligner(AlignerBase):
         ]
         return grown[0].astype(np.int32), grown[1].astype(np.int32)
 
+    @property
+    def _members(self) -> list[Self]:
+        """The other aligners of the ensemble; a model of version 0.1.0 has none."""
+        return getattr(self, "ensemble_", [])
+
+    @property
+    def _mean(self) -> str:
+        """How the two directions are combined."""
+        return self.mean or ("arithmetic" if self._members else "geometric")
+
+    def _ensemble_reader(self, pairs: Bitext | Iterable[Any]) -> EnsembleReader:
+        """A reader of text with all models."""
+        first = self._reader(pairs)
+        readers, bitexts = zip(first, *(member._reader(first[1]) for member in self._members), strict=True)
+        return EnsembleReader(readers, bitexts)
+
     def _reader(self, pairs: Bitext | Iterable[Any]) -> tuple[Reader, Bitext]:
-        """A reader of text with the last model, and the text."""
+        """A reader of text with the last model of this aligner alone, and the text."""
         check_is_fitted(self, "parameters_")
         simple, fertile = check_settings(self)
         bitext = self._bitext(pairs, known=True)

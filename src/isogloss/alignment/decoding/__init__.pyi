@@ -1,4 +1,7 @@
 from ._decode import Reader as Reader
+from ._ensemble import MEANS as MEANS
+from ._ensemble import EnsembleReader as EnsembleReader
+from ._ensemble import joint_posterior as joint_posterior
 from ._links import Links as Links
 from ._links import link_keys as link_keys
 from ._links import widths as widths

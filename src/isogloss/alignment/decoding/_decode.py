@@ -72,17 +72,12 @@ class Reader:
         link_posteriors(arrays, *self._learned, forward, backward)
         return forward, backward
 
-    def agreed(self, bitext: Bitext, threshold: float) -> Links:
-        """Links whose geometric mean of the two posteriors exceeds ``threshold``, with that mean."""
-        parts = [self._agreed(bitext[rows], threshold) for rows in bitext.blocks()]
-        return Links.concatenate(parts) if parts else Links([0], [], [], [])
-
     def best(self, bitext: Bitext) -> tuple[Links, Links]:
         """The best alignment of each direction: each generated word has one link or none."""
         forward, backward = self.origins(bitext)
         s, t = bitext.source, bitext.target
         f, b = np.flatnonzero(forward >= 0), np.flatnonzero(backward >= 0)
-        f_sentence, b_sentence = _sentence_of(t.offsets, f), _sentence_of(s.offsets, b)
+        f_sentence, b_sentence = sentence_of(t.offsets, f), sentence_of(s.offsets, b)
         return (
             Links.from_arrays(f_sentence, forward[f], f - t.offsets[f_sentence], n=len(bitext)),
             Links.from_arrays(b_sentence, b - s.offsets[b_sentence], backward[b], n=len(bitext)),
@@ -103,17 +98,7 @@ class Reader:
         best_links(text, *self._learned, forward, backward)
         return forward, backward
 
-    def _agreed(self, bitext: Bitext, threshold: float) -> Links:
-        forward, backward = self.posteriors(self.index(bitext))
-        mean = np.sqrt(forward * backward)
-        found = np.flatnonzero(mean > threshold)
-        cells = bitext.cells
-        sentence = _sentence_of(cells, found)
-        source, target = np.divmod(found - cells[sentence], bitext.target.lengths[sentence])
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(sentence, minlength=len(bitext)))])
-        return Links(offsets, source, target, mean[found])
 
-
-def _sentence_of(offsets: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
+def sentence_of(offsets: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sentence in which each position lies."""
     return np.searchsorted(offsets, position, side="right") - 1

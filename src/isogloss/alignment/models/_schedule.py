@@ -40,6 +40,8 @@ class Progress:
 
     Handed to ``on_iteration`` after every iteration; given back as ``resume`` it goes on from there. The
     ``table`` is there when pairs are dropped on the way, ``fertility`` when a model of that kind trains.
+    ``member`` is the number of the aligner of an ensemble that is being trained, and ``earlier`` has the
+    last progress of those before it.
     """
 
     stage: int
@@ -47,6 +49,8 @@ class Progress:
     parameters: AlignmentParameters
     table: PairTable | None = None
     fertility: FertilityProgress | None = None
+    member: int = 0
+    earlier: tuple[Progress, ...] = ()
 
 
 def parse_schedule(schedule: Any) -> tuple[Stage, ...]:

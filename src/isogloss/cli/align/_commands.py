@@ -16,7 +16,7 @@ from rich.markup import escape
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, report_output, written
-from isogloss.cli._settings_option import CommandWithSettings, parse_settings
+from isogloss.cli._settings_option import CommandWithSettings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
     Columns,
@@ -34,19 +34,19 @@ from isogloss.cli.align._input import (
     open_text,
 )
 from isogloss.cli.align._options import (
-    SETTINGS,
     Agreement,
     Disk,
     FertilityFile,
     JumpsFile,
     KeepCase,
     LexiconFile,
+    Preset,
     PriorWeight,
     Schedule,
     SetOption,
-    agreement_of,
     checked,
     priors_of,
+    settings_of,
 )
 from isogloss.cli.align._progress import AlignProgress
 from isogloss.exceptions import CorpusError
@@ -103,8 +103,9 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume an interrupted run with the same output.")
     ] = False,
-    schedule: Schedule = "1:3,hmm:5",
-    agreement: Agreement = "mutual",
+    preset: Preset = "default",
+    schedule: Schedule = None,
+    agreement: Agreement = None,
     method: Method = "agreed",
     threshold: Threshold = 0.5,
     itg: Itg = False,
@@ -141,13 +142,11 @@ def run(
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens)
     aligner = Aligner(
-        schedule,
-        agreement=agreement_of(agreement),
+        **settings_of(preset, schedule, agreement, settings or ()),
         priors=priors_of(lexicon, jumps, fertility, prior_weight),
         lower=not keep_case,
         threshold=threshold,
         n_jobs=jobs,
-        **parse_settings(settings or (), SETTINGS),
     )
     checked(aligner)
     with AlignProgress(console) as progress, _folder_on(disk) as folder:
@@ -183,7 +182,7 @@ def _train(
     """Fit, and keep the last finished iteration whatever happens, where there is a file for it."""
     from isogloss.alignment import Checkpoints
 
-    progress.plan(aligner.schedule)
+    progress.plan(aligner)
     if checkpoint is None:
         aligner.fit(bitext, on_iteration=progress.advance)
         return

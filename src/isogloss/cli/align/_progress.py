@@ -17,6 +17,7 @@ from isogloss.cli._progress import AmountColumn, reading
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isogloss.alignment import Aligner
     from isogloss.alignment import Progress as Place
     from isogloss.em import Iteration
 
@@ -40,6 +41,7 @@ class AlignProgress:
         self._began = time.perf_counter()
         self._models: list[str] = []
         self._before: list[int] = []
+        self._each, self._aligners = 0, 1
         self.seconds = 0.0
 
     def __enter__(self) -> Self:
@@ -66,21 +68,24 @@ class AlignProgress:
             yield
         self._bar.update(self._task, visible=True)
 
-    def plan(self, schedule: str) -> None:
+    def plan(self, aligner: Aligner) -> None:
         """Say which models will run."""
         from isogloss.alignment.models import parse_schedule
 
-        stages = parse_schedule(schedule)
+        stages = parse_schedule(aligner.schedule)
         lengths = [stage.iterations for stage in stages]
         self._models = [stage.model for stage in stages]
         self._before = [sum(lengths[:k]) for k in range(len(lengths))]
-        self._bar.reset(self._task, total=sum(lengths), description="training", bits="")
+        self._each, self._aligners = sum(lengths), aligner.n_models
+        self._bar.reset(self._task, total=self._each * self._aligners, description="training", bits="")
 
     def advance(self, place: Place, line: Iteration) -> None:
         """Move the bar to an iteration that has ended."""
         likelihood = line.free_energy.log_likelihood
         bits = "" if likelihood is None else f"{-likelihood / line.rows / math.log(2):.3f} bits per word"
-        done = self._before[place.stage] + place.iteration
+        done = self._each * place.member + self._before[place.stage] + place.iteration
         model = self._models[place.stage]
         name = f"model {model}" if model.isdigit() else model
+        if self._aligners > 1:
+            name = f"{place.member + 1} of {self._aligners}: {name}"
         self._bar.update(self._task, completed=done, description=name, bits=bits)
