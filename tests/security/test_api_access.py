@@ -29,6 +29,8 @@ TABLE = [
     ("GET", "/articles/{seq}/similar", "/articles/1/similar", "read", None),
     ("GET", "/events", "/events?q=Ottilie", "read", None),
     ("GET", "/events/{id}", "/events/e1", "read", None),
+    ("GET", "/export/events", "/export/events?q=Ottilie", "read", None),
+    ("GET", "/export/articles", "/export/articles?event=e1", "read", None),
     ("GET", "/clusters/{id}", "/clusters/1", "read", None),
     ("GET", "/links/{a}/{b}", "/links/1/2", "read", None),
     ("POST", "/links/{a}/{b}/verdict", "/links/1/2/verdict", "write", {"same": True}),

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from isogloss.service.api.errors import ERROR_CODES
-from isogloss.service.api.schemas import EventParameters
+from isogloss.service.api.schemas import ArticleExportParameters, EventParameters
 from tests.security.test_api_access import TABLE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "api.rst").read_text(encoding="utf-8")
@@ -15,8 +17,9 @@ def test_every_route_is_documented_with_its_scope():
     assert told == {(*row[:2], row[3]) for row in TABLE if row[1] != "/openapi.json"}
 
 
-def test_every_parameter_of_a_search_is_documented():
-    assert {name for name in EventParameters.model_fields if f"``{name}``" not in PAGE} == set()
+@pytest.mark.parametrize("parameters", [EventParameters, ArticleExportParameters])
+def test_every_parameter_of_a_search_is_documented(parameters):
+    assert {name for name in parameters.model_fields if f"``{name}``" not in PAGE} == set()
 
 
 def test_every_code_is_documented():

@@ -16,6 +16,7 @@ from isogloss.service._metrics import Metrics
 from isogloss.service._page_cache import PageCache
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.auth import AccessControl
+from isogloss.service.exports import ExportSlots
 from isogloss.service.models import Models, TextComparer
 from isogloss.service.search import EventSearch, NeighbourIndex
 from isogloss.service.settings import Settings
@@ -38,6 +39,7 @@ class AppState:
     backlog: Backlog
     metrics: Metrics
     retention: Retention
+    exports: ExportSlots
     worker: Worker | None = None
     writer: GroupWriter | None = None
     checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

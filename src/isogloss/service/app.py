@@ -22,6 +22,7 @@ from isogloss.service.api.errors import API_PREFIX, add_error_handlers, set_erro
 from isogloss.service.api.routes import (
     articles_router,
     events_router,
+    exports_router,
     models_router,
     searches_router,
     similarity_router,
@@ -31,6 +32,7 @@ from isogloss.service.api.routes import (
 )
 from isogloss.service.api.schemas import ErrorBody
 from isogloss.service.auth import AccessControl, allowed_hosts, check_exposure
+from isogloss.service.exports import ExportSlots
 from isogloss.service.http import SECURITY_HEADERS, HeadMiddleware, RequestLimitsMiddleware
 from isogloss.service.models import Models, TextComparer
 from isogloss.service.search import EventSearch, TitleIndex, create_neighbour_index
@@ -52,6 +54,7 @@ ROUTERS = (
     articles_router,
     events_router,
     searches_router,
+    exports_router,
     similarity_router,
     words_router,
     models_router,
@@ -181,6 +184,7 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
         backlog=backlog,
         metrics=Metrics(gauges),
         retention=retention,
+        exports=ExportSlots(settings.limits.exports),
         worker=worker,
     )
     return state

@@ -162,6 +162,11 @@ class LimitSettings(_Section):
         100, description="the same per address, except server.trusted_proxies"
     )
     listeners: NonNegativeInt = Field(32, description="maximum number of clients of the change feed")
+    exports: PositiveInt = Field(2, description="maximum number of exports at a time; further ones get 503")
+    export_seconds: PositiveFloat = Field(
+        1800.0,
+        description="seconds after which an export is broken off, because it holds a database snapshot",
+    )
     backlog: PositiveInt = Field(
         50_000, description="maximum number of articles waiting for the worker; further ones get 503"
     )

@@ -20,6 +20,9 @@ from .queries._articles import from_micros as from_micros
 from .queries._articles import to_micros as to_micros
 from .queries._events import EventQuery as EventQuery
 from .queries._events import EventQueryResult as EventQueryResult
+from .queries._export import EventMember as EventMember
+from .queries._export import walk_articles as walk_articles
+from .queries._export import walk_events as walk_events
 from .queries._read_model import ClusterRow as ClusterRow
 from .queries._read_model import CompiledUpdate as CompiledUpdate
 from .queries._read_model import EventRow as EventRow

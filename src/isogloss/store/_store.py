@@ -41,6 +41,7 @@ from isogloss.store.queries import (
     content_digest,
     count_articles,
     count_lines,
+    current_event_id,
     delete_saved_search,
     event_clusters,
     event_ids,
@@ -220,6 +221,10 @@ class Store:
                 event["clusters"] = event_clusters(session, event["id"])
                 event["links"] = cluster_links(session, [cluster["id"] for cluster in event["clusters"]])
         return event
+
+    def current_event_id(self, name: str) -> str | None:
+        """Return the id of an event by its current or a former id; None if there is no such event."""
+        return self._read(current_event_id, name)
 
     def event_ids(self) -> set[str]:
         """Return the ids of all events."""

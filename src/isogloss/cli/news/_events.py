@@ -27,7 +27,7 @@ from isogloss.cli._output import (
     written,
 )
 from isogloss.cli._progress import progress_bar, reading
-from isogloss.cli.news._stored import explain_event, list_events, shown_size
+from isogloss.cli.news._stored import explain_event, export_events, list_events, shown_size
 from isogloss.exceptions import ArticleError
 from isogloss.io import atomic_write, total_size
 
@@ -141,6 +141,7 @@ def replay(
 
 
 events_group.command("list")(list_events)
+events_group.command("export")(export_events)
 events_group.command("why")(explain_event)
 
 

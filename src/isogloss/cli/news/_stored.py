@@ -1,4 +1,4 @@
-"""``isogloss events list`` and ``why``: the events of a store, and why their articles belong together."""
+"""``isogloss events list``, ``export`` and ``why``: the events of a store, and why they are events."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._output import echo, echo_json
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
+from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
@@ -23,44 +25,45 @@ if TYPE_CHECKING:
 PAGE = 100
 
 
+Lang = Annotated[
+    list[str] | None, typer.Option("--lang", help="Only events in this language. Repeat for several.")
+]
+Place = Annotated[
+    list[str] | None,
+    typer.Option("--place", help="Only events at this place: an English name, a country code or an id."),
+]
+Concept = Annotated[
+    list[str] | None, typer.Option("--concept", help="Only events about this concept: a name or an id.")
+]
+Since = Annotated[
+    datetime | None, typer.Option("--since", help="Only events with an article since this time (UTC).")
+]
+Until = Annotated[datetime | None, typer.Option("--until", help="Only events that began by this time (UTC).")]
+MinLanguages = Annotated[
+    int, typer.Option("--languages", help="Only events in at least this many languages.", min=1)
+]
+SortBy = Annotated[
+    str, typer.Option("--sort", help="Sort by last, size, languages or changed, largest first.")
+]
+
+
 def list_events(
     config: Config = None,
     store: StorePlace = None,
-    lang: Annotated[
-        list[str] | None, typer.Option(help="Only events in this language. Repeat for several.")
-    ] = None,
-    place: Annotated[
-        list[str] | None,
-        typer.Option(help="Only events at this place: an English name, a country code or an id."),
-    ] = None,
-    concept: Annotated[
-        list[str] | None, typer.Option(help="Only events about this concept: a name or an id.")
-    ] = None,
-    since: Annotated[
-        datetime | None, typer.Option(help="Only events with an article since this time (UTC).")
-    ] = None,
-    until: Annotated[datetime | None, typer.Option(help="Only events that began by this time (UTC).")] = None,
-    languages: Annotated[int, typer.Option(help="Only events in at least this many languages.", min=1)] = 1,
-    sort: Annotated[
-        str, typer.Option(help="Sort by last, size, languages or changed, largest first.")
-    ] = "last",
+    lang: Lang = None,
+    place: Place = None,
+    concept: Concept = None,
+    since: Since = None,
+    until: Until = None,
+    languages: MinLanguages = 1,
+    sort: SortBy = "last",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
     as_json: JsonOutput = False,
 ) -> None:
     """List the events of a store."""
-    from isogloss.service.search import resolve_terms
-    from isogloss.store import EventQuery, to_micros
-
     with open_store(load_settings(config, store)) as opened:
-        query = EventQuery(
-            since=to_micros(since.replace(tzinfo=UTC)) if since else None,
-            until=to_micros(until.replace(tzinfo=UTC)) if until else None,
-            terms=resolve_terms(opened, lang=lang or (), place=place or (), concept=concept or ()),
-            min_languages=languages,
-            sort=sort,
-            limit=min(limit, PAGE),
-        )
-        events = list(islice(_all(opened, query), limit))
+        query = _query(opened, lang, place, concept, since, until, languages, sort)
+        events = list(islice(_all(opened, query, min(limit, PAGE)), limit))
         articles = opened.article_counts([event["id"] for event in events])
     for event in events:
         event["reprints"] = articles[event["id"]] - event["size"]
@@ -70,6 +73,98 @@ def list_events(
         Console().print(_table(events))
     else:
         echo("no events found")
+
+
+def export_events(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write, with the ending .csv, .jsonl or .parquet; - for standard output.",
+        ),
+    ],
+    table: Annotated[
+        str, typer.Option(help="One row per event, or per article: events or articles.")
+    ] = "events",
+    format: Annotated[
+        str | None, typer.Option(help="csv, jsonl or parquet; by default the ending of the file, or csv.")
+    ] = None,
+    bodies: Annotated[bool, typer.Option("--bodies", help="Include the texts of the articles.")] = False,
+    event: Annotated[
+        list[str] | None, typer.Option(help="Only the event with this id. Repeat for several.")
+    ] = None,
+    config: Config = None,
+    store: StorePlace = None,
+    lang: Lang = None,
+    place: Place = None,
+    concept: Concept = None,
+    since: Since = None,
+    until: Until = None,
+    languages: MinLanguages = 1,
+    sort: SortBy = "last",
+    as_json: JsonOutput = False,
+) -> None:
+    """Export the events of a store, or all of their articles, as CSV, JSON lines or Parquet."""
+    from isogloss.exceptions import StoreError
+    from isogloss.io import atomic_write
+    from isogloss.service.exports import export
+
+    format = format or (output.suffix.removeprefix(".") if not is_stdout(output) else "") or "csv"
+    if is_stdout(output) and format == "parquet":
+        raise typer.BadParameter("Parquet cannot be written to standard output; give a file name")
+    check_outputs(as_json, output, error=StoreError)
+    size = 0
+    with open_store(load_settings(config, store)) as opened:
+        query = _query(opened, lang, place, concept, since, until, languages, sort)
+        if event:
+            query = dataclasses.replace(query, ids=[_current_id(opened, each) for each in event])
+        chunks = export(opened, table, format, query, bodies=bodies)
+        with (
+            progress_bar() as progress,
+            reading(progress, "writing", None) as describe,
+            written(output) as path,
+            atomic_write(path) as file,
+        ):
+            for chunk in chunks:
+                file.write(chunk)
+                size += len(chunk)
+                describe(f"{size:,} bytes")
+    if as_json:
+        echo_json({"output": str(output), "table": table, "format": format, "bytes": size})
+        return
+    report_output(f"{size:,} bytes of {table} as {format}: {output}", output)
+
+
+def _query(
+    store: Store,
+    lang: list[str] | None,
+    place: list[str] | None,
+    concept: list[str] | None,
+    since: datetime | None,
+    until: datetime | None,
+    languages: int,
+    sort: str,
+) -> EventQuery:
+    from isogloss.service.search import resolve_terms
+    from isogloss.store import EventQuery, to_micros
+
+    return EventQuery(
+        since=to_micros(since.replace(tzinfo=UTC)) if since else None,
+        until=to_micros(until.replace(tzinfo=UTC)) if until else None,
+        terms=resolve_terms(store, lang=lang or (), place=place or (), concept=concept or ()),
+        min_languages=languages,
+        sort=sort,
+    )
+
+
+def _current_id(store: Store, event: str) -> str:
+    from isogloss.exceptions import StoreError
+
+    found = store.current_event_id(event)
+    if found is None:
+        raise StoreError(f"there is no event {event!r}; isogloss events list shows the ids of events")
+    return found
 
 
 def explain_event(
@@ -117,8 +212,9 @@ def shown_size(articles: int, reprints: int) -> str:
     return f"{articles + reprints:,} ({reprints:,})" if reprints else f"{articles:,}"
 
 
-def _all(store: Store, query: EventQuery) -> Iterator[dict[str, Any]]:
+def _all(store: Store, query: EventQuery, limit: int) -> Iterator[dict[str, Any]]:
     """Events of one page after the other."""
+    query = dataclasses.replace(query, limit=limit)
     while True:
         page = store.events(query)
         yield from page.events

@@ -265,6 +265,19 @@ class EventParameters(SearchParameters):
     cursor: str = Field("", max_length=1000, description="The `cursor` of the previous page.")
 
 
+class EventExportParameters(SearchParameters):
+    """Which events to export, and in which format."""
+
+    event: list[Filter] = _filters("Only these events: current or former ids.")
+    format: Literal["csv", "jsonl", "parquet"] = Field("csv", description="Format of the file.")
+
+
+class ArticleExportParameters(EventExportParameters):
+    """Of which events to export the articles, and in which format."""
+
+    bodies: bool = Field(False, description="Include the texts of the articles.")
+
+
 class SavedSearchRequest(RequestBody):
     """A search, and the name to save it under."""
 

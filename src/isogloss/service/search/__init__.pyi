@@ -1,3 +1,4 @@
+from ._event_search import MAX_EVENTS as MAX_EVENTS
 from ._event_search import EventSearch as EventSearch
 from ._event_search import TitleIndex as TitleIndex
 from ._neighbours import NeighbourIndex as NeighbourIndex

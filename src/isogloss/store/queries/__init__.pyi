@@ -32,6 +32,7 @@ from ._events import changed_since as changed_since
 from ._events import cluster_links as cluster_links
 from ._events import clusters_exist as clusters_exist
 from ._events import count_articles as count_articles
+from ._events import current_event_id as current_event_id
 from ._events import event_clusters as event_clusters
 from ._events import event_ids as event_ids
 from ._events import event_languages as event_languages
@@ -42,6 +43,9 @@ from ._events import read_cluster as read_cluster
 from ._events import read_event as read_event
 from ._events import read_link as read_link
 from ._events import read_verdicts as read_verdicts
+from ._export import EventMember as EventMember
+from ._export import walk_articles as walk_articles
+from ._export import walk_events as walk_events
 from ._points import Point as Point
 from ._points import PointTable as PointTable
 from ._points import articles_without_point as articles_without_point

@@ -154,6 +154,14 @@ def read_event(session: Session, name: str) -> dict[str, Any] | None:
     return _event(row) if row else None
 
 
+def current_event_id(session: Session, name: str) -> str | None:
+    """Return the id of an event by its current or a former id; None if there is no such event."""
+    row = session.one(
+        "SELECT id FROM event WHERE id = coalesce((SELECT event FROM alias WHERE id = ?), ?)", [name, name]
+    )
+    return str(row[0]) if row else None
+
+
 def event_clusters(session: Session, event: str) -> list[dict[str, Any]]:
     """Return the clusters of an event with the numbers of their articles, the largest first."""
     columns = ("id", "lang", "first", "last", "size")

@@ -23,11 +23,12 @@ from isogloss.service.api.schemas import (
     EventResponse,
     LinkResponse,
     Number,
+    SearchParameters,
     VerdictRequest,
     VerdictResponse,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
-from isogloss.service.search import clean_query, event_query
+from isogloss.service.search import MAX_EVENTS, clean_query, event_query
 from isogloss.store import EventQuery, from_micros
 
 events_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["events"])
@@ -52,19 +53,12 @@ def find_events(state: AppStateDep, _: Reader, parameters: Annotated[EventParame
     With several values of `lang`, `place`, `concept` or `source`, events must match all of them. A search by
     relevance returns the best events on one page, without a cursor.
     """
-    q, limit, cursor = parameters.q, parameters.limit, parameters.cursor
-    check_text(state, q)
-    order = parameters.sort or ("relevance" if q else "last")
-    order = "last" if order == "relevance" and not q else order
-    if order == "relevance" and cursor:
+    query, ranked = resolve_search(state, parameters)
+    if ranked and parameters.cursor:
         raise ServiceError(400, "a search by relevance has only one page; omit the cursor")
-    try:
-        query = event_query(state.store, parameters)
-        found = state.search.events(q) if q else None
-    except ValueError as error:
-        raise ServiceError(422, str(error)) from error
-    query = replace(query, ids=found, limit=200 if order == "relevance" else limit, cursor=cursor)
-    return _ranked(state, query, found, limit) if order == "relevance" and found else _page(state, query)
+    if ranked:
+        return _ranked(state, query, parameters.limit)
+    return _page(state, replace(query, limit=parameters.limit, cursor=parameters.cursor))
 
 
 @events_router.get("/events/{id}", response_model=EventResponse, summary="Read an event")
@@ -165,6 +159,24 @@ async def follow_changes(
     return ChangeFeedResponse(state.changes, last_event_id if last_event_id is not None else after, seconds)
 
 
+def resolve_search(state: AppState, parameters: SearchParameters) -> tuple[EventQuery, bool]:
+    """Return the query of the store for a search, and whether its ``ids`` are in order of relevance.
+
+    Raises
+    ------
+    ServiceError
+        The text is too long, or a filter is invalid.
+    """
+    check_text(state, parameters.q)
+    order = parameters.sort or "relevance"
+    try:
+        query = event_query(state.store, parameters)
+        found = state.search.events(parameters.q) if parameters.q else None
+    except ValueError as error:
+        raise ServiceError(422, str(error)) from error
+    return replace(query, ids=found, limit=MAX_EVENTS), found is not None and order == "relevance"
+
+
 def article_fields(seq: int, a: Article) -> dict[str, Any]:
     """Return the fields of an :class:`~isogloss.service.api.schemas.ArticleLine`."""
     return {"seq": seq, "lang": a.lang, "title": a.title, "time": a.time, "source": a.source, "url": a.url}
@@ -192,9 +204,9 @@ def _page(state: AppState, query: EventQuery) -> EventPage:
     return EventPage(events=[event_summary(event) for event in page.events], cursor=page.cursor)
 
 
-def _ranked(state: AppState, query: EventQuery, found: list[str], limit: int) -> EventPage:
-    """Return events in the order of the search results."""
-    rank = {name: at for at, name in enumerate(found)}
+def _ranked(state: AppState, query: EventQuery, limit: int) -> EventPage:
+    """Return events in the order of their ids in the query."""
+    rank = {name: at for at, name in enumerate(query.ids or ())}
     events = sorted(_page(state, query).events, key=lambda event: rank[event.id])
     return EventPage(events=events[:limit], cursor="")
 

@@ -1,0 +1,11 @@
+from ._formats import FORMATS as FORMATS
+from ._formats import MEDIA_TYPES as MEDIA_TYPES
+from ._formats import check_format as check_format
+from ._formats import write_table as write_table
+from ._response import ExportResponse as ExportResponse
+from ._response import ExportSlots as ExportSlots
+from ._tables import COLUMNS as COLUMNS
+from ._tables import TABLES as TABLES
+from ._tables import Column as Column
+from ._tables import columns_of as columns_of
+from ._tables import export as export
