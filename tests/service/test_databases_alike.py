@@ -24,7 +24,10 @@ ODD = ("%00", "%ED%A0%80", "'%25_\\", "%F0%9F%98%80")
 """A null, a lone surrogate, what SQL might take for its own, and a character of four bytes."""
 
 QUESTIONS = [
-    *(f"events?sort={sort}&limit=3" for sort in ("last", "size", "languages", "changed", "Size", "")),
+    *(
+        f"events?sort={sort}&limit=3"
+        for sort in ("importance", "last", "size", "languages", "changed", "Size", "")
+    ),
     *(f"events?{name}={value}" for name in ("lang", "place", "concept", "q") for value in ODD),
     *(f"events?min_size={value}" for value in (2, -1, LARGEST, LARGEST + 1)),
     *(f"events?limit={value}" for value in (0, 1, 200, 201)),
@@ -130,7 +133,7 @@ def both(clients, method, path, **more):
 def test_questions(clients):
     for path in QUESTIONS:
         both(clients, "GET", path)
-    for sort in ("last", "size", "languages", "changed"):
+    for sort in ("importance", "last", "size", "languages", "changed"):
         cursor, seen = "", []
         while cursor or not seen:
             page = both(clients, "GET", "events", params={"sort": sort, "limit": 3, "cursor": cursor}).json()

@@ -240,7 +240,8 @@ def test_aliases_of_merged_events_survive_a_rebuild(followed):
         )
         session.run("UPDATE cluster SET event = 'e9999' WHERE event = ? AND id <> ?", [other, most])
         session.run(
-            "INSERT INTO event SELECT 'e9999', first, last, size, 1, changed, data FROM event WHERE id = ?",
+            "INSERT INTO event SELECT 'e9999', first, last, size, 1, changed, data, 0, 0, changed "
+            "FROM event WHERE id = ?",
             [other],
         )
         session.run("INSERT INTO alias VALUES ('e8888', 'e9999')")

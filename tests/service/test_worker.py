@@ -29,8 +29,8 @@ def tables(store):
 
 
 def without_lines(rows):
-    """Tables without the line of the journal at which an event changed."""
-    return [*rows[:3], [row[:5] + row[6:] for row in rows[3]], *rows[4:]]
+    """Tables without the lines of the journal at which an event was new and at which it changed."""
+    return [*rows[:3], [row[:5] + row[6:-1] for row in rows[3]], *rows[4:]]
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_events_by_time_language_place_and_size(filled):
     assert ids(filled, ids=[]) == []
 
 
-@pytest.mark.parametrize("sort", ["last", "size", "languages", "changed"])
+@pytest.mark.parametrize("sort", ["importance", "last", "size", "languages", "changed"])
 def test_pages_join_to_the_whole(store, sort):
     rows = [event(number, number % 5, size=number % 3 + 1) for number in range(23)]
     with store.database.write() as session:

@@ -41,6 +41,7 @@ from isogloss.store.queries import (
     content_digest,
     count_articles,
     count_lines,
+    count_new_and_changed,
     current_event_id,
     delete_saved_search,
     event_clusters,
@@ -53,6 +54,7 @@ from isogloss.store.queries import (
     list_quarantined,
     list_saved_searches,
     locate_article,
+    newest_time,
     public_ids,
     quarantined_lines,
     read_articles,
@@ -241,6 +243,14 @@ class Store:
     def changed_events(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
         """Return the events that changed after a journal line."""
         return self._read(changed_since, line, limit)
+
+    def count_new_and_changed(self, line: int) -> tuple[int, int]:
+        """Count the events that are new since a journal line, and older ones that have changed since then."""
+        return self._read(count_new_and_changed, line)
+
+    def newest_time(self) -> int | None:
+        """Return the time of the newest article of all events, or None if there are no events."""
+        return self._read(newest_time)
 
     def article_counts(self, events: Sequence[str]) -> dict[str, int]:
         """Count the articles of events, including reprints, which ``size`` leaves out."""

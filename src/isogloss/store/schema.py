@@ -11,7 +11,7 @@ from collections.abc import Callable
 from isogloss.events.article import article_key
 from isogloss.exceptions import StoreVersionError
 from isogloss.store.interface import Database, Session
-from isogloss.store.queries import stored_key
+from isogloss.store.queries import rank_stored_events, stored_key
 
 __all__ = ["STEPS", "Step", "migrate", "version_of"]
 
@@ -159,6 +159,20 @@ STEPS: tuple[Step, ...] = (
             id {serial}, owner TEXT NOT NULL, name TEXT NOT NULL, query TEXT NOT NULL,
             created {integer} NOT NULL, changed {integer} NOT NULL, UNIQUE (owner, name))""",
         "CREATE INDEX article_source ON article (source)",
+        *(
+            statement
+            for prefix in ("", "rebuilt_")
+            for statement in (
+                f"ALTER TABLE {prefix}member ADD COLUMN source TEXT NOT NULL DEFAULT ''",
+                f"UPDATE {prefix}member SET source = "
+                f"coalesce((SELECT source FROM article WHERE seq = {prefix}member.article), '')",
+                f"ALTER TABLE {prefix}event ADD COLUMN sources {{integer}} NOT NULL DEFAULT 0",
+                f"ALTER TABLE {prefix}event ADD COLUMN importance {{integer}} NOT NULL DEFAULT 0",
+                f"ALTER TABLE {prefix}event ADD COLUMN created {{integer}} NOT NULL DEFAULT 0",
+            )
+        ),
+        "CREATE INDEX event_importance ON event (importance, id)",
+        rank_stored_events,
     ),
 )
 """All migration steps; the version of a database is the number of steps applied to it."""

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,7 @@ class SQLiteDatabase(Database):
                     "synchronous=FULL",
                 ):
                     connection.execute(f"PRAGMA {pragma}")
+                connection.create_function("ln", 1, log, deterministic=True)  # missing in some builds
             except sqlite3.Error:
                 connection.close()
                 raise

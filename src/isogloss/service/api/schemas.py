@@ -210,6 +210,11 @@ class EventSummary(BaseModel):
     last: datetime = Field(description="Time of the last article.")
     size: int = Field(description="Number of articles, without reprints.")
     languages_count: int
+    sources_count: int = Field(description="Number of sources, with those of reprints.")
+    importance: int = Field(
+        description="A thousand units per doubling; only the difference of two events means anything."
+    )
+    created: int = Field(description="Journal line at which the event was new.")
     changed: int = Field(description="Journal line of the last change.")
     title: dict[str, str] = Field(default={}, description="Title by language.")
     summary: dict[str, str] = Field(default={}, description="One-sentence summary by language.")
@@ -227,7 +232,7 @@ class EventPage(BaseModel):
     cursor: str = Field(description="Pass as `cursor` to get the next page; empty on the last page.")
 
 
-SearchSort = Literal["relevance", "last", "size", "languages", "changed"]
+SearchSort = Literal["relevance", "importance", "last", "size", "languages", "changed"]
 Filter = Annotated[str, Field(max_length=200)]
 
 

@@ -32,6 +32,7 @@ from ._events import changed_since as changed_since
 from ._events import cluster_links as cluster_links
 from ._events import clusters_exist as clusters_exist
 from ._events import count_articles as count_articles
+from ._events import count_new_and_changed as count_new_and_changed
 from ._events import current_event_id as current_event_id
 from ._events import event_clusters as event_clusters
 from ._events import event_ids as event_ids
@@ -39,6 +40,7 @@ from ._events import event_languages as event_languages
 from ._events import events_of_articles as events_of_articles
 from ._events import find_events as find_events
 from ._events import locate_article as locate_article
+from ._events import newest_time as newest_time
 from ._events import read_cluster as read_cluster
 from ._events import read_event as read_event
 from ._events import read_link as read_link
@@ -46,6 +48,7 @@ from ._events import read_verdicts as read_verdicts
 from ._export import EventMember as EventMember
 from ._export import walk_articles as walk_articles
 from ._export import walk_events as walk_events
+from ._importance import rank_stored_events as rank_stored_events
 from ._points import Point as Point
 from ._points import PointTable as PointTable
 from ._points import articles_without_point as articles_without_point

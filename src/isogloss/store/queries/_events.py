@@ -12,19 +12,21 @@ from typing import Any
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Row, Session
 
-SORT_COLUMNS = ("last", "size", "languages", "changed")
+SORT_COLUMNS = ("importance", "last", "size", "languages", "changed")
 MAX_EVENTS_PER_PAGE = 200
-_INDEXED_COLUMNS = frozenset({"last", "changed"})
+_INDEXED_COLUMNS = frozenset({"importance", "last", "changed"})
 
 _COMMON_TERM_EVENTS = 300
 """A term of at least this many events is common: scanning events in page order finds enough of them soon."""
 
-_HAS_SOURCE = (
-    "id IN (SELECT c.event FROM article a JOIN member m ON m.article = a.seq "
-    "JOIN cluster c ON c.id = m.cluster WHERE a.source = ?)"
-)
 _TERM = "kind = ? AND term = ?"
-_COLUMNS = "id, first, last, size, languages, changed, data"
+_COLUMNS = "id, first, last, size, languages, changed, sources, importance, created, data"
+
+_NAMES = (
+    *("id", "first", "last", "size", "languages_count", "changed"),
+    *("sources_count", "importance", "created"),
+)
+"""Names of the columns but for ``data``, whose fields have some of the columns' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,9 @@ class EventQuery:
         Names of sources; events must have an article of each.
     ids : sequence of str, optional
         Only events with these ids.
-    sort : {'last', 'size', 'languages', 'changed'}
+    changed_after : int, optional
+        Only events that are new or changed since this journal line.
+    sort : {'importance', 'last', 'size', 'languages', 'changed'}
         The column to sort by, the largest first.
     limit : int
         Maximum number of events per page.
@@ -58,6 +62,7 @@ class EventQuery:
     min_size: int = 1
     sources: Sequence[str] = ()
     ids: Sequence[str] | None = None
+    changed_after: int | None = None
     sort: str = "last"
     limit: int = 50
     cursor: str = ""
@@ -100,12 +105,12 @@ def _conditions(session: Session, query: EventQuery) -> tuple[list[str], list[An
     if query.until is not None:
         conditions.append("first <= ?")
         values.append(query.until)
-    for term in query.terms:
+    if query.changed_after is not None:
+        conditions.append("changed > ?")
+        values.append(query.changed_after)
+    for term in (*query.terms, *(("source", source) for source in query.sources)):
         conditions.append(_term_condition(session, term, query.sort))
         values += term
-    for source in query.sources:
-        conditions.append(_HAS_SOURCE)
-        values.append(source)
     if query.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(query.ids))})" if query.ids else "1 = 0")
         values += query.ids
@@ -142,9 +147,25 @@ def _decode_cursor(query: EventQuery) -> tuple[int, str]:
 
 
 def _event(row: Row) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(row[6])
-    names = ("id", "first", "last", "size", "languages_count", "changed")
-    return data | dict(zip(names, row[:6], strict=True))
+    data: dict[str, Any] = json.loads(row[-1])
+    return data | dict(zip(_NAMES, row[:-1], strict=True))
+
+
+def count_new_and_changed(session: Session, line: int) -> tuple[int, int]:
+    """Count the events that are new since a journal line, and older ones that have changed since then."""
+    row = session.one(
+        "SELECT count(*), coalesce(sum(CASE WHEN created > ? THEN 1 ELSE 0 END), 0) FROM event "
+        "WHERE changed > ?",
+        [line, line],
+    )
+    found, new = row or (0, 0)
+    return int(new), int(found) - int(new)
+
+
+def newest_time(session: Session) -> int | None:
+    """Return the time of the newest article of all events, or None if there are no events."""
+    row = session.one("SELECT max(last) FROM event")
+    return int(row[0]) if row and row[0] is not None else None
 
 
 def read_event(session: Session, name: str) -> dict[str, Any] | None:

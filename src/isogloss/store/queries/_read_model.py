@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.interface import Session
+from isogloss.store.queries._importance import importance_without_sources, source_statements
 from isogloss.store.queries._points import Point
 
 MAX_CHECKPOINTS = 2
@@ -211,6 +212,7 @@ def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
         *_put_events(update, prefix),
         *(() if rebuilt else _put_aliases(update)),
         *_put_clusters(update.clusters, prefix),
+        *_put_sources(update, prefix),
         (
             f"INSERT INTO {prefix}link VALUES (?, ?, ?, ?) ON CONFLICT (a, b) DO UPDATE SET "
             "probability = excluded.probability, data = excluded.data",
@@ -259,16 +261,22 @@ def _remove(update: Update, prefix: str) -> Iterable[Statement]:
 
 def _put_events(update: Update, prefix: str) -> Iterable[Statement]:
     yield (
-        f"INSERT INTO {prefix}event VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        f"INSERT INTO {prefix}event VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO UPDATE SET "
         "first = excluded.first, last = excluded.last, size = excluded.size, languages = excluded.languages, "
-        "changed = excluded.changed, data = excluded.data",
+        "changed = excluded.changed, data = excluded.data, importance = excluded.importance",
         [
-            (row.id, row.first, row.last, row.size, len(row.languages), update.after, _json(row.data))
+            (
+                *(row.id, row.first, row.last, row.size, len(row.languages), update.after, _json(row.data)),
+                *(_importance(row), update.after),
+            )
             for row in update.events
         ],
     )
     retermed = [row for row in update.events if not row.terms_unchanged]
-    yield f"DELETE FROM {prefix}event_term WHERE event = ?", [(row.id,) for row in retermed]
+    yield (
+        f"DELETE FROM {prefix}event_term WHERE event = ? AND kind <> 'source'",
+        [(row.id,) for row in retermed],
+    )
     yield f"INSERT INTO {prefix}event_term VALUES (?, ?, ?)", _terms(retermed)
 
 
@@ -288,6 +296,16 @@ def _terms(events: Iterable[EventRow]) -> list[Sequence[Any]]:
     return found
 
 
+def _importance(row: EventRow) -> int:
+    return importance_without_sources(len(row.languages), row.size, row.last, row.data.get("timeline") or ())
+
+
+def _put_sources(update: Update, prefix: str) -> list[Statement]:
+    """Refresh the sources of events whose clusters may have got articles."""
+    events = {row.id for row in update.events}
+    return source_statements(sorted(events), {row.event for row in update.clusters} - events, prefix)
+
+
 def _put_clusters(clusters: Sequence[ClusterRow], prefix: str) -> Iterable[Statement]:
     """Upsert clusters and their members; leave out articles that were pruned in the meantime."""
     yield (
@@ -300,7 +318,7 @@ def _put_clusters(clusters: Sequence[ClusterRow], prefix: str) -> Iterable[State
         ],
     )
     yield (
-        f"INSERT INTO {prefix}member SELECT seq, CAST(? AS BIGINT) FROM article WHERE seq = ? "
+        f"INSERT INTO {prefix}member SELECT seq, CAST(? AS BIGINT), source FROM article WHERE seq = ? "
         "ON CONFLICT (article) DO UPDATE SET cluster = excluded.cluster",
         [
             (row.id, article)

@@ -182,6 +182,7 @@ def finish_rebuild(session: Session, ids: PublicIds, rebuilt: RebuildResult) -> 
         ("DELETE FROM renamed", [()]),
         (put_renamed, renamed),
         (_KEEP_CHANGED, [(rebuilt.line,)]),
+        (_KEEP_CREATED, [(rebuilt.line,)]),
         *((f"DELETE FROM {table}", [()]) for table in ("member", "link", "event_term", "cluster", "event")),
         *((sql, [()]) for sql in _COPIES),
         ("INSERT INTO link VALUES (?, ?, ?, ?)", _swapped_links(session, clusters)),
@@ -222,15 +223,22 @@ _KEEP_CHANGED = (
 )
 """Events that are the same as before keep their line of change, so that followers do not see them again."""
 
+_KEEP_CREATED = (
+    "UPDATE rebuilt_event SET created = coalesce((SELECT o.created FROM renamed e "
+    "JOIN event o ON o.id = 'e' || e.id "
+    "WHERE e.kind = 'event' AND e.number = CAST(substr(rebuilt_event.id, 2) AS BIGINT)), CAST(? AS BIGINT))"
+)
+"""Events that take over an id are as old as the event that had it."""
+
 _COPIES = (
     "INSERT INTO event SELECT coalesce('e' || e.id, n.id), n.first, n.last, n.size, n.languages, n.changed, "
-    f"n.data FROM rebuilt_event n {_OF_EVENT.format('n.id')}",
+    f"n.data, n.sources, n.importance, n.created FROM rebuilt_event n {_OF_EVENT.format('n.id')}",
     "INSERT INTO event_term SELECT coalesce('e' || e.id, n.event), n.kind, n.term FROM rebuilt_event_term n "
     f"JOIN rebuilt_event o ON o.id = n.event {_OF_EVENT.format('n.event')}",
     "INSERT INTO cluster SELECT coalesce(c.id, n.id), n.lang, coalesce('e' || e.id, n.event), n.first, "
     f"n.last, n.size, n.data FROM rebuilt_cluster n {_OF_CLUSTER.format('c', 'n.id')} "
     f"{_OF_EVENT.format('n.event')}",
-    "INSERT INTO member SELECT n.article, coalesce(c.id, n.cluster) FROM rebuilt_member n "
+    "INSERT INTO member SELECT n.article, coalesce(c.id, n.cluster), n.source FROM rebuilt_member n "
     "JOIN article ON article.seq = n.article JOIN rebuilt_cluster o ON o.id = n.cluster "
     f"{_OF_CLUSTER.format('c', 'n.cluster')}",
     "INSERT INTO link SELECT coalesce(c.id, n.a), coalesce(d.id, n.b), n.probability, n.data "

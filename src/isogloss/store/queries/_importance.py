@@ -1,0 +1,116 @@
+r"""The importance of events: what the front page is sorted by.
+
+.. math::
+
+    2 \log_2 \text{languages} + \log_2 (1 + \text{sources}) + \log_2 \sum_a 2^{t_a / 24\,\text{h}}
+    - \tfrac12 \log_2 \text{articles}
+
+with the articles :math:`a` of the event and their times :math:`t_a`. An event that twice as many languages
+report counts four times as much, and one that twice as many sources report about twice as much. The sum is
+the current coverage: the weight of an article halves every 24 hours, so events that grow rise, and others
+sink. The last term prefers new events to old ones with the same current coverage. A new article never lowers
+the importance.
+
+As time passes, all events lose the same, so their order depends on the articles alone and not on the time of
+the query. The importance is a column with an index, in thousandths; it is computed when an event changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date
+from math import exp2, log, log2
+from typing import Any
+
+from isogloss.store.interface import Session
+
+HALF_LIFE_HOURS = 24
+"""Time in which the weight of an article halves."""
+
+_UNITS = 1000
+"""Units of the column per doubling."""
+
+_DAY_US = 86_400_000_000
+_HALF_LIFE_US = HALF_LIFE_HOURS * _DAY_US // 24
+_EPOCH = date(1970, 1, 1)
+
+_SOURCES_TERM = f"CAST(round(ln(CAST(1 + sources AS DOUBLE PRECISION)) * {_UNITS / log(2)!r}) AS BIGINT)"
+_REMOVE_SOURCES_TERM = f"UPDATE {{0}}event SET importance = importance - {_SOURCES_TERM} WHERE id = ?"
+_REFRESH_SOURCES = (
+    "DELETE FROM {0}event_term WHERE event = ? AND kind = 'source'",
+    "INSERT INTO {0}event_term SELECT DISTINCT e.id, 'source', m.source FROM {0}event e "
+    "JOIN {0}cluster c ON c.event = e.id JOIN {0}member m ON m.cluster = c.id "
+    "WHERE e.id = ? AND m.source <> ''",
+    "UPDATE {0}event SET sources = (SELECT count(*) FROM {0}event_term t "
+    "WHERE t.event = {0}event.id AND t.kind = 'source') WHERE id = ?",
+    f"UPDATE {{0}}event SET importance = importance + {_SOURCES_TERM} WHERE id = ?",
+)
+
+
+def importance_without_sources(
+    languages: int, articles: int, last: int, timeline: Sequence[Sequence[Any]]
+) -> int:
+    """Return the importance of an event but for the term of its sources, in thousandths.
+
+    The articles of a day count as if they were of its end, or of the time of the last article.
+
+    Parameters
+    ----------
+    languages, articles : int
+        Their numbers.
+    last : int
+        Time of the last article, in microseconds since 1970.
+    timeline : sequence of (str, int)
+        Days with their numbers of articles.
+
+    Examples
+    --------
+    >>> day = 86_400_000_000
+    >>> today, growing = [["1970-01-10", 8]], [["1970-01-09", 2], ["1970-01-10", 6]]
+    >>> importance_without_sources(1, 8, 10 * day, today), importance_without_sources(1, 8, 10 * day, growing)
+    (11500, 11307)
+    """
+    days = [((date.fromisoformat(day) - _EPOCH).days + 1, count) for day, count in timeline]
+    ages = [(max(last - end * _DAY_US, 0) / _HALF_LIFE_US, count) for end, count in days]
+    coverage = sum(count * exp2(-age) for age, count in ages) or articles
+    doublings = 2 * log2(languages) + last / _HALF_LIFE_US + log2(coverage) - log2(articles) / 2
+    return round(_UNITS * doublings)
+
+
+def source_statements(
+    new: Iterable[str], others: Iterable[str], prefix: str = ""
+) -> list[tuple[str, Sequence[Sequence[Any]]]]:
+    """Return the statements that store the sources of events and add their term to the importance.
+
+    Parameters
+    ----------
+    new : iterable of str
+        Ids of events whose importance is that of :func:`importance_without_sources`.
+    others : iterable of str
+        Ids of events whose importance has the term of the sources that they had before.
+    prefix : str
+        Prefix of the tables: that of a rebuild, or none.
+    """
+    old = [(event,) for event in sorted(set(others))]
+    every = [(event,) for event in new] + old
+    statements = [(_REMOVE_SOURCES_TERM, old), *((sql, every) for sql in _REFRESH_SOURCES)]
+    return [(sql.format(prefix), values) for sql, values in statements]
+
+
+def rank_stored_events(session: Session) -> None:
+    """Store the sources and the importance of all events, also of a rebuild that has begun."""
+    for prefix in ("", "rebuilt_"):
+        rows = session.run(f"SELECT id, languages, size, last, data FROM {prefix}event")
+        session.run_many(
+            f"UPDATE {prefix}event SET importance = ? WHERE id = ?",
+            [
+                (
+                    importance_without_sources(languages, size, last, json.loads(data).get("timeline") or ()),
+                    event,
+                )
+                for event, languages, size, last, data in rows
+            ],
+        )
+        for sql, values in source_statements([row[0] for row in rows], [], prefix):
+            session.run_many(sql, values)
