@@ -29,6 +29,7 @@ TABLE = [
     ("GET", "/articles/{seq}/similar", "/articles/1/similar", "read", None),
     ("GET", "/events", "/events?q=Ottilie", "read", None),
     ("GET", "/events/{id}", "/events/e1", "read", None),
+    ("GET", "/events/{id}/story", "/events/e1/story", "read", None),
     ("GET", "/export/events", "/export/events?q=Ottilie", "read", None),
     ("GET", "/export/articles", "/export/articles?event=e1", "read", None),
     ("GET", "/clusters/{id}", "/clusters/1", "read", None),

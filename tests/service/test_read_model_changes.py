@@ -8,7 +8,7 @@ import pytest
 from isogloss.events import EventStream, EventStreamSettings
 from isogloss.events.ingest import sample_news
 from isogloss.events.stream import StreamChanges
-from isogloss.service.worker._read_model_changes import ChangeTracker, explain_links
+from isogloss.service.worker._read_model_changes import MIN_LINK_PROBABILITY, ChangeTracker, explain_links
 
 ARTICLES = [replace(one, id=str(n + 1)) for n, one in enumerate(sample_news().articles[:128])]
 
@@ -107,4 +107,5 @@ def test_links_of_two_updates_are_those_of_the_last():
     event_of, known = stream.tracker.ids.event_of, stream.tracker.probabilities
     current = [row for row in tracker.take_update(0, 1).links if event_of.keys() >= {row.a, row.b}]
     assert len(current) > 30
-    assert all(event_of[row.a] == event_of[row.b] and row.b in known[row.a] for row in current)
+    assert all(known[row.a][row.b] >= MIN_LINK_PROBABILITY for row in current)
+    assert {event_of[row.a] == event_of[row.b] for row in current} == {True, False}

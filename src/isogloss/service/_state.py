@@ -20,6 +20,7 @@ from isogloss.service.exports import ExportSlots
 from isogloss.service.models import Models, TextComparer
 from isogloss.service.search import EventSearch, NeighbourIndex
 from isogloss.service.settings import Settings
+from isogloss.service.story import StoryReader
 from isogloss.service.worker import Retention
 from isogloss.store import Store
 
@@ -40,6 +41,7 @@ class AppState:
     metrics: Metrics
     retention: Retention
     exports: ExportSlots
+    stories: StoryReader
     worker: Worker | None = None
     writer: GroupWriter | None = None
     checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

@@ -37,6 +37,7 @@ from isogloss.service.http import SECURITY_HEADERS, HeadMiddleware, RequestLimit
 from isogloss.service.models import Models, TextComparer
 from isogloss.service.search import EventSearch, TitleIndex, create_neighbour_index
 from isogloss.service.settings import Settings
+from isogloss.service.story import StoryReader
 from isogloss.service.web import event_pages, render_error, routed_entries, system_pages, text_pages
 from isogloss.service.worker import Retention
 from isogloss.store import PRUNED_TALLY, Store
@@ -185,6 +186,7 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
         metrics=Metrics(gauges),
         retention=retention,
         exports=ExportSlots(settings.limits.exports),
+        stories=StoryReader(store, max_articles=settings.limits.story_articles),
         worker=worker,
     )
     return state

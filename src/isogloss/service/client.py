@@ -136,6 +136,10 @@ class Client:
         """Return an event with its clusters, articles and links; of a merged event, the current one."""
         return self._object("GET", f"/events/{_quoted(id)}")
 
+    def story(self, id: str, lang: Sequence[str] = ()) -> Json:
+        """Return titles with glosses, chapters, related events, sources and quantities of an event."""
+        return self._object("GET", f"/events/{_quoted(id)}/story", {"lang": list(lang) or None})
+
     def cluster(self, id: int) -> Json:
         """Return a cluster."""
         return self._object("GET", f"/clusters/{int(id)}")

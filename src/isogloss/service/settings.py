@@ -146,6 +146,10 @@ class LimitSettings(_Section):
         100_000, description="maximum length of a text to compare or search with"
     )
     sentence_words: PositiveInt = Field(200, description="maximum number of words in a sentence to align")
+    story_articles: PositiveInt = Field(
+        500,
+        description="maximum number of articles of an event that are read for its chapters and quantities",
+    )
     reads_per_second: PositiveFloat = Field(50.0, description="mean rate of read requests per client")
     writes_per_second: PositiveFloat = Field(400.0, description="mean rate of articles per client")
     burst_seconds: PositiveFloat = Field(2.0, description="size of a burst, in seconds of the mean rate")
@@ -252,6 +256,11 @@ class ModelSettings(_Section):
     )
     dictionaries: list[str] = Field(
         default_factory=list, description="dictionary files, named like en-de.tsv"
+    )
+    translator: str = Field(
+        "",
+        description="folder of translation models for titles, packages of Argos Translate or models of "
+        "CTranslate2; argos is the folder that Argos Translate installs packages in",
     )
 
 

@@ -40,8 +40,10 @@ from isogloss.store.queries import (
     compile_update,
     content_digest,
     count_articles,
+    count_events,
     count_lines,
     count_new_and_changed,
+    count_terms,
     current_event_id,
     delete_saved_search,
     event_clusters,
@@ -50,6 +52,7 @@ from isogloss.store.queries import (
     events_of_articles,
     failed_lines,
     find_events,
+    find_sharing_events,
     finish_rebuild,
     list_quarantined,
     list_saved_searches,
@@ -65,9 +68,12 @@ from isogloss.store.queries import (
     read_journal,
     read_last_line,
     read_link,
+    read_linked_events,
     read_position,
+    read_recent_sources,
     read_revisions,
     read_saved_search,
+    read_source_reports,
     read_verdicts,
     rebuild_requested,
     record_failure,
@@ -182,9 +188,11 @@ class Store:
         """Append a journal line saying that events are brought up to date here."""
         self._write(record_update, to_micros(now or datetime.now(UTC)))
 
-    def articles(self, numbers: Sequence[int], *, bodies: bool = True) -> dict[int, Article]:
-        """Return articles by number; reading them without bodies is faster."""
-        return self._read(read_articles, numbers, bodies=bodies)
+    def articles(
+        self, numbers: Sequence[int], *, bodies: bool = True, max_body: int | None = None
+    ) -> dict[int, Article]:
+        """Return articles by number; reading them without bodies, or with the beginnings, is faster."""
+        return self._read(read_articles, numbers, bodies=bodies, max_body=max_body)
 
     def article_numbers(
         self, *, event: str | None = None, cluster: int | None = None, before: int, limit: int
@@ -216,12 +224,14 @@ class Store:
         return self._read(find_events, query or EventQuery())
 
     def event(self, name: str) -> dict[str, Any] | None:
-        """Return an event with its clusters and their links, by its current or a former id."""
+        """Return an event with its clusters and the links between them, by its current or a former id."""
         with self.database.read() as session:
             event = read_event(session, name)
             if event is not None:
                 event["clusters"] = event_clusters(session, event["id"])
-                event["links"] = cluster_links(session, [cluster["id"] for cluster in event["clusters"]])
+                own = {cluster["id"] for cluster in event["clusters"]}
+                links = cluster_links(session, sorted(own))
+                event["links"] = [link for link in links if own.issuperset((link["a"], link["b"]))]
         return event
 
     def current_event_id(self, name: str) -> str | None:
@@ -239,6 +249,27 @@ class Store:
     def sources(self, limit: int = 500) -> list[str]:
         """Return names of sources of articles."""
         return self._read(article_sources, limit)
+
+    def source_reports(self, event: str) -> list[tuple[str, str, int, int]]:
+        """Return source, language, number of articles and time of the first for each source of an event."""
+        return self._read(read_source_reports, event)
+
+    def recent_sources(self, limit: int) -> dict[str, tuple[set[str], set[str]]]:
+        """Return the sources and the languages of the newest events."""
+        return self._read(read_recent_sources, limit)
+
+    def linked_events(self, clusters: Sequence[int]) -> dict[str, float]:
+        """Return the other events that clusters are linked to, with the probability of the strongest link."""
+        return self._read(read_linked_events, clusters)
+
+    def events_sharing_terms(self, event: str, limit: int) -> tuple[list[str], dict[str, int], int]:
+        """Return events that share places or concepts with an event, how frequent these are, and all events.
+
+        The frequency of a term is the number of events that have it.
+        """
+        with self.database.read() as session:
+            counts = count_terms(session, event)
+            return find_sharing_events(session, event, counts, limit), counts, count_events(session)
 
     def changed_events(self, line: int, limit: int = 100) -> list[dict[str, Any]]:
         """Return the events that changed after a journal line."""

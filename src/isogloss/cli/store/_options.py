@@ -83,6 +83,7 @@ def resolve_paths(settings: Settings, folder: Path) -> Settings:
         "report": resolve(models.report),
         "aligners": [resolve(each) for each in models.aligners],
         "dictionaries": [resolve(each) for each in models.dictionaries],
+        "translator": models.translator if models.translator == "argos" else resolve(models.translator),
     }
     store = settings.store.model_copy(update={"place": resolve(settings.store.place)})
     return settings.model_copy(update={"store": store, "models": models.model_copy(update=paths)})

@@ -2,6 +2,7 @@ from ._annotator import Annotator as Annotator
 from ._concept_builder import build_concepts as build_concepts
 from ._concepts import ConceptDictionary as ConceptDictionary
 from ._concepts import phrase_words as phrase_words
+from ._dates import calendar_words as calendar_words
 from ._labels import concept_label as concept_label
 from ._labels import concept_labels as concept_labels
 from ._labels import find_place as find_place
@@ -10,6 +11,8 @@ from ._labels import place_labels as place_labels
 from ._names import name_key as name_key
 from ._round_ups import is_round_up as is_round_up
 from ._word_tables import news_concepts as news_concepts
+from ._word_tables import news_mentions as news_mentions
+from ._word_tables import news_word as news_word
 from ._wordnet_builder import WordnetReport as WordnetReport
 from ._wordnet_builder import build_wordnet_concepts as build_wordnet_concepts
 from ._wordnet_builder import wordnet_files as wordnet_files

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import chain
@@ -23,7 +23,15 @@ from typing import NamedTuple
 
 from isogloss.events.annotate._words import is_unspaced
 
-__all__ = ["DEMONYMS", "NEWS_WORDS", "WordTable", "count_demonyms", "news_concepts"]
+__all__ = [
+    "DEMONYMS",
+    "NEWS_WORDS",
+    "WordTable",
+    "count_demonyms",
+    "news_concepts",
+    "news_mentions",
+    "news_word",
+]
 
 _PREFIXES = {
     "ar": ("وال", "بال", "فال", "ال", "لل", "و", "ب", "ل"),
@@ -216,3 +224,62 @@ def news_concepts(text: str, lang: str) -> Counter[str]:
         found = ((text.count(word), meanings) for word, meanings in NEWS_WORDS.words(lang).items())
         return Counter({meaning: n for n, meanings in found if n for meaning in meanings})
     return NEWS_WORDS.count(_WORD.findall(text.lower()), lang)
+
+
+def news_mentions(text: str, lang: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield start, end and news meanings of each word of a text that has some.
+
+    Examples
+    --------
+    >>> list(news_mentions("Erdbeben: zwei Tote", "de")), list(news_mentions("12人死亡", "zh"))
+    ([(0, 8, ('earthquake',)), (15, 19, ('dead',))], [(3, 5, ('dead',))])
+    """
+    if lang not in NEWS_WORDS.languages:
+        return
+    if is_unspaced(lang):
+        for word, meanings in NEWS_WORDS.words(lang).items():
+            yield from (
+                (match.start(), match.end(), meanings) for match in re.finditer(re.escape(word), text)
+            )
+        return
+    for match in _WORD.finditer(text):
+        if meanings := NEWS_WORDS.find(match[0].lower(), lang):
+            yield match.start(), match.end(), meanings
+
+
+def news_word(word: str, lang: str) -> str | None:
+    """Return the English word for a news word that has one meaning; None for any other word.
+
+    Examples
+    --------
+    >>> news_word("Erdbebens", "de"), news_word("Ministerpräsident", "de"), news_word("blau", "de")
+    ('earthquake', 'prime minister', None)
+    """
+    meanings = NEWS_WORDS.find(word.lower(), lang)
+    if is_unspaced(lang):
+        meanings = NEWS_WORDS.words(lang).get(word, ()) if lang in NEWS_WORDS.languages else ()
+    if len(meanings) != 1 or ("-" in meanings[0] and meanings[0] not in _TWO_WORDS) or meanings[0] == "cost":
+        return None
+    return meanings[0].replace("-", " ")
+
+
+_TWO_WORDS = frozenset(
+    [
+        "first-lady",
+        "free-software",
+        "human-rights",
+        "interest-rate",
+        "number-one",
+        "prime-minister",
+        "road-race",
+        "second-place",
+        "social-media",
+        "stock-market",
+        "table-tennis",
+        "time-trial",
+        "video-game",
+        "water-polo",
+        "wind-power",
+    ]
+)
+"""Meanings of two words; others with a hyphen are groups, such as *dog-horse*, and so is *cost*."""

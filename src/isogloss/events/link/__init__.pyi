@@ -5,6 +5,7 @@ from ._explanation import explain_link as explain_link
 from ._explanation import find_shared as find_shared
 from ._explanation import link_summary as link_summary
 from ._explanation import summarise_link as summarise_link
+from ._explanation import surface_forms as surface_forms
 from ._features import FEATURES as FEATURES
 from ._features import LINKER_FEATURES as LINKER_FEATURES
 from ._features import PairSupport as PairSupport

@@ -29,6 +29,7 @@ __all__ = [
     "find_shared",
     "link_summary",
     "summarise_link",
+    "surface_forms",
 ]
 
 MAX_REASONS = 3
@@ -201,7 +202,7 @@ def find_shared(pairs: Iterable[tuple[ArticleProfile, ArticleProfile]]) -> dict[
             if f"geo:{place}" not in one.entities and (label := concept_label(f"geo:{place}")) is not None:
                 names.setdefault(label, 0.0)
         for number in set(one.numbers).intersection(other.numbers):
-            numbers.setdefault(number, _surfaces(one.title, one.sentence).get(f"number:{number}", number))
+            numbers.setdefault(number, surface_forms(one.title, one.sentence).get(f"number:{number}", number))
         dates.update(set(one.dates).intersection(other.dates))
     shared = {
         "names": _without_parts(_strongest(names))[:_MAX_SHARED],
@@ -352,13 +353,13 @@ def _label(key: str, one: ArticleProfile, other: ArticleProfile) -> str | None:
         return rest
     if kind not in ("name", "word"):
         return concept_label(key)
-    found = (_surfaces(each.title, each.sentence).get(key) for each in (one, other))
+    found = (surface_forms(each.title, each.sentence).get(key) for each in (one, other))
     labels = [label for label in found if label is not None]
     return min(labels, key=lambda label: anyascii(label[0]) != label[0], default=None)
 
 
 @lru_cache(_CACHE_SIZE)
-def _surfaces(title: str, sentence: str) -> Mapping[str, str]:
+def surface_forms(title: str, sentence: str) -> Mapping[str, str]:
     """Return the names, words and numbers of a text by their keys."""
     text = f"{title}\n{sentence}"
     found: dict[str, str] = {}

@@ -382,6 +382,110 @@ class EventResponse(EventSummary):
     reprints: int = Field(0, description="Number of reprints, which `size` excludes.")
 
 
+class GlossResponse(BaseModel):
+    """A title in a language of the reader."""
+
+    lang: str
+    kind: Literal["translation", "words"] = Field(
+        description="Translated as a whole by a machine, or word by word with dictionaries."
+    )
+    text: str
+
+
+class TitleArticle(BaseModel):
+    """The article that a title is taken from."""
+
+    source: str
+    time: datetime
+    url: str
+
+
+class TitleResponse(BaseModel):
+    """The title of an event in one language."""
+
+    lang: str
+    title: str
+    article: TitleArticle | None
+    gloss: GlossResponse | None = Field(None, description="Null if no word of the title is known.")
+
+
+class ChapterResponse(BaseModel):
+    """A segment of the time line of an event."""
+
+    first: datetime
+    last: datetime
+    title: dict[str, str] = Field(description="Typical title by language.")
+    articles: int
+    pause_days: int = Field(description="Days without articles before it.")
+    new_terms: list[str] = Field(description="Names and concepts that set it apart.")
+
+
+class RelatedResponse(BaseModel):
+    """An event that is related to another."""
+
+    id: str
+    relation: Literal["earlier", "later", "related"]
+    score: float
+    reason: str
+    link: float | None = Field(description="Highest probability of a link between clusters of both.")
+    title: dict[str, str]
+    first: datetime
+    last: datetime
+
+
+class CoverageResponse(BaseModel):
+    """A source or language of an event."""
+
+    name: str
+    languages: list[str]
+    articles: int = Field(description="Number of articles, including reprints.")
+    first: datetime
+    lag_seconds: int = Field(description="Seconds after the first article of the event.")
+
+
+class AbsentSourceResponse(BaseModel):
+    """A source that usually reports together with those of an event, but has not."""
+
+    source: str
+    reported: int = Field(description="Comparable events that it reported.")
+    events: int = Field(description="Comparable events.")
+
+
+class MentionResponse(BaseModel):
+    """What an article says of a quantity."""
+
+    value: float
+    phrase: str
+    lang: str
+    source: str
+    time: datetime
+    url: str
+
+
+class QuantityResponse(BaseModel):
+    """A quantity that at least two articles state."""
+
+    kind: str = Field(examples=["dead", "votes (%)", "EUR"])
+    differing: list[str] = Field(description="Languages whose latest value differs from that of most.")
+    latest: dict[str, MentionResponse] = Field(description="The latest statement of each language.")
+    mentions: list[MentionResponse] = Field(description="All statements, the latest first.")
+
+
+class StoryResponse(BaseModel):
+    """What is known of an event beyond its articles."""
+
+    id: str
+    titles: list[TitleResponse]
+    chapters: list[ChapterResponse]
+    related: list[RelatedResponse]
+    sources: list[CoverageResponse]
+    languages: list[CoverageResponse]
+    absent_sources: list[AbsentSourceResponse]
+    absent_languages: list[str] = Field(description="Languages of recent events without an article here.")
+    quantities: list[QuantityResponse]
+    examined: int = Field(description="Articles whose texts were read for chapters and quantities.")
+
+
 class VerdictRequest(RequestBody):
     """A verdict on two clusters."""
 

@@ -1,5 +1,7 @@
 from ._comparison import TextComparer as TextComparer
 from ._comparison import topic_answer as topic_answer
+from ._gloss import Gloss as Gloss
+from ._gloss import Glosser as Glosser
 from ._registry import Models as Models
 from ._registry import WordTranslations as WordTranslations
 from ._registry import resolve_language as resolve_language
@@ -9,3 +11,6 @@ from ._similarity import concepts_for_events as concepts_for_events
 from ._similarity import linker_for_events as linker_for_events
 from ._similarity import linker_in_use as linker_in_use
 from ._similarity import model_for_events as model_for_events
+from ._translator import LocalTranslator as LocalTranslator
+from ._translator import TitleTranslator as TitleTranslator
+from ._translator import open_translator as open_translator

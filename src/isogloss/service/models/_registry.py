@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from isogloss.lexicon import (
     read_induced,
 )
 from isogloss.service.api.errors import ServiceError
+from isogloss.service.models._gloss import Glosser
 from isogloss.service.models._similarity import SimilarityModel
+from isogloss.service.models._translator import TitleTranslator, open_translator
 from isogloss.service.settings import ModelSettings
 from isogloss.similarity import NameChannel, TextModel
 from isogloss.store import Store
@@ -92,6 +95,8 @@ class Models:
         Dictionaries.
     digest : str
         SHA-256 of the file of the similarity model.
+    translator : TitleTranslator, optional
+        Translates titles.
     """
 
     similarity: TextModel | None = None
@@ -101,6 +106,17 @@ class Models:
     aligners: Mapping[tuple[str, str], Aligner] = field(default_factory=dict)
     lexicon: WordTranslations = field(default_factory=WordTranslations)
     digest: str = ""
+    translator: TitleTranslator | None = None
+
+    @cached_property
+    def glosser(self) -> Glosser:
+        """What makes glosses of titles."""
+
+        def look_up(lang: str, word: str, to: str) -> str | None:
+            found = self.lexicon.translate(lang, word, to)
+            return found[0][0] if found else None
+
+        return Glosser(look_up, self.aligners, self.translator)
 
     @classmethod
     def load(cls, settings: ModelSettings, store: Store) -> Models:
@@ -120,6 +136,7 @@ class Models:
             aligners={_languages(path): io.load(path, expected=Aligner) for path in settings.aligners},
             lexicon=WordTranslations([_read_dictionary(path) for path in settings.dictionaries]),
             digest=found.digest,
+            translator=open_translator(settings.translator),
         )
 
     def need_similarity(self) -> TextModel:

@@ -144,7 +144,7 @@ class ChangeTracker:
         self._event_clusters[number] = members
         for cluster in sorted(new | self._retitled_clusters(members, event)):
             self._record_cluster(cluster, number)
-        self._pairs += self._linked_pairs(members, new)
+        self._pairs += self._linked_pairs(new)
         return new
 
     def _retitled_clusters(self, members: frozenset[int], event: Event) -> set[int]:
@@ -189,21 +189,22 @@ class ChangeTracker:
         )
         self._written_clusters[number] = state, members
 
-    def _linked_pairs(self, members: frozenset[int], new: frozenset[int]) -> list[tuple[int, int]]:
-        """Return the pairs of linked clusters within an event of which at least one is new or changed."""
-        known = self.stream.tracker.probabilities
+    def _linked_pairs(self, new: frozenset[int]) -> list[tuple[int, int]]:
+        """Return the pairs of linked clusters, of the same event or not, of which one is new or changed."""
+        known, profiles = self.stream.tracker.probabilities, self.stream.links.profiles
         return [
             (min(a, b), max(a, b))
             for a in sorted(new)
             for b, probability in known.get(a, {}).items()
-            if b in members and probability >= MIN_LINK_PROBABILITY and (a < b or b not in new)
+            if b in profiles and probability >= MIN_LINK_PROBABILITY
         ]
 
     def _record_links(self, clusters: AbstractSet[int]) -> None:
-        """Replace all links of the changed clusters by those that were found within their events."""
+        """Replace all links of the changed clusters by those that were found."""
         self._drop_links(clusters)
         self.relinked |= clusters
-        for row in explain_links(self.stream.links, self._pairs) if self._pairs else ():
+        pairs = list(dict.fromkeys(self._pairs))
+        for row in explain_links(self.stream.links, pairs) if pairs else ():
             self.links[row.a, row.b] = row
         self._pairs = []
 

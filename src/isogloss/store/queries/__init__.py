@@ -1,9 +1,10 @@
 """The SQL of the store, by subject; every function takes a :class:`~isogloss.store.Session`.
 
 ``_articles`` holds articles, revisions and the journal; ``_events`` searches events and looks up clusters,
-links and verdicts, and ``_export`` walks through events and their articles; ``_read_model`` writes clusters,
-links, events and checkpoints, and ``_rebuild`` replaces them; ``_attempts`` holds failed attempts and the
-quarantine; ``_points`` is the vector table; ``_saved_searches`` holds searches that users saved.
+links and verdicts, ``_story`` compares an event with others, and ``_export`` walks through events and their
+articles; ``_read_model`` writes clusters, links, events and checkpoints, and ``_rebuild`` replaces them;
+``_attempts`` holds failed attempts and the quarantine; ``_points`` is the vector table; ``_saved_searches``
+holds searches that users saved.
 
 Statements use the SQL that SQLite and PostgreSQL share (``_points`` needs pgvector). Times are microseconds
 since 1970; ``progress`` holds named numbers, such as the journal line that the read model stands at.

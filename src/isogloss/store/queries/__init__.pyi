@@ -87,3 +87,9 @@ from ._saved_searches import change_saved_search as change_saved_search
 from ._saved_searches import delete_saved_search as delete_saved_search
 from ._saved_searches import list_saved_searches as list_saved_searches
 from ._saved_searches import read_saved_search as read_saved_search
+from ._story import count_events as count_events
+from ._story import count_terms as count_terms
+from ._story import find_sharing_events as find_sharing_events
+from ._story import read_linked_events as read_linked_events
+from ._story import read_recent_sources as read_recent_sources
+from ._story import read_source_reports as read_source_reports

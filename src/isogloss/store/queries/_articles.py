@@ -242,10 +242,16 @@ def record_update(session: Session, received: int) -> None:
     )
 
 
-def read_articles(session: Session, numbers: Sequence[int], *, bodies: bool = True) -> dict[int, Article]:
-    """Return articles by number, with or without bodies; numbers that do not exist are left out."""
+def read_articles(
+    session: Session, numbers: Sequence[int], *, bodies: bool = True, max_body: int | None = None
+) -> dict[int, Article]:
+    """Return articles by number, with or without bodies; numbers that do not exist are left out.
+
+    ``max_body`` cuts the bodies to this number of characters.
+    """
     found: dict[int, Article] = {}
-    fields = _ARTICLE_COLUMNS if bodies else _ARTICLE_COLUMNS.replace("body", "''")
+    body = "''" if not bodies else "body" if max_body is None else f"substr(body, 1, {int(max_body)})"
+    fields = _ARTICLE_COLUMNS.replace("body", body)
     for start in range(0, len(numbers), _NUMBERS_PER_STATEMENT):
         part = numbers[start : start + _NUMBERS_PER_STATEMENT]
         marks = ", ".join("?" * len(part))

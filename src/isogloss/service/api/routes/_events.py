@@ -24,11 +24,12 @@ from isogloss.service.api.schemas import (
     LinkResponse,
     Number,
     SearchParameters,
+    StoryResponse,
     VerdictRequest,
     VerdictResponse,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
-from isogloss.service.search import MAX_EVENTS, clean_query, event_query
+from isogloss.service.search import MAX_EVENTS, clean_query, event_query, language_codes
 from isogloss.store import EventQuery, from_micros
 
 events_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["events"])
@@ -93,6 +94,38 @@ def read_event(
             "reprints": sum(len(cluster.get("reprints") or ()) for cluster in event["clusters"]),
         }
     )
+
+
+@events_router.get("/events/{id}/story", response_model=StoryResponse, summary="Read the story of an event")
+def read_story(
+    state: AppStateDep,
+    _: Reader,
+    id: Annotated[str, Path(max_length=200, description="Current or former id of an event.")],
+    lang: Annotated[
+        list[Annotated[str, Query(max_length=35)]] | None,
+        Query(
+            max_length=20,
+            description="Language of glosses, the preferred one first; English by default. May be repeated.",
+        ),
+    ] = None,
+) -> StoryResponse:
+    """Return titles with glosses, chapters, related events, sources and quantities of an event.
+
+    Chapters and quantities are computed from at most `limits.story_articles` articles.
+    """
+    try:
+        readers = language_codes(lang or ["en"])
+    except ValueError as error:
+        raise ServiceError(422, f"lang: {error}") from error
+    event = state.store.event(clean_query(id))
+    if event is None:
+        raise ServiceError(404, "there is no event with this id; see GET /events")
+    story = state.stories.read(event)
+    found = story.as_dict() | {"id": event["id"]}
+    for title in found["titles"]:
+        gloss = state.models.glosser.gloss(title["title"], title["lang"], readers)
+        title["gloss"] = {"lang": gloss.lang, "kind": gloss.kind, "text": gloss.text} if gloss else None
+    return StoryResponse.model_validate(found)
 
 
 @events_router.get("/clusters/{id}", response_model=ClusterResponse, summary="Read a cluster")

@@ -1,0 +1,197 @@
+r"""Related events: linked to an event, or about the same names, places and concepts, but not the same event.
+
+Events are compared by the terms that they share, weighted by how rare they are,
+
+.. math::
+
+    s(E, F) = \frac{\sum_{t \in E \cap F} i_t}{\sqrt{\sum_{t \in E} i_t \sum_{t \in F} i_t}},
+    \qquad i_t = \log \frac{n}{n_t},
+
+where :math:`n_t` of n events have the term t. A link between clusters of both events, which was not probable
+enough to merge them, counts by half its probability, p: the score is :math:`1 - (1 - s)(1 - p / 2)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import log, sqrt
+from typing import Literal
+
+__all__ = ["EventOutline", "RelatedEvent", "find_related", "term_weights"]
+
+Relation = Literal["earlier", "later", "related"]
+
+MIN_SIMILARITY, MIN_SHARED_TERMS = 0.3, 2
+"""Events that are not linked are related if they are at least as similar and share so many terms."""
+
+MIN_LINKED_SIMILARITY = 0.15
+"""Linked events are related if they are at least as similar."""
+
+MIN_LINK = 0.7
+"""Events that share no term are related if a link is at least as probable."""
+
+_MAX_LABELS = 3
+
+
+@dataclass(frozen=True)
+class EventOutline:
+    """What events are compared by.
+
+    Attributes
+    ----------
+    id : str
+        Id of the event.
+    first, last : datetime
+        Times of its first and last article.
+    terms : mapping of str to str
+        Names, places and concepts with their labels.
+    """
+
+    id: str
+    first: datetime
+    last: datetime
+    terms: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def middle(self) -> datetime:
+        """The time halfway between the first and the last article."""
+        return self.first + (self.last - self.first) / 2
+
+
+@dataclass(frozen=True)
+class RelatedEvent:
+    """A related event.
+
+    Attributes
+    ----------
+    id : str
+        Its id.
+    relation : {'earlier', 'later', 'related'}
+        Whether it came before or after, or at the same time.
+    score : float
+        How closely it is related, from 0 to 1.
+    reason : str
+        Why, in words.
+    link : float or None
+        The probability of the strongest link between clusters of both events.
+    """
+
+    id: str
+    relation: Relation
+    score: float
+    reason: str
+    link: float | None = None
+
+
+def find_related(
+    event: EventOutline,
+    others: Iterable[EventOutline],
+    weights: Mapping[str, float],
+    links: Mapping[str, float] | None = None,
+    *,
+    limit: int = 10,
+) -> list[RelatedEvent]:
+    """Return the events that are related to an event, the most closely related first.
+
+    Parameters
+    ----------
+    event : EventOutline
+        The event.
+    others : iterable of EventOutline
+        Events that may be related to it.
+    weights : mapping of str to float
+        Weights of terms, see :func:`term_weights`; a term without weight is ignored.
+    links : mapping of str to float, optional
+        For events with clusters that are linked to those of the event, the highest probability.
+    limit : int
+        Maximum number of events.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> day = [datetime(2031, 3, n, tzinfo=UTC) for n in range(1, 9)]
+    >>> quake = EventOutline("e1", day[0], day[2], {"geo:1": "Bergen", "word:earthquake": "earthquake"})
+    >>> inquiry = EventOutline("e2", day[6], day[7], {"geo:1": "Bergen", "word:earthquake": "earthquake"})
+    >>> weights = term_weights({"geo:1": 2, "word:earthquake": 5}, n_events=100)
+    >>> for one in find_related(quake, [inquiry], weights):
+    ...     print(one.relation, "-", one.reason)
+    later - 4 days later; both are about Bergen and earthquake
+    """
+    links = links or {}
+    found = [
+        related
+        for other in others
+        if other.id != event.id
+        and (related := _relate(event, other, weights, links.get(other.id))) is not None
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.id))[:limit]
+
+
+def term_weights(counts: Mapping[str, int], n_events: int) -> dict[str, float]:
+    """Return the weight of each term from the number of events that have it.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Events with each term.
+    n_events : int
+        All events.
+    """
+    return {term: log(n_events / count) for term, count in counts.items() if 0 < count < n_events}
+
+
+def _relate(
+    event: EventOutline, other: EventOutline, weights: Mapping[str, float], link: float | None
+) -> RelatedEvent | None:
+    shared = sorted(
+        (term for term in event.terms.keys() & other.terms.keys() if weights.get(term, 0) > 0),
+        key=lambda term: (-weights[term], term),
+    )
+    ours, theirs, both = (
+        sum(weights.get(term, 0.0) for term in terms) for terms in (event.terms, other.terms, shared)
+    )
+    similarity = both / sqrt(ours * theirs) if both else 0.0
+    similar = len(shared) >= MIN_SHARED_TERMS and similarity >= MIN_SIMILARITY
+    linked = link is not None and (similarity >= MIN_LINKED_SIMILARITY or link >= MIN_LINK)
+    if not (similar or linked):
+        return None
+    score = 1 - (1 - similarity) * (1 - (link or 0.0) / 2)
+    labels = list(dict.fromkeys(event.terms[term] for term in shared))[:_MAX_LABELS]
+    relation = _relation(event, other)
+    return RelatedEvent(
+        other.id, relation, round(score, 4), _reason(event, other, relation, labels, link), link
+    )
+
+
+def _relation(event: EventOutline, other: EventOutline) -> Relation:
+    if event.middle < other.first and event.last < other.middle:
+        return "later"
+    if other.middle < event.first and other.last < event.middle:
+        return "earlier"
+    return "related"
+
+
+def _reason(
+    event: EventOutline, other: EventOutline, relation: Relation, labels: list[str], link: float | None
+) -> str:
+    parts = [_distance(event, other, relation)]
+    if labels:
+        *first, last = labels
+        parts.append(f"both are about {', '.join(first)} and {last}" if first else f"both are about {last}")
+    if link is not None:
+        parts.append(
+            f"some of their articles are linked with {100 * link:.0f} %, but not the events as a whole"
+        )
+    return "; ".join(parts)
+
+
+def _distance(event: EventOutline, other: EventOutline, relation: Relation) -> str:
+    if relation == "related":
+        return "at the same time"
+    gap = other.first - event.last if relation == "later" else event.first - other.last
+    days = max(gap, timedelta(0)) // timedelta(days=1)
+    if days < 1:
+        return "right after it" if relation == "later" else "right before it"
+    return f"{days} day{'' if days == 1 else 's'} {relation}"

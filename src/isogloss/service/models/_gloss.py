@@ -1,0 +1,140 @@
+"""Glosses: what a title says, in the language of the reader, by a translator or word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from isogloss.alignment import Aligner
+from isogloss.events.annotate import news_word
+from isogloss.service.models._translator import TitleTranslator
+from isogloss.text import Tokeniser, stopwords
+
+MIN_TRANSLATION_PROBABILITY = 0.2
+"""A word of an aligner is a translation if it is so probable in both directions."""
+
+_MAX_WORDS = 60
+
+WordLookup = Callable[[str, str, str], str | None]
+
+
+@dataclass(frozen=True)
+class Gloss:
+    """A title in another language.
+
+    Attributes
+    ----------
+    lang : str
+        Language of the gloss.
+    kind : {'translation', 'words'}
+        Whether a translator translated the whole title, or words were looked up one by one.
+    words : tuple of (str, bool)
+        The words of the gloss, and whether each is known; an unknown word stays as the title has it.
+    """
+
+    lang: str
+    kind: Literal["translation", "words"]
+    words: tuple[tuple[str, bool], ...]
+
+    @property
+    def text(self) -> str:
+        """The gloss as plain text."""
+        return " ".join(word for word, _ in self.words)
+
+
+class Glosser:
+    """Makes glosses from what the service has: a translator, dictionaries, aligners and news words.
+
+    Parameters
+    ----------
+    lookup : callable
+        Returns the best translation of a word by the dictionaries: language, word, target language.
+    aligners : mapping from (str, str) to Aligner
+        Word aligners by their two languages.
+    translator : TitleTranslator, optional
+        Translates whole titles.
+
+    Examples
+    --------
+    >>> words = {"sturm": "storm", "küste": "coast"}
+    >>> glosser = Glosser(lambda lang, word, to: words.get(word.lower()), {})
+    >>> glosser.gloss("Sturm vor der Küste", "de", ["it", "en"]).words
+    (('storm', True), ('vor', False), ('der', False), ('coast', True))
+    >>> glosser.gloss("Ein Lied", "de", ["it"]) is None
+    True
+    """
+
+    def __init__(
+        self,
+        lookup: WordLookup,
+        aligners: Mapping[tuple[str, str], Aligner],
+        translator: TitleTranslator | None = None,
+    ) -> None:
+        self.lookup, self.aligners, self.translator = lookup, aligners, translator
+        self._tables: dict[tuple[str, str], dict[str, str]] = {}
+
+    def gloss(self, text: str, lang: str, readers: Sequence[str]) -> Gloss | None:
+        """Return a gloss in the first language of the reader for which something is known; None if none is.
+
+        Parameters
+        ----------
+        text, lang : str
+            The title and its language.
+        readers : sequence of str
+            Languages of the reader, the preferred one first.
+        """
+        if lang in readers[:1]:
+            return None
+        for to in readers:
+            if to == lang:
+                break
+            found = self._translate(text, lang, to) or self._by_words(text, lang, to)
+            if found is not None:
+                return found
+        return None
+
+    def _translate(self, text: str, lang: str, to: str) -> Gloss | None:
+        translated = self.translator.translate(text, lang, to) if self.translator else None
+        return Gloss(lang=to, kind="translation", words=((translated, True),)) if translated else None
+
+    def _by_words(self, text: str, lang: str, to: str) -> Gloss | None:
+        try:
+            words, stops = _tokeniser(lang)(text)[:_MAX_WORDS], stopwords(lang)
+        except ValueError:  # a language that is not known
+            return None
+        known = [self._word(lang, word, to) for word in words]
+        if not any(found and word.lower() not in stops for word, found in zip(words, known, strict=True)):
+            return None
+        pairs = tuple((found or word, found is not None) for word, found in zip(words, known, strict=True))
+        return Gloss(lang=to, kind="words", words=pairs)
+
+    def _word(self, lang: str, word: str, to: str) -> str | None:
+        found = self.lookup(lang, word, to)
+        if found is None:
+            found = self._table(lang, to).get(word.lower())
+        return news_word(word, lang) if found is None and to == "en" else found
+
+    def _table(self, lang: str, to: str) -> dict[str, str]:
+        """Return the best translation of each word of an aligner; computed when it is first needed."""
+        if (lang, to) not in self._tables:
+            self._tables[lang, to] = _aligned_words(self.aligners, lang, to)
+        return self._tables[lang, to]
+
+
+def _aligned_words(aligners: Mapping[tuple[str, str], Aligner], lang: str, to: str) -> dict[str, str]:
+    best: dict[str, tuple[float, str]] = {}
+    for pair, swapped in (((lang, to), False), ((to, lang), True)):
+        rows = aligners[pair].translation_table_ if pair in aligners else []
+        for source, target, forward, backward, _ in rows:
+            word, translation = (target, source) if swapped else (source, target)
+            probability = min(forward, backward)
+            if probability >= max(MIN_TRANSLATION_PROBABILITY, best.get(word, (0.0, ""))[0]):
+                best[word] = probability, translation
+    return {word: translation for word, (_, translation) in best.items()}
+
+
+@lru_cache(maxsize=64)
+def _tokeniser(lang: str) -> Tokeniser:
+    return Tokeniser(lang, lower=False)
