@@ -172,7 +172,8 @@ def test_events_that_are_new_or_changed_since_a_line(filled):
         assert [each["id"] for each in found.events] == ["e3", "e2"]
 
 
-def test_the_newest_time(store):
-    assert store.newest_time() is None
-    store.apply(Update(0, 1, events=[_event(n, 1) for n in range(3)]))
-    assert store.newest_time() == DAY
+def test_the_most_frequent_sources_of_events(filled):
+    assert filled.frequent_terms("source", ["e1", "e2"], 2) == {"Auk": 1, "Gull": 1}
+    assert filled.frequent_terms("source", ["e2"], 9) == {"Auk": 1, "Tern": 1}
+    assert filled.frequent_terms("lang", ["e1", "e2"], 9) == {"en": 2}
+    assert filled.frequent_terms("lang", [], 9) == {}

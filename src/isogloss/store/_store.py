@@ -54,10 +54,10 @@ from isogloss.store.queries import (
     find_events,
     find_sharing_events,
     finish_rebuild,
+    frequent_terms,
     list_quarantined,
     list_saved_searches,
     locate_article,
-    newest_time,
     public_ids,
     quarantined_lines,
     read_articles,
@@ -279,9 +279,9 @@ class Store:
         """Count the events that are new since a journal line, and older ones that have changed since then."""
         return self._read(count_new_and_changed, line)
 
-    def newest_time(self) -> int | None:
-        """Return the time of the newest article of all events, or None if there are no events."""
-        return self._read(newest_time)
+    def frequent_terms(self, kind: str, events: Sequence[str], limit: int) -> dict[str, int]:
+        """Return the terms of a kind that most of some events have, with the numbers of these events."""
+        return self._read(frequent_terms, kind, events, limit)
 
     def article_counts(self, events: Sequence[str]) -> dict[str, int]:
         """Count the articles of events, including reprints, which ``size`` leaves out."""

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
 from isogloss.service.api.errors import ServiceError
+from isogloss.service.web._rendering import language_name
 from isogloss.service.web.drawing import sparkline
 from isogloss.store import EventQuery, to_micros
 
@@ -21,6 +22,8 @@ LABELS = {
     "lang": "language",
     "place": "place",
     "concept": "concept",
+    "source": "source",
+    "after": "changed since journal line",
     "since": "from",
     "until": "to",
     "min_languages": "minimum languages",
@@ -28,13 +31,19 @@ LABELS = {
 """Labels of filters."""
 
 SORTS = {
+    "importance": "importance",
     "last": "newest article",
     "size": "most articles",
     "languages": "most languages",
     "changed": "last change",
 }
 PAGE_SIZE = 24
+DAY_MICROS = 86_400_000_000
+MIN_DEVELOPING_ARTICLES = 3
+"""Articles of the newest two days without which an event is not developing."""
+
 MAX_VALUE_CHARS = 300
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
@@ -58,8 +67,10 @@ class Filters:
     since: str = ""
     until: str = ""
     min_languages: int = 1
-    sort: str = "last"
+    sort: str = "importance"
     cursor: str = ""
+    source: str = ""
+    after: int = 0
 
     @classmethod
     def parse(cls, params: QueryParams) -> Self:
@@ -73,7 +84,7 @@ class Filters:
         for name, value in params.multi_items():
             if len(value) > MAX_VALUE_CHARS or not value.isprintable():
                 raise ServiceError(422, f"{name} has an invalid value; choose one from the page.")
-        sort = params.get("sort") or "last"
+        sort = params.get("sort") or Filters.sort
         if sort not in SORTS:
             raise ServiceError(422, f"sort is {sort!r}; expected one of {', '.join(SORTS)}.")
         return cls(
@@ -85,6 +96,8 @@ class Filters:
             min_languages=_parse_count(params.get("min_languages", "")),
             sort=sort,
             cursor=params.get("cursor", ""),
+            source=params.get("source", "").strip(),
+            after=_parse_line(params.get("after", "")),
         )
 
     def url(self, **changes: Any) -> str:
@@ -117,6 +130,8 @@ class Filters:
             until=_midnight(self.until, 1) - 1 if self.until else None,
             terms=terms,
             min_languages=self.min_languages,
+            sources=[self.source] if self.source else (),
+            changed_after=self.after or None,
             sort=self.sort,
             limit=PAGE_SIZE,
             cursor=self.cursor,
@@ -127,9 +142,9 @@ class Filters:
 def _url(filters: Filters, changes: tuple[tuple[str, Any], ...]) -> str:
     other = replace(filters, **({"cursor": ""} | dict(changes)))
     pairs = [("lang", code) for code in other.lang]
-    for name in ("place", "concept", "since", "until", "min_languages", "sort", "cursor"):
+    for name in (*LABELS, "sort", "cursor"):
         value = getattr(other, name)
-        if value and value != getattr(Filters, name):
+        if name != "lang" and value and value != getattr(Filters, name):
             pairs.append((name, str(value)))
     return "/?" + urlencode(pairs) if pairs else "/"
 
@@ -152,6 +167,12 @@ def _parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= 1000):
         raise ServiceError(422, f"min_languages is {text!r}; expected a number from 1 to 1000.")
     return int(text)
+
+
+def _parse_line(text: str) -> int:
+    if text and not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise ServiceError(422, f"after is {text!r}; expected the number of a journal line.")
+    return int(text or 0)
 
 
 def _midnight(day: str, offset: int = 0) -> int:
@@ -181,6 +202,10 @@ class Card:
         Articles per day.
     confidence : float or None
         Confidence that the articles are one event.
+    sources : int
+        Number of sources.
+    created, changed : int
+        Journal lines at which the event was new, and at which it last changed.
     """
 
     id: str
@@ -196,6 +221,9 @@ class Card:
     size: int
     days: list[tuple[str, int]]
     confidence: float | None
+    sources: int
+    created: int
+    changed: int
 
     @classmethod
     def from_event(cls, event: Mapping[str, Any], preferred: Sequence[str] = ()) -> Card:
@@ -226,6 +254,9 @@ class Card:
             size=event["size"],
             days=[(day, count) for day, count in event.get("timeline") or []],
             confidence=event.get("confidence"),
+            sources=event.get("sources_count") or 0,
+            created=event.get("created") or 0,
+            changed=event.get("changed") or 0,
         )
 
     @property
@@ -233,23 +264,64 @@ class Card:
         """Articles per day as a small plot."""
         return _sparkline(tuple(self.days))
 
+    def stage(self, newest: int) -> str:
+        """Return ``new``, ``developing``, ``fading`` or an empty string.
+
+        Parameters
+        ----------
+        newest : int
+            Time of the newest article of the store, in microseconds since 1970: with it the present ends.
+
+        Notes
+        -----
+        An event is *new* in the first 24 hours after its first article. After that, its articles of the
+        newest two days (UTC) are compared with those of the two days before: it is *developing* if they are
+        more, and at least three, and *fading* if they are less than half as many.
+
+        Examples
+        --------
+        >>> day, about = 86_400_000_000, {"id": "e1", "first": 0, "last": 0, "size": 9}
+        >>> card = Card.from_event(about | {"timeline": [["1970-01-01", 4], ["1970-01-03", 9]]})
+        >>> [card.stage(n * day) for n in (0.5, 2.5, 4.5, 9)]
+        ['new', 'developing', 'fading', '']
+        """
+        if newest - self.first < DAY_MICROS:
+            return "new"
+        today = newest // DAY_MICROS
+        ages = [(today - _day_number(day), count) for day, count in self.days]
+        recent = sum(count for age, count in ages if age < 2)
+        before = sum(count for age, count in ages if 2 <= age < 4)
+        if recent > before and recent >= MIN_DEVELOPING_ARTICLES:
+            return "developing"
+        return "fading" if 2 * recent < before else ""
+
+    def unseen(self, line: int) -> str:
+        """Return ``unseen`` or ``updated`` for an event that is new or changed since a journal line."""
+        return "unseen" if self.created > line else "updated" if self.changed > line else ""
+
 
 class Facets:
-    """The most frequent languages, places and concepts of some events, as choices of the filters.
+    """Choices of the filters: all languages, and the most frequent places and concepts of some events.
 
     Parameters
     ----------
     cards : sequence of Card
         The events.
+    languages : sequence of str
+        Codes of languages.
+    sources : sequence of str
+        Names of sources, which are suggested.
     max_values : int
         Maximum number of places, and of concepts.
     """
 
-    def __init__(self, cards: Sequence[Card], *, max_values: int = 60) -> None:
-        langs = [(code, code) for card in cards for code, _ in card.languages]
+    def __init__(
+        self, cards: Sequence[Card], languages: Sequence[str], sources: Sequence[str], *, max_values: int = 60
+    ) -> None:
         places = [(place["id"], place["name"]) for card in cards for place in card.places]
         concepts = [(each["id"], each["label"]) for card in cards for each in card.concepts]
-        self.languages = [code for code, _ in _most_frequent(langs, None)]
+        self.languages = sorted(languages, key=language_name)
+        self.sources = sources
         self.places = sorted(_most_frequent(places, max_values), key=lambda pair: pair[1].casefold())
         self.concepts = sorted(_most_frequent(concepts, max_values), key=lambda pair: pair[1].casefold())
 
@@ -273,6 +345,12 @@ def preferred_languages(accept_language: str) -> list[str]:
     return list(dict.fromkeys([*(code for _, _, code in sorted(weighted) if code.isalpha()), "en"]))
 
 
+@lru_cache(maxsize=10_000)
+def _day_number(day: str) -> int:
+    """Return the number of a day since 1970-01-01."""
+    return date.fromisoformat(day).toordinal() - _EPOCH
+
+
 @lru_cache(maxsize=1000)
 def _sparkline(days: tuple[tuple[str, int], ...]) -> Markup:
     return sparkline(days)
@@ -285,7 +363,7 @@ def _parse_quality(text: str) -> float:
         return 0.0
 
 
-def _most_frequent(pairs: Sequence[tuple[str, str]], limit: int | None) -> list[tuple[str, str]]:
+def _most_frequent(pairs: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
     """Return values with their labels, most frequent first."""
     counts = Counter(value for value, _ in pairs)
     labels = dict(reversed(pairs))

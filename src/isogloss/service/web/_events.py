@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, cast
+from time import time
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
@@ -20,7 +21,15 @@ from isogloss.exceptions import StoreError
 from isogloss.service._change_feed import ChangeFeedResponse
 from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
-from isogloss.service.web._event_list import LABELS, SORTS, Card, Facets, Filters, preferred_languages
+from isogloss.service.web._event_list import (
+    DAY_MICROS,
+    LABELS,
+    SORTS,
+    Card,
+    Facets,
+    Filters,
+    preferred_languages,
+)
 from isogloss.service.web._links import linked_articles, view_links
 from isogloss.service.web._navigation import shown_navigation
 from isogloss.service.web._rendering import PageRoute, html_response, language_name, render, render_html
@@ -32,23 +41,27 @@ from isogloss.service.web._session import (
     check_csrf,
     check_same_origin,
     csrf_token,
+    get_cookie,
     may_read,
     set_cookie,
+    set_lasting_cookie,
 )
+from isogloss.service.web._visits import VISIT_COOKIE, VISIT_COOKIE_DAYS, Visits
 from isogloss.service.web.drawing import event_map, timeline
 from isogloss.store import EventQuery, EventQueryResult, Store
 
 event_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 FACET_EVENTS = 100
-"""Number of newest events whose languages, places and concepts can be chosen as filters."""
+"""Number of newest events whose places, concepts and sources can be chosen as filters."""
+
+MAX_SUGGESTED_SOURCES = 100
 
 PAGE_ARTICLES, MIN_LANGUAGE_ARTICLES, MAX_LANGUAGE_ARTICLES = 100, 3, 12
 """Approximate number of articles on the page of an event, and bounds of the number per language."""
 
 MAX_LANGUAGE_REPRINTS = 20
 MAX_LANGUAGES = 60
-DAY_MICROS = 86_400_000_000
 _JOURNAL_LINE = re.compile(r"[0-9]{1,18}")
 
 
@@ -59,9 +72,11 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
     filters = Filters.parse(request.query_params)
     preferred = preferred_languages(request.headers.get("accept-language", ""))
     position = store.position()
+    visits = Visits.parse(get_cookie(request, VISIT_COOKIE)).at(line=position, now=int(time()))
     page = _query(store, filters)
     cards = [Card.from_event(event, preferred) for event in page.events]
     latest = _latest(store, position)
+    since_visit = None if visits.is_first else store.count_new_and_changed(visits.last_line)
     navigation = shown_navigation(request.app)
 
     def render_page() -> str:
@@ -71,15 +86,21 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
             "now.html",
             filters=filters,
             cards=cards,
-            facets=Facets([*cards, *latest]),
+            facets=Facets([*cards, *latest.cards], latest.languages, latest.sources),
             sorts=SORTS,
             labels=LABELS,
             next=filters.url(cursor=page.cursor) if page.cursor else "",
             position=position,
+            newest=latest.newest,
+            visits=visits,
+            since_visit=since_visit,
         )
 
-    content = position, page.cursor, cards, latest, navigation
-    return html_response(state.pages.get((path, filters, *preferred), content, render_page))
+    key = (path, filters, visits.last_line, visits.last_time, *preferred)
+    content = position, page.cursor, cards, latest, since_visit, navigation
+    response = html_response(state.pages.get(key, content, render_page))
+    set_lasting_cookie(request, response, VISIT_COOKIE, str(visits), days=VISIT_COOKIE_DAYS)
+    return response
 
 
 @event_pages.get("/event/{id}")
@@ -165,10 +186,21 @@ def _query(store: Store, filters: Filters) -> EventQueryResult:
         raise ServiceError(400, "The address of this page is invalid; go to the first page.") from error
 
 
+class _Latest(NamedTuple):
+    """What the page of events needs to know of the store besides the events that it shows."""
+
+    cards: list[Card]
+    languages: list[str]
+    sources: list[str]
+    newest: int
+
+
 @lru_cache(maxsize=2)
-def _latest(store: Store, position: int) -> list[Card]:
-    """Return the newest events; cached by the position of the read model."""
-    return [Card.from_event(event) for event in store.events(EventQuery(limit=FACET_EVENTS)).events]
+def _latest(store: Store, position: int) -> _Latest:
+    """Return the newest events and the choices of filters; cached by the position of the read model."""
+    cards = [Card.from_event(event) for event in store.events(EventQuery(limit=FACET_EVENTS)).events]
+    sources = sorted(store.frequent_terms("source", [card.id for card in cards], MAX_SUGGESTED_SOURCES))
+    return _Latest(cards, store.languages(), sources, max((card.last for card in cards), default=0))
 
 
 def _get_event(store: Store, id: str) -> dict[str, Any]:

@@ -120,6 +120,12 @@ def set_cookie(request: Request, response: Response, name: str, value: str) -> N
     response.set_cookie(_full_name(request, name), value, **_attributes(request))
 
 
+def set_lasting_cookie(request: Request, response: Response, name: str, value: str, *, days: int) -> None:
+    """Set a cookie that outlasts the browser and is also sent when a link of another site is followed."""
+    attributes = _attributes(request) | {"samesite": "lax", "max_age": days * 86_400}
+    response.set_cookie(_full_name(request, name), value, **attributes)
+
+
 def delete_cookie(request: Request, response: Response, name: str) -> None:
     """Delete a cookie."""
     response.delete_cookie(_full_name(request, name), **_attributes(request))

@@ -39,8 +39,8 @@ from ._events import event_ids as event_ids
 from ._events import event_languages as event_languages
 from ._events import events_of_articles as events_of_articles
 from ._events import find_events as find_events
+from ._events import frequent_terms as frequent_terms
 from ._events import locate_article as locate_article
-from ._events import newest_time as newest_time
 from ._events import read_cluster as read_cluster
 from ._events import read_event as read_event
 from ._events import read_link as read_link

@@ -162,10 +162,17 @@ def count_new_and_changed(session: Session, line: int) -> tuple[int, int]:
     return int(new), int(found) - int(new)
 
 
-def newest_time(session: Session) -> int | None:
-    """Return the time of the newest article of all events, or None if there are no events."""
-    row = session.one("SELECT max(last) FROM event")
-    return int(row[0]) if row and row[0] is not None else None
+def frequent_terms(session: Session, kind: str, events: Sequence[str], limit: int) -> dict[str, int]:
+    """Return the terms of a kind that most of some events have, with the numbers of these events."""
+    if not events:
+        return {}
+    marks = ", ".join("?" * len(events))
+    rows = session.run(
+        f"SELECT term, count(*) FROM event_term WHERE event IN ({marks}) AND kind = ? "
+        "GROUP BY term ORDER BY count(*) DESC, term LIMIT ?",
+        [*events, kind, limit],
+    )
+    return {str(term): int(count) for term, count in rows}
 
 
 def read_event(session: Session, name: str) -> dict[str, Any] | None:
