@@ -20,6 +20,7 @@ from .queries._articles import from_micros as from_micros
 from .queries._articles import to_micros as to_micros
 from .queries._events import EventQuery as EventQuery
 from .queries._events import EventQueryResult as EventQueryResult
+from .queries._events import event_title as event_title
 from .queries._export import EventMember as EventMember
 from .queries._export import walk_articles as walk_articles
 from .queries._export import walk_events as walk_events

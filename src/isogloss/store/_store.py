@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from isogloss.store.queries import (
     add_saved_search,
     add_verdict,
     apply_update,
+    article_change_times,
     article_numbers,
     article_numbers_from,
     article_sources,
@@ -55,6 +57,7 @@ from isogloss.store.queries import (
     find_sharing_events,
     finish_rebuild,
     frequent_terms,
+    line_times,
     list_quarantined,
     list_saved_searches,
     locate_article,
@@ -91,6 +94,9 @@ T = TypeVar("T")
 
 REQUEST_RETENTION_US = 24 * 3600 * 1_000_000
 """How long the answer to a request with an idempotency key is kept, in microseconds."""
+
+INSTANCE = "instance"
+"""The name of the metadata that tell stores apart."""
 
 MAX_RECORD_CHARS = 10_000
 """A quarantined record is cut to this length."""
@@ -204,6 +210,14 @@ class Store:
         """Return the numbers of all articles from a number on."""
         return self._read(article_numbers_from, first)
 
+    def article_change_times(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Return when the present version of each article arrived, in microseconds since 1970."""
+        return self._read(article_change_times, numbers)
+
+    def line_times(self, lines: Sequence[int]) -> dict[int, int]:
+        """Return when journal lines were written, in microseconds since 1970."""
+        return self._read(line_times, lines)
+
     def revisions(self, number: int) -> list[dict[str, Any]]:
         """Return the earlier texts of an article, the oldest first."""
         return self._read(read_revisions, number)
@@ -233,6 +247,10 @@ class Store:
                 links = cluster_links(session, sorted(own))
                 event["links"] = [link for link in links if own.issuperset((link["a"], link["b"]))]
         return event
+
+    def event_summary(self, name: str) -> dict[str, Any] | None:
+        """Return an event without clusters and links, by its current or a former id."""
+        return self._read(read_event, name)
 
     def current_event_id(self, name: str) -> str | None:
         """Return the id of an event by its current or a former id; None if there is no such event."""
@@ -433,6 +451,18 @@ class Store:
         return self._write(delete_saved_search, number)
 
     # Everything else that is stored
+
+    def instance_id(self) -> uuid.UUID:
+        """Return an id that no other store has; it is made when it is first needed, and backups keep it."""
+        known = self.metadata(INSTANCE).get("id")
+        if known is None:
+            with self.database.write() as session:
+                session.run(
+                    "INSERT INTO metadata VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+                    [INSTANCE, _json({"id": str(uuid.uuid4())})],
+                )
+            known = self.metadata(INSTANCE)["id"]
+        return uuid.UUID(known)
 
     def metadata(self, name: str) -> dict[str, Any]:
         """Return the metadata under a name; empty if there is none."""

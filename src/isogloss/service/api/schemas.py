@@ -270,6 +270,12 @@ class EventParameters(SearchParameters):
     cursor: str = Field("", max_length=1000, description="The `cursor` of the previous page.")
 
 
+class FeedParameters(SearchParameters):
+    """Which events to follow, and in which format."""
+
+    format: Literal["atom", "rss"] = Field("atom", description="Format of the feed.")
+
+
 class EventExportParameters(SearchParameters):
     """Which events to export, and in which format."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -31,8 +30,8 @@ ROWS_PER_CHUNK = 200
 ROWS_PER_GROUP = 5_000
 """Rows of a row group of a Parquet file, which are in memory at a time."""
 
-_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-"""Beginnings of cells that spreadsheets may evaluate; some read full-width signs as their ASCII forms."""
+_SIGNS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+"""Signs that begin a formula; some spreadsheets read full-width signs as their ASCII forms."""
 
 
 def check_format(format: str) -> None:
@@ -97,7 +96,8 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace("\0", "")
-    return f"'{text}" if _FORMULA.match(text) else text
+    is_formula = text[:1] in {"\t", "\r", "\n"} or text.lstrip()[:1] in _SIGNS
+    return f"'{text}" if is_formula else text
 
 
 def _write_parquet(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes]:

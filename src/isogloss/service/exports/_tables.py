@@ -9,7 +9,15 @@ from itertools import chain
 from typing import Any, Literal
 
 from isogloss.service.exports._formats import check_format, write_table
-from isogloss.store import EventMember, EventQuery, Store, from_micros, walk_articles, walk_events
+from isogloss.store import (
+    EventMember,
+    EventQuery,
+    Store,
+    event_title,
+    from_micros,
+    walk_articles,
+    walk_events,
+)
 
 Kind = Literal["text", "texts", "number", "decimal", "time", "names"]
 """Type of a column: ``texts`` is a list of texts, ``names`` a text by language."""
@@ -128,16 +136,8 @@ def _rows(
                 )
 
 
-def _title(event: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the title of an event and its language."""
-    titles: dict[str, str] = event.get("title") or {"": ""}
-    order = ["en", *event.get("languages", ()), *titles]
-    lang = next(code for code in order if code in titles)
-    return titles[lang], lang
-
-
 def _event_row(event: Mapping[str, Any]) -> dict[str, Any]:
-    title, lang = _title(event)
+    title, lang = event_title(event)
     places, concepts = event.get("places", ()), event.get("concepts", ())
     return {
         "id": event["id"],
@@ -164,7 +164,7 @@ def _article_row(member: EventMember) -> dict[str, Any]:
     article = member.article
     return {
         "event": member.event["id"],
-        "event_title": _title(member.event)[0],
+        "event_title": event_title(member.event)[0],
         "cluster": member.cluster,
         "seq": member.seq,
         "id": article.id,

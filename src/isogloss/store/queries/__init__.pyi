@@ -1,12 +1,14 @@
 from ._articles import JournalLine as JournalLine
 from ._articles import Receipt as Receipt
 from ._articles import add_articles as add_articles
+from ._articles import article_change_times as article_change_times
 from ._articles import article_numbers as article_numbers
 from ._articles import article_numbers_from as article_numbers_from
 from ._articles import content_digest as content_digest
 from ._articles import count_lines as count_lines
 from ._articles import from_micros as from_micros
 from ._articles import key_digest as key_digest
+from ._articles import line_times as line_times
 from ._articles import read_articles as read_articles
 from ._articles import read_journal as read_journal
 from ._articles import read_last_line as read_last_line
@@ -37,6 +39,7 @@ from ._events import current_event_id as current_event_id
 from ._events import event_clusters as event_clusters
 from ._events import event_ids as event_ids
 from ._events import event_languages as event_languages
+from ._events import event_title as event_title
 from ._events import events_of_articles as events_of_articles
 from ._events import find_events as find_events
 from ._events import frequent_terms as frequent_terms

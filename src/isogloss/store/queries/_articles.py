@@ -281,6 +281,27 @@ def article_numbers(
     return [int(row[0]) for row in rows]
 
 
+def article_change_times(session: Session, numbers: Sequence[int]) -> dict[int, int]:
+    """Return when the present version of each article arrived, in microseconds since 1970."""
+    if not numbers:
+        return {}
+    marks = ", ".join("?" * len(numbers))
+    rows = session.run(
+        f"SELECT article, max(received) FROM journal WHERE article IN ({marks}) GROUP BY article",
+        list(numbers),
+    )
+    return {int(number): int(received) for number, received in rows}
+
+
+def line_times(session: Session, lines: Sequence[int]) -> dict[int, int]:
+    """Return when journal lines were written, in microseconds since 1970."""
+    if not lines:
+        return {}
+    marks = ", ".join("?" * len(lines))
+    rows = session.run(f"SELECT seq, received FROM journal WHERE seq IN ({marks})", list(lines))
+    return {int(line): int(received) for line, received in rows}
+
+
 def article_numbers_from(session: Session, first: int) -> list[int]:
     """Return the numbers of all articles from a number on."""
     return [int(row[0]) for row in session.run("SELECT seq FROM article WHERE seq >= ?", [first])]

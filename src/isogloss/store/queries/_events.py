@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,6 +180,14 @@ def read_event(session: Session, name: str) -> dict[str, Any] | None:
     alias = session.one("SELECT event FROM alias WHERE id = ?", [name])
     row = session.one(f"SELECT {_COLUMNS} FROM event WHERE id = ?", [alias[0] if alias else name])
     return _event(row) if row else None
+
+
+def event_title(event: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the title of an event and its language: English, or the language with the most articles."""
+    titles: dict[str, str] = event.get("title") or {"": ""}
+    order = ["en", *event.get("languages", ()), *titles]
+    lang = next(code for code in order if code in titles)
+    return titles[lang], lang
 
 
 def current_event_id(session: Session, name: str) -> str | None:
