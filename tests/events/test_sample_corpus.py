@@ -124,3 +124,15 @@ def test_letters_belong_to_the_script_of_the_language(language):
 def test_text_is_in_composed_normal_form(language):
     raw = CORPUS.joinpath(f"{language}.jsonl").read_text(encoding="utf-8")
     assert unicodedata.is_normalized("NFC", raw)
+
+
+def test_sample_sentences_are_translations_in_all_languages():
+    text = CORPUS.parent.joinpath("sentences.tsv").read_text(encoding="utf-8")
+    header, *rows = [line.split("\t") for line in text.splitlines()]
+    assert sorted(header) == list(LANGUAGES)
+    assert len(rows) == 162
+    assert all(len(row) == len(header) and all(cell == cell.strip() != "" for cell in row) for row in rows)
+    for language, column in zip(header, zip(*rows, strict=True), strict=True):
+        assert not repeated(column), language
+        assert len(FREQUENT[language] & set(words(" ".join(column)))) >= 3
+        assert all(sentence.endswith(".") for sentence in column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from isogloss.alignment import Aligner
@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from isogloss.lexicon import InducedDictionary
     from isogloss.similarity import DocumentModel, RetrievalReport
 
+SentencePairs: TypeAlias = list[tuple[list[str], list[str]]]
+
 HUB = "en"
 SHARES = (0.4, 0.7, 1.0)
 """Of the rows to learn from, for the learning curve."""
 
-_SURE, _MOST = 0.2, 5
-"""Agreement of both directions that makes a translation, and translations of a word at most."""
+_MIN_SCORE, _MAX_TRANSLATIONS = 0.25, 5
+"""Score of a translation, and translations of a word."""
+
+_MIN_ALIGNED = 1.5
+"""Expected number of times that two words were aligned; once may be chance."""
 
 _CERTIFIED = 10
 """Components of each language whose agreement is certified."""
@@ -42,24 +47,35 @@ def learn_words(folder: Path, languages: tuple[str, ...]) -> tuple[list[str], li
     others = [lang for lang in languages if lang != HUB]
     aligners, dictionaries = ([f"{HUB}-{lang}{end}" for lang in others] for end in (".isogloss", ".tsv"))
     for lang, learned, listed in zip(others, aligners, dictionaries, strict=True):
-        aligner = Aligner().fit(sample_pairs(HUB, lang))
+        pairs = sample_pairs(HUB, lang)
+        aligner = Aligner().fit(pairs)
         io.save(aligner, folder / learned)
-        write_induced(dictionary_of(aligner, lang), folder / listed)
+        write_induced(dictionary_of(aligner, pairs, lang), folder / listed)
     return aligners, dictionaries
 
 
-def dictionary_of(aligner: Aligner, lang: str) -> InducedDictionary:
-    """Translations that both directions of an aligner agree on; their score is the geometric mean."""
+def dictionary_of(aligner: Aligner, pairs: SentencePairs, lang: str) -> InducedDictionary:
+    """Return the translations that an aligner has enough evidence for.
+
+    Two words must have been aligned more than once, or be the only words of a pair; stop words have no entry.
+    The score is the geometric mean of both probabilities times n / (n + 1), with n how often they were
+    aligned: words that occur twice are no certain translations, whatever the probabilities.
+    """
     import numpy as np
 
     from isogloss.lexicon import InducedDictionary
+    from isogloss.text import stopwords
 
+    stop_words = stopwords(HUB)
+    alone = {(source[0], target[0]) for source, target in pairs if len(source) == len(target) == 1}
     rows = [
-        (s, t, sqrt(there * back)) for s, t, there, back, count in aligner.translation_table_ if count >= 1
+        (s, t, sqrt(there * back) * count / (count + 1))
+        for s, t, there, back, count in aligner.translation_table_
+        if (count >= _MIN_ALIGNED or (s, t) in alone) and s not in stop_words
     ]
     kept = []
     for _, group in groupby(sorted(rows, key=lambda row: (row[0], -row[2], row[1])), key=lambda row: row[0]):
-        best = [row for row in group if row[2] >= _SURE][:_MOST]
+        best = [row for row in group if row[2] >= _MIN_SCORE][:_MAX_TRANSLATIONS]
         scores = [score for *_, score in best] + [0.0]
         kept += [(s, t, score, at + 1, score - scores[at + 1]) for at, (s, t, score) in enumerate(best)]
     scores_, ranks, margins = (np.array([row[column] for row in kept]) for column in (2, 3, 4))

@@ -1,4 +1,4 @@
-"""``isogloss concepts``: concept dictionaries from Wikipedia or wordnets, and what they find."""
+"""``isogloss concepts``: concept dictionaries, and what they find in texts."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from isogloss.cli._corpus import (
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar, reading
+from isogloss.cli.align._input import Columns, open_text
 from isogloss.io import total_size
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 concepts_group = typer.Typer(
     cls=CommandGroup, help="Build and query concept dictionaries.", no_args_is_help=True
 )
+
+MAX_TOKENS = 200
+"""Words of the longest sentence that is aligned."""
 
 Folder = Annotated[Path, typer.Argument(metavar="DICTIONARY", help="A dictionary made by 'concepts build'.")]
 
@@ -61,6 +65,23 @@ def build(
             "Wordnet, compressed or not.",
         ),
     ] = None,
+    lexicon: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PAIR=]FILE",
+            help="Use translations of words: a table of source word, target word and perhaps a count, as "
+            "'align lexicon' writes it. PAIR is for example en-de; by default, the part of the file name "
+            "before the first dot. Repeatable.",
+        ),
+    ] = None,
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[PAIR=]FILE[,FILE]",
+            help="Use parallel text, and align its words: a file of sentence pairs (.tsv, .tmx, .zip, or "
+            "'source ||| target' on every line), or two files with a sentence on every line. Repeatable.",
+        ),
+    ] = None,
     sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
@@ -75,16 +96,49 @@ def build(
     min_linked: Annotated[
         float, typer.Option(help="Minimum share of the pages with a word that link it.", min=0, max=1)
     ] = 0.05,
+    min_count: Annotated[
+        float,
+        typer.Option(
+            help="With translations: how often two words must be aligned (an expected number: 1.5 is about "
+            "twice).",
+            min=0,
+        ),
+    ] = 1.5,
+    min_agreement: Annotated[
+        float,
+        typer.Option(
+            help="With translations: minimum share of the alignments of either word with the other.",
+            min=0,
+            max=1,
+        ),
+    ] = 0.1,
+    columns: Columns = "0,1",
     as_json: Json = False,
 ) -> None:
-    """Build a concept dictionary from the titles, redirects and links of Wikipedia, or from wordnets."""
+    """Build a concept dictionary from Wikipedia, from wordnets, or from translations of words.
+
+    Give Wikipedia dumps, or a folder with --wordnet, or files with --lexicon and --parallel, whose pairs of
+    languages have one language in common.
+    """
+    dumps_given = bool(files or sitelinks or links or pages or redirects)
+    if sum([dumps_given, wordnet is not None, bool(lexicon or parallel)]) > 1:
+        raise typer.BadParameter(
+            "Wikipedia, --wordnet and translations (--lexicon, --parallel) cannot be combined; build two "
+            "dictionaries"
+        )
     if wordnet is not None:
-        if files or sitelinks or links or pages or redirects:
-            raise typer.BadParameter("--wordnet takes no Wikipedia dumps or tables; build two dictionaries")
         _build_from_wordnets(wordnet, output, as_json)
         return
+    if lexicon or parallel:
+        limits = min_count, min_agreement
+        _build_from_translations(lexicon or [], parallel or [], columns, output, limits, as_json)
+        return
     if not files:
-        raise typer.BadParameter("give Wikipedia dumps as [LANGUAGE=]FILE, or a folder with --wordnet")
+        raise typer.BadParameter(
+            "give Wikipedia dumps as [LANGUAGE=]FILE, a folder with --wordnet, or translations with "
+            "--lexicon or "
+            "--parallel"
+        )
     from isogloss.corpora import WikipediaDump
     from isogloss.events.annotate import ConceptDictionary, build_concepts
 
@@ -124,6 +178,74 @@ def _build_from_wordnets(source: Path, output: Path, as_json: bool) -> None:
         return
     console.print(escape(str(report)), highlight=False)
     _show(concepts, as_json)
+
+
+def _build_from_translations(
+    lexicons: list[str],
+    texts: list[str],
+    columns: str,
+    output: Path,
+    limits: tuple[float, float],
+    as_json: bool,
+) -> None:
+    from isogloss.events.annotate import ConceptDictionary, TranslationCounts, build_lexicon_concepts
+
+    tables: dict[tuple[str, str], TranslationCounts] = {}
+
+    def table_of(given: str) -> tuple[TranslationCounts, list[Path]]:
+        pair, paths = _pair_and_files(given)
+        if pair not in tables:
+            tables[pair] = TranslationCounts(*pair)
+        return tables[pair], paths
+
+    console = Console(stderr=True)
+    with console.status("reading translations") as status:
+        for given in lexicons:
+            table, paths = table_of(given)
+            if len(paths) != 1:
+                raise typer.BadParameter(f"--lexicon {given}: expected one file")
+            table.add_lexicon(paths[0])
+        for given in texts:
+            status.update(f"aligning the words of {escape(given)}")
+            table, paths = table_of(given)
+            source, target = paths[0], paths[1] if len(paths) > 1 else None
+            table.add_text(
+                open_text(source, target, "auto", columns, ",".join(table.languages), False, MAX_TOKENS)
+            )
+        report = build_lexicon_concepts(
+            list(tables.values()), output, min_count=limits[0], min_agreement=limits[1]
+        )
+    concepts = ConceptDictionary(output)
+    if as_json:
+        echo(json.dumps(concepts.header | {"hub": report.hub, "pairs": report.pairs}))
+        return
+    console.print(
+        f"concepts are words of {report.hub}; pairs of words: "
+        + ", ".join(f"{pair} {count:,}" for pair, count in report.pairs.items()),
+        highlight=False,
+    )
+    _show(concepts, as_json)
+
+
+def _pair_and_files(given: str) -> tuple[tuple[str, str], list[Path]]:
+    """Return the two languages and the files of an option such as ``en-de=FILE``."""
+    from isogloss.lexicon import languages_of
+    from isogloss.text import language
+
+    name, equals, rest = given.partition("=")
+    paths = [Path(part) for part in (rest if equals else given).split(",")]
+    pair = languages_of(name if equals else paths[0])
+    try:
+        if not 1 <= len(paths) <= 2 or not all(map(str, paths)):
+            raise ValueError(f"got {len(paths)} files; expected one or two")
+        codes = language(pair[0]).code, language(pair[1]).code
+        if codes[0] == codes[1]:
+            raise ValueError(f"{codes[0]!r} twice; expected two languages")
+    except ValueError as reason:
+        raise typer.BadParameter(
+            f"{given}: {reason}; write PAIR=FILE, for example en-de={paths[0]}"
+        ) from reason
+    return codes, paths
 
 
 @concepts_group.command("info")

@@ -8,6 +8,9 @@ from ._labels import concept_labels as concept_labels
 from ._labels import find_place as find_place
 from ._labels import known_places as known_places
 from ._labels import place_labels as place_labels
+from ._lexicon_builder import LexiconReport as LexiconReport
+from ._lexicon_builder import TranslationCounts as TranslationCounts
+from ._lexicon_builder import build_lexicon_concepts as build_lexicon_concepts
 from ._names import name_key as name_key
 from ._round_ups import is_round_up as is_round_up
 from ._word_tables import news_concepts as news_concepts

@@ -72,8 +72,8 @@ class Annotator:
     """Finds names, places, dates, numbers and keywords in articles.
 
     It needs no training: places, languages and calendars come from installed packages. A concept dictionary
-    built from Wikipedia or wordnets (``isogloss concepts build``) adds concepts; a word that means a concept
-    is not a keyword as well.
+    built from Wikipedia, wordnets or parallel text (``isogloss concepts build``) adds concepts; a word that
+    means a concept is not a keyword as well.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class _Phrases:
 
     def add(self, lemma: str, lang: str, synset: int) -> None:
         words = phrase_words(lemma, lang)
-        if 0 < len(words) <= MAX_WORDS and _is_phrase(words, lang, self.forms):
+        if 0 < len(words) <= MAX_WORDS and is_phrase(words, lang, self.forms):
             self.keys.append(phrase_key(words, lang, self.forms))
             self.synsets.append(synset)
 
@@ -333,7 +333,7 @@ def _check_file(name: str, used: int, problems: Problems) -> None:
         raise CorpusError(f"{name}: is empty or has no lemmas; get the file again, or remove it")
 
 
-def _is_phrase(words: tuple[str, ...], lang: str, forms: WordForms) -> bool:
+def is_phrase(words: tuple[str, ...], lang: str, forms: WordForms) -> bool:
     """Return whether the words are more than a stop word, a number or one or two letters."""
     if len(words) > 1:
         return True

@@ -1,4 +1,4 @@
-"""Sample news with known events and a small comparable corpus, written for isogloss.
+"""Sample news with known events, a small comparable corpus and parallel sentences, written for isogloss.
 
 The ``README.md`` of the folder ``sample`` describes the files.
 """
@@ -15,9 +15,11 @@ from isogloss.corpora import InMemoryCorpus
 from isogloss.events.article import Article, parse_article
 from isogloss.text import Tokeniser
 
-__all__ = ["SampleNews", "sample_corpus", "sample_news", "sample_pairs"]
+__all__ = ["SAMPLE_LANGUAGES", "SampleNews", "sample_corpus", "sample_news", "sample_pairs", "sample_texts"]
 
-LANGUAGES = ("en", "de", "es", "fr", "ru")
+SAMPLE_LANGUAGES = ("en", "de", "es", "fr", "ru")
+"""Languages of the sample news, the sample corpus and the sample sentences."""
+
 _NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 
@@ -65,35 +67,53 @@ def sample_corpus() -> InMemoryCorpus:
     >>> corpus.languages
     ('en', 'de', 'es', 'fr', 'ru')
     """
-    records = {lang: {one["id"]: one for one in _records(f"corpus/{lang}.jsonl")} for lang in LANGUAGES}
+    records = {
+        lang: {one["id"]: one for one in _records(f"corpus/{lang}.jsonl")} for lang in SAMPLE_LANGUAGES
+    }
     topics = sorted(records["en"])
     return InMemoryCorpus(
-        {lang: [_field(records[lang].get(topic), "text") for topic in topics] for lang in LANGUAGES},
-        {lang: Tokeniser(lang) for lang in LANGUAGES},
+        {lang: [_field(records[lang].get(topic), "text") for topic in topics] for lang in SAMPLE_LANGUAGES},
+        {lang: Tokeniser(lang) for lang in SAMPLE_LANGUAGES},
         ids=topics,
-        titles={lang: [_field(records[lang].get(topic), "title") for topic in topics] for lang in LANGUAGES},
+        titles={
+            lang: [_field(records[lang].get(topic), "title") for topic in topics] for lang in SAMPLE_LANGUAGES
+        },
     )
 
 
-def sample_pairs(source: str, target: str) -> list[tuple[list[str], list[str]]]:
-    """Load tokenised titles and texts of the sample corpus on the same topics in two languages.
-
-    They are comparable, not translations, which is enough for an aligner to learn frequent words.
+def sample_texts(lang: str) -> list[tuple[str, str]]:
+    """Load the titles and texts of the sample corpus in one language.
 
     Examples
     --------
-    >>> sample_pairs("en", "de")[0]
-    (['airline'], ['fluggesellschaft'])
+    >>> sample_texts("fr")[0][0]
+    'Compagnie aérienne'
+    """
+    return [(one["title"], one["text"]) for one in _records(f"corpus/{lang}.jsonl")]
+
+
+def sample_pairs(source: str, target: str) -> list[tuple[list[str], list[str]]]:
+    """Load parallel text in two languages: tokenised sentences, and titles of the sample corpus.
+
+    Examples
+    --------
+    >>> pairs = sample_pairs("en", "de")
+    >>> pairs[1], pairs[-1]
+    ((['nobody', 'was', 'injured'], ['niemand', 'wurde', 'verletzt']), (['zoo'], ['zoo']))
     """
     one, other = (
-        {each["id"]: each for each in _records(f"corpus/{lang}.jsonl")} for lang in (source, target)
+        {each["id"]: each["title"] for each in _records(f"corpus/{lang}.jsonl")} for lang in (source, target)
     )
+    pairs = [(line[source], line[target]) for line in _sentences()]
+    pairs += [(one[topic], other[topic]) for topic in sorted(one.keys() & other.keys())]
     words = Tokeniser(source), Tokeniser(target)
-    return [
-        (words[0](one[topic][field]), words[1](other[topic][field]))
-        for topic in sorted(one.keys() & other.keys())
-        for field in ("title", "text")
-    ]
+    return [(words[0](text), words[1](translation)) for text, translation in pairs]
+
+
+def _sentences() -> list[dict[str, str]]:
+    """Return the sample sentences by language."""
+    languages, *rows = (line.split("\t") for line in _text("sentences.tsv").splitlines())
+    return [dict(zip(languages, row, strict=True)) for row in rows]
 
 
 def _field(record: dict[str, Any] | None, name: str) -> str | None:
@@ -101,5 +121,8 @@ def _field(record: dict[str, Any] | None, name: str) -> str | None:
 
 
 def _records(name: str) -> list[dict[str, Any]]:
-    text = files("isogloss.events.ingest").joinpath("sample", *name.split("/")).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(line) for line in _text(name).splitlines()]
+
+
+def _text(name: str) -> str:
+    return files("isogloss.events.ingest").joinpath("sample", *name.split("/")).read_text(encoding="utf-8")
