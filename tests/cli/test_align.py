@@ -372,6 +372,41 @@ def test_fertility_models_go_on_where_they_stopped(text, monkeypatch):
     assert Path("out").read_bytes() == Path("whole").read_bytes()
 
 
+def test_raw_text_is_split_into_words_and_tokenised_text_is_not(text):
+    Path("raw.en").write_text("".join(f"{line.capitalize()}, yes.\n" for line in ENGLISH))
+    Path("raw.fr").write_text("".join(f"{line.capitalize()}, oui.\n" for line in FRENCH))
+    Path("tok.fr").write_text("".join(f"{line.capitalize()} , oui .\n" for line in FRENCH))
+    report = json.loads(align("raw.en", "tok.fr", "-o", "out", "--details", "d.jsonl", "--json").stdout)
+    assert report["tokenised"] == {"source": False, "target": True}
+    first = json.loads(Path("d.jsonl").read_text().splitlines()[0])
+    assert first["pair"] == 1
+    assert first["source"]["words"] == ["The", "house", "yes"]
+    assert first["target"]["words"] == ["La", "maison", ",", "oui", "."]
+    for side in ("source", "target"):
+        words = [first[side]["text"][a:b] for a, b in first[side]["offsets"]]
+        assert words == first[side]["words"]
+    assert [link[:2] for link in first["links"]] == read_pharaoh("out")[0].tolist()
+    assert all(0.5 < link[2] <= 1 for link in first["links"])
+    done = align("raw.en", "raw.fr", "-o", "out", "--model", "m").stdout
+    assert "both sides: raw text, split into words (detected" in done
+    assert "split into words (detected" in align("apply", "m", "raw.en", "raw.fr", "-o", "new").stdout
+    assert Path("new").read_bytes() == Path("out").read_bytes()
+    align("raw.en", "raw.fr", "-o", "as_is", "--tokenised", "--details", "d.jsonl")
+    assert json.loads(Path("d.jsonl").read_text().splitlines()[0])["source"]["words"][1] == "house,"
+    assert "(detected" not in align("en", "fr", "-o", "out", "--raw").stdout
+    shown = json.loads(align("show", "raw.en", "raw.fr", "--links", "new", "--json").stdout)
+    assert shown["source"] == ["The", "house", "yes"]
+    assert shown["source_offsets"] == [[0, 3], [4, 9], [11, 14]]
+
+
+def test_tokenised_text_has_the_same_links_whether_it_is_said_or_seen(text):
+    for name, lines in (("a", ENGLISH), ("b", FRENCH)):
+        Path(name).write_text("".join(f"{line} , don't .\n" for line in lines))
+    align("a", "b", "-o", "seen")
+    align("a", "b", "-o", "said", "--tokenised")
+    assert Path("seen").read_bytes() == Path("said").read_bytes()
+
+
 def test_score_reads_pharaoh_and_naacl(text):
     Path("links").write_text("0-0 1-1\n0-1\n")
     Path("gold").write_text("0-0 1p1\n0-0\n")

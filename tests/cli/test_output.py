@@ -51,6 +51,7 @@ BEGINS = {
 REFUSED = {
     *("demo news --folder", "demo models --output", "events find --journal", "events find --quarantine"),
     *("init folder", "backup output", "concepts build --output", "link train --output", "align run --model"),
+    *("align run --details", "align apply --details"),
     *(
         "corpus build --output",
         "corpus split --train",

@@ -15,6 +15,8 @@ from .aligner import Posterior as Posterior
 from .decoding._itg import itg_links as itg_links
 from .decoding._links import Links as Links
 from .decoding._symmetrisation import symmetrise as symmetrise
+from .formats._details import pair_details as pair_details
+from .formats._details import write_details as write_details
 from .formats._links import Gold as Gold
 from .formats._links import read_gold as read_gold
 from .formats._links import read_naacl as read_naacl

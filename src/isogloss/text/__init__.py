@@ -2,7 +2,8 @@
 
 :class:`Tokeniser` turns text of any language into words, :func:`identify` detects the language, and
 :class:`TextVectoriser` turns texts into weighted vectors (TF-IDF, BM25). :class:`DocumentFrequencies` merge,
-and :class:`FrequencyWindow` forgets old days. :func:`known_languages` lists the languages; their data is in
+and :class:`FrequencyWindow` forgets old days. :func:`split_words` and :func:`word_offsets` find the words of
+raw sentences. :func:`known_languages` lists the languages; their data is in
 ``_languages``, ``_segment`` (scripts without spaces) and ``_stems``.
 
 - ``gazetteer``: :class:`Gazetteer` finds countries and cities in text.

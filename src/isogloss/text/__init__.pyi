@@ -7,6 +7,9 @@ from ._languages import Language as Language
 from ._languages import known_languages as known_languages
 from ._languages import language as language
 from ._languages import stopwords as stopwords
+from ._split import is_tokenised as is_tokenised
+from ._split import split_words as split_words
+from ._split import word_offsets as word_offsets
 from ._stems import has_stemmer as has_stemmer
 from ._stems import stem_words as stem_words
 from ._tokens import Tokeniser as Tokeniser

@@ -31,7 +31,7 @@ Method = Literal["auto", "icu", "bigrams"]
 ICU = "icu4py.breakers"
 """The module that segments with dictionaries."""
 
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "["
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
     "\u0e81-\u0ecf\u0edc-\u0edf"  # Lao
@@ -73,14 +73,14 @@ def put_blanks(text: str, lang: str, method: Method) -> str:
     """
     if not has_letters(text, _unspaced_letters()):
         return text
-    runs = _UNSPACED.findall(text)
+    runs = UNSPACED.findall(text)
     spaced = iter(_dictionary_words(runs, lang) if method == "icu" else map(_bigrams, runs))
-    return _UNSPACED.sub(_next_of(spaced.__next__), text)
+    return UNSPACED.sub(_next_of(spaced.__next__), text)
 
 
 @cache
 def _unspaced_letters() -> NDArray[np.uint8]:
-    return matching_letters(_UNSPACED)
+    return matching_letters(UNSPACED)
 
 
 def _next_of(following: Callable[[], str]) -> Callable[[re.Match[str]], str]:

@@ -20,6 +20,7 @@ from isogloss.cli._settings_option import CommandWithSettings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
     Columns,
+    Details,
     First,
     Form,
     Jobs,
@@ -31,6 +32,8 @@ from isogloss.cli.align._input import (
     Source,
     Strict,
     Target,
+    Tokenised,
+    describe_tokens,
     open_text,
 )
 from isogloss.cli.align._options import (
@@ -53,7 +56,7 @@ from isogloss.exceptions import CorpusError
 
 if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Bitext, Links
-    from isogloss.corpora import PairReport
+    from isogloss.corpora import PairReport, WordPairs
 
 METHODS = (
     "agreed", "forward", "backward",
@@ -117,11 +120,13 @@ def run(
     settings: SetOption = None,
     disk: Disk = None,
     probabilities: Probabilities = False,
+    details: Details = None,
     first: First = 0,
     form: Form = "auto",
     columns: Columns = "0,1",
     languages: Languages = None,
     max_tokens: MaxTokens = 1000,
+    tokenised: Tokenised = None,
     strict: Strict = False,
     jobs: Jobs = -1,
     as_json: Json = False,
@@ -136,11 +141,11 @@ def run(
     from isogloss.alignment import Aligner, Bitext, WordForms, write_pharaoh
 
     _check(method, probabilities)
-    check_outputs(as_json, output, model)
+    check_outputs(as_json, output, model, details)
     if resume and is_stdout(output):
         raise typer.BadParameter("--resume needs the output file of the interrupted run")
     console = Console(stderr=True)
-    text = open_text(source, target, form, columns, languages, strict, max_tokens)
+    text = open_text(source, target, form, columns, languages, strict, max_tokens, tokenised)
     aligner = Aligner(
         **settings_of(preset, schedule, agreement, settings or ()),
         priors=priors_of(lexicon, jumps, fertility, prior_weight),
@@ -161,11 +166,12 @@ def run(
             io.save(aligner, model)
     with written(output) as path:
         write_pharaoh(links, path, first=first, probabilities=probabilities)
+    _write_details(text, links, details)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     bits = aligner.bits_per_word_[-1] if aligner.bits_per_word_ else None
     files = {"output": str(output), "model": None if model is None else str(model)}
-    _finish(text.report, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
+    _finish(text, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
 
 
 def _files(*files: Path | None) -> list[Path]:
@@ -245,11 +251,13 @@ def apply(
     ] = None,
     itg: Itg = False,
     probabilities: Probabilities = False,
+    details: Details = None,
     first: First = 0,
     form: Form = "auto",
     columns: Columns = "0,1",
     languages: Languages = None,
     max_tokens: MaxTokens = 1000,
+    tokenised: Tokenised = None,
     strict: Strict = False,
     jobs: Jobs = -1,
     as_json: Json = False,
@@ -259,9 +267,9 @@ def apply(
     from isogloss.alignment import Aligner, write_pharaoh
 
     _check(method, probabilities)
-    check_outputs(as_json, output)
+    check_outputs(as_json, output, details)
     console = Console(stderr=True)
-    text = open_text(source, target, form, columns, languages, strict, max_tokens)
+    text = open_text(source, target, form, columns, languages, strict, max_tokens, tokenised)
     aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
     if threshold is not None:
         aligner.set_params(threshold=threshold)
@@ -270,7 +278,15 @@ def apply(
     _warn_of_problems(text.report, console, as_json)
     with written(output) as path:
         write_pharaoh(links, path, first=first, probabilities=probabilities)
-    _finish(text.report, links, {"output": str(output)}, as_json, seconds=progress.seconds)
+    _write_details(text, links, details)
+    _finish(text, links, {"output": str(output)}, as_json, seconds=progress.seconds)
+
+
+def _write_details(text: WordPairs, links: Links, details: Path | None) -> None:
+    from isogloss.alignment import write_details
+
+    if details is not None:
+        write_details(text.with_offsets(), links, details)
 
 
 def _warn_of_problems(report: PairReport, console: Console, as_json: bool) -> None:
@@ -279,17 +295,24 @@ def _warn_of_problems(report: PairReport, console: Console, as_json: bool) -> No
         console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
 
 
-def _finish(report: PairReport, links: Links, files: dict[str, Any], as_json: bool, **figures: Any) -> None:
+def _finish(text: WordPairs, links: Links, files: dict[str, Any], as_json: bool, **figures: Any) -> None:
     """Say what was done, to people or to machines."""
+    report = text.report
     if as_json:
-        counts = {"pairs": report.pairs, "left_out": dict(report.problems), "links": links.n_links}
+        counts: dict[str, Any] = {
+            "pairs": report.pairs,
+            "left_out": dict(report.problems),
+            "links": links.n_links,
+        }
+        counts["tokenised"] = dict(zip(("source", "target"), text.tokenised_sides, strict=True))
         clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures.items()}
         echo(json.dumps({**files, **counts, **clean}, indent=2))
         return
     bits = figures.get("bits_per_word")
     said = "" if bits is None else f", {bits:.3f} bits per word"
     report_output(
-        f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}",
+        f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}\n"
+        f"{describe_tokens(text)}",
         Path(files["output"]),
     )
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from isogloss.cli._output import not_stdout
+
 if TYPE_CHECKING:
     from isogloss.alignment import Gold, Links
-    from isogloss.corpora import ParallelText
+    from isogloss.corpora import ParallelText, WordPairs
 
 FORMS = ("auto", "lines", "columns", "bars", "tmx", "zip")
 
@@ -42,6 +44,23 @@ Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Stop at the first bad pair instead of writing an empty line.")
 ]
 MaxTokens: TypeAlias = Annotated[int, typer.Option(help="Maximum sentence length in words.", min=1)]
+Tokenised: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--tokenised/--raw",
+        help="Take the words between spaces as they are, or split raw text into words, in scripts without "
+        "spaces too; by default, whichever the text of each side looks like.",
+        show_default=False,
+    ),
+]
+Details: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Also write JSON Lines: text, words, their offsets in characters, and links of every pair.",
+        callback=not_stdout,
+    ),
+]
 Output: TypeAlias = Annotated[
     Path, typer.Option("--output", "-o", help="The file to write; - for standard output.")
 ]
@@ -61,8 +80,31 @@ def open_text(
     languages: str | None,
     strict: bool,
     max_tokens: int,
+    tokenised: bool | None,
+) -> WordPairs:
+    """The words of the files and options of a command."""
+    from isogloss.corpora import WordPairs
+
+    return WordPairs(_reader(source, target, form, columns, languages, strict, max_tokens), tokenised)
+
+
+def describe_tokens(text: WordPairs) -> str:
+    """Say what was done about the words of each side."""
+    as_is, split = "tokenised text, taken as it is", "raw text, split into words"
+    source, target = (as_is if tokenised else split for tokenised in text.tokenised_sides)
+    said = f"both sides: {source}" if source == target else f"source: {source}; target: {target}"
+    return said if text.tokenised is not None else f"{said} (detected; override with --tokenised or --raw)"
+
+
+def _reader(
+    source: Path,
+    target: Path | None,
+    form: str,
+    columns: str,
+    languages: str | None,
+    strict: bool,
+    max_tokens: int,
 ) -> ParallelText:
-    """The reader for the files and options of a command."""
     from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, TmxPairs, ZipPairs
 
     if form not in FORMS:

@@ -22,6 +22,7 @@ from isogloss.cli.align._input import (
     Output,
     Source,
     Target,
+    Tokenised,
     open_text,
     read_any_gold,
     read_any_links,
@@ -156,23 +157,24 @@ def show(
     form: Form = "auto",
     columns: Columns = "0,1",
     languages: Languages = None,
+    tokenised: Tokenised = None,
     as_json: Json = False,
 ) -> None:
     """Draw the alignment matrix of one sentence pair, in the terminal or as SVG or HTML."""
     if links is None and model is None and gold is None:
         raise typer.BadParameter("nothing to draw; give --links, --model or --gold")
     check_outputs(as_json, svg, html)
-    text = open_text(source, target, form, columns, languages, False, 1000)
-    pairs = list(text)
+    pairs = list(open_text(source, target, form, columns, languages, False, 1000, tokenised).with_offsets())
     if number > len(pairs):
         raise typer.BadParameter(f"--number {number}: the text has {len(pairs)} sentence pairs")
-    picture = _picture(pairs[number - 1], number - 1, links, model, gold, first, len(pairs))
+    picture = _picture(pairs[number - 1].words, number - 1, links, model, gold, first, len(pairs))
     for output, drawn in ((svg, picture.svg), (html, picture.html)):
         if output is not None:
             with written(output) as path, atomic_write(path) as file:
                 file.write(drawn().encode())
     if as_json:
-        echo_json(_as_dict(picture))
+        offsets = dict(zip(("source_offsets", "target_offsets"), pairs[number - 1].offsets, strict=True))
+        echo_json(_as_dict(picture) | offsets)
     elif svg is None and html is None:
         echo(picture.text())
 
