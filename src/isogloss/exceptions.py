@@ -97,11 +97,13 @@ class FeedError(IsoglossError):
         What happened.
     wait : float
         Seconds for which the server asked not to be asked again; 0 if it did not.
+    status : int
+        HTTP status of the response; 0 if there was none.
     """
 
-    def __init__(self, message: str, *, wait: float = 0.0) -> None:
+    def __init__(self, message: str, *, wait: float = 0.0, status: int = 0) -> None:
         super().__init__(message)
-        self.wait = wait
+        self.wait, self.status = wait, status
 
 
 class SettingsError(IsoglossError):

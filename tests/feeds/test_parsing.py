@@ -210,8 +210,9 @@ def test_nothing_of_a_feed_is_parsed_in_this_process(monkeypatch):
     }
     reader = FeedReader(deadline=LIMIT_S)
     states = [FeedState(url) for url in pages if not url.endswith("/1")]
-    watch = Watcher(states, fetcher=Web(pages), reader=reader)
-    feed, sitemap, bomb = watch.visit(0)
+    watch = Watcher(states, fetcher=Web(pages), reader=reader, pause=0)
+    visits = {visit.url: visit for visit in watch.visit(0)}
+    feed, sitemap, bomb = (visits[state.url] for state in states)
     assert [record["title"] for record in (*feed.records, *sitemap.records)] == ["Regen", "Rain"]
     assert bomb.error == "https://bomb.example/f: the XML declares an entity; feeds may not declare entities"
     watch.stop()
@@ -221,12 +222,13 @@ def test_a_feed_that_takes_too_long_stops_no_other():
     slow = b"<rss version='2.0'><channel>" + b"<item><title>a</title></item>" * 300_000
     pages = {"https://slow.example/f": slow, "https://a.example/f": ATOM}
     reader = FeedReader(deadline=0.05)
-    watch = Watcher([FeedState(url) for url in pages], fetcher=Web(pages), reader=reader)
-    visits = watch.visit(0)
-    assert "was not parsed within 0.05 seconds" in next(visits).error
+    watchers = [Watcher([FeedState(url)], fetcher=Web(pages), reader=reader, pages=None) for url in pages]
+    (slow,) = watchers[0].visit(0)
+    assert "was not parsed within 0.05 seconds" in slow.error
     reader._parse.seconds = LIMIT_S
-    assert next(visits).records
-    watch.stop()
+    (other,) = watchers[1].visit(0)
+    assert other.records
+    reader.stop()
 
 
 def test_a_feed_without_bodies_asks_for_some_pages_only():
@@ -235,7 +237,8 @@ def test_a_feed_without_bodies_asks_for_some_pages_only():
     watch = watcher({"https://a.example/f": feed}, "https://a.example/f")
     (visit,) = watch.visit(0)
     assert len(visit.records) == 300
-    assert len(watch.fetcher.asked) == 51
+    assert len(watch.fetcher.asked) == 52  # the feed, robots.txt, and 50 pages
+    assert visit.fallbacks["one visit fetches at most 50 pages"] == 250
 
 
 def test_long_ids_are_remembered_by_their_digests():
@@ -243,7 +246,7 @@ def test_long_ids_are_remembered_by_their_digests():
     feed = f"<rss version='2.0'><channel>{item}</channel></rss>".encode()
     watch = watcher({"https://a.example/f": feed}, "https://a.example/f")
     assert [len(visit.records) for visit in watch.visit(0)] == [1]
-    assert [len(mark) for mark in watch.feeds[0].seen] == [32]
+    assert [len(name) for name in watch.feeds[0].seen] == [32]
     watch.feeds[0].etag = ""
     assert [len(visit.records) for visit in watch.visit(60)] == [0]
 
@@ -287,10 +290,10 @@ class Web:
     def __init__(self, pages):
         self.pages, self.asked = pages, []
 
-    def fetch(self, url, *, etag="", modified=""):
+    def fetch(self, url, *, etag="", modified="", follow=True, max_bytes=0):
         self.asked.append(url)
         if url not in self.pages:
-            raise FeedError(f"{url}: the server answered 404; expected 200")
+            raise FeedError(f"{url}: the server answered 404; expected 200", status=404)
         if etag == "same":
             return FetchResponse(url, 304, {}, b"")
         return FetchResponse(url, 200, {"etag": "same"}, self.pages[url])
@@ -304,7 +307,9 @@ class InProcess:
 
 
 def watcher(pages, *urls):
-    return Watcher([FeedState(url) for url in urls], fetcher=Web(pages), interval=60, reader=InProcess())
+    return Watcher(
+        [FeedState(url) for url in urls], fetcher=Web(pages), interval=60, reader=InProcess(), pause=0
+    )
 
 
 def test_only_what_is_new_and_only_when_due():
@@ -330,7 +335,10 @@ def test_a_bad_feed_waits_longer_each_time_and_stops_no_other():
 
 
 def test_pages_of_a_sitemap_are_fetched():
-    pages = {"https://a.example/s": SITEMAP, "https://a.example/1": b"<p>It rains.</p>"}
+    story = "It rains on the coast, and the rain will go on until Friday, the weather office says. "
+    page = f"<html><body><article><p>{story * 5}</p></article></body></html>".encode()
+    pages = {"https://a.example/s": SITEMAP, "https://a.example/1": page}
     (visit,) = watcher(pages, "https://a.example/s").visit(0)
-    assert visit.records[0]["body"] == "<p>It rains.</p>"
+    assert visit.pages == 1
+    assert visit.records[0]["body"] == (story * 5).strip()
     assert visit.records[0]["time"] == "2031-03-03T08:00:00Z"

@@ -34,7 +34,9 @@ def watch(serve):
             FetchLimits(**{"deadline": LIMIT_S, "ports": frozenset({server.port})} | limits),
             allow=lambda _: True,
         )
-        watcher = Watcher([FeedState(server.url)], fetcher=fetcher, interval=60, reader=InProcess())
+        watcher = Watcher(
+            [FeedState(server.url)], fetcher=fetcher, interval=60, reader=InProcess(), pages=None, pause=0
+        )
         return server, watcher
 
     return start
@@ -115,6 +117,7 @@ def test_a_feed_that_leads_inside_is_refused_and_the_others_are_visited(serve):
         [FeedState(outer.url), FeedState(good.url)],
         fetcher=Fetcher(FetchLimits(ports=ports, deadline=LIMIT_S), allow=allow),
         reader=InProcess(),
+        pages=None,
     )
     bad, fine = watcher.visit(0)
     assert "not a public address" in bad.error
@@ -136,5 +139,5 @@ def test_entries_that_were_seen_stay_seen_in_the_state_that_is_kept(watch):
     assert visited(watcher, 0) == ["Rain 1", "Rain 2"]
     state = watcher.feeds[0]
     kept = FeedState(**{name: getattr(state, name) for name in FeedState.__slots__})
-    again = Watcher([kept], fetcher=server.fetcher(), interval=60, reader=InProcess())
+    again = Watcher([kept], fetcher=server.fetcher(), interval=60, reader=InProcess(), pages=None, pause=0)
     assert visited(again, 60) == ["Rain 3"]

@@ -32,7 +32,7 @@ LATER_TABLES = {
     4: ("attempt",),
     5: ("deletion", "renamed"),
     7: ("article_point",),
-    8: ("saved_search",),
+    8: ("saved_search", "feed_health"),
 }
 VERSIONS = sorted(
     int(file.name.split(".")[0].removeprefix("version_")) for file in FOLDER.glob("*.sqlite.sql")

@@ -26,7 +26,12 @@ def filled(store):
         data.fill(store)
     finally:
         data.ARTICLES[:] = saved
-    store.save_feed("https://gull.example/feed", {"seen": [first.url, first.id, "https://gull.example/2"]})
+    store.save_feed(
+        "https://gull.example/feed", {"seen": {first.url: "+1", first.id: "", "https://gull.example/2": "2"}}
+    )
+    with store.database.write() as session:
+        old = json.dumps({"seen": [first.url, "https://gull.example/2"]})  # as version 0.1.0 saved it
+        session.run("INSERT INTO feed VALUES ('https://gull.example/old', ?)", [old])
     store.apply(Update(4, 4, checkpoint_parts=[("part 0", 4, MARKER.encode()), ("events", 4, b"")]))
     with store.database.write() as session:
         session.run(
@@ -89,9 +94,9 @@ def test_the_rest_of_the_story_stays_and_waits_for_its_rebuild(filled):
     assert filled.checkpoint_lines() == []
     with filled.database.read() as session:
         assert session.run("SELECT article_a, article_b FROM verdict") == [(2, 3)]
-        ((feed,),) = session.run("SELECT data FROM feed")
+        feeds = [json.loads(row[0])["seen"] for row in session.run("SELECT data FROM feed ORDER BY url")]
         assert session.run("SELECT count(*) FROM request") == [(0,)]
-    assert json.loads(feed)["seen"] == ["https://gull.example/2"]
+    assert feeds == [{"https://gull.example/2": "2"}, ["https://gull.example/2"]]
 
 
 def test_lines_become_tombstones_and_a_later_delivery_is_not_stored(filled):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import sys
-import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
+from isogloss.cli._signals import stop_on_signals
 from isogloss.cli.store._make_events import make_events, store_contents, stream_factory
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
@@ -31,6 +30,7 @@ LogJson = Annotated[
     bool,
     typer.Option("--log-json", envvar="ISOGLOSS_LOG_JSON", help="Log one JSON object per line."),
 ]
+Host = Annotated[str | None, typer.Option(help="Address to listen on.")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 for any free port.", min=0, max=65535)]
 
 token_group = typer.Typer(cls=CommandGroup, help="Manage access tokens.", no_args_is_help=True)
@@ -39,7 +39,7 @@ token_group = typer.Typer(cls=CommandGroup, help="Manage access tokens.", no_arg
 def serve(
     config: Config = None,
     store: StorePlace = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    host: Host = None,
     port: Port = None,
     worker: Annotated[bool, typer.Option(help="Also run the worker that finds events.")] = True,
     log_json: LogJson = False,
@@ -51,15 +51,19 @@ def serve(
     """
     from isogloss.service import log_to_stderr
 
-    settings = load_settings(config, store)
-    given: dict[str, Any] = {
-        name: value for name, value in (("host", host), ("port", port)) if value is not None
-    }
-    settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
+    settings = with_address(load_settings(config, store), host, port)
     check_service(settings)
     log_to_stderr(as_json=log_json)
     with open_store(settings, new=True) as opened:
         run_service(settings, opened, worker=worker, as_json=as_json)
+
+
+def with_address(settings: Settings, host: str | None, port: int | None) -> Settings:
+    """Return the settings with another address to listen on, if one is given."""
+    given: dict[str, Any] = {
+        name: value for name, value in (("host", host), ("port", port)) if value is not None
+    }
+    return settings.model_copy(update={"server": settings.server.model_copy(update=given)})
 
 
 def check_service(settings: Settings) -> None:
@@ -82,7 +86,22 @@ def _check_platform() -> None:
         )
 
 
-def run_service(settings: Settings, store: Store, *, worker: bool = True, as_json: bool = False) -> None:
+class _Companion(Protocol):
+    """What runs beside a service."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def run_service(
+    settings: Settings,
+    store: Store,
+    *,
+    worker: bool = True,
+    as_json: bool = False,
+    beside: _Companion | None = None,
+) -> None:
     """Serve a store, and print the URL.
 
     Parameters
@@ -95,6 +114,8 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
         Whether to run a worker.
     as_json : bool
         Whether to print the URL as a JSON object.
+    beside : object, optional
+        Has methods ``start``, called when the service listens, and ``stop``, called when it has stopped.
     """
     from isogloss.service import AccessLogMiddleware
     from isogloss.service.app import create_app
@@ -114,7 +135,20 @@ def run_service(settings: Settings, store: Store, *, worker: bool = True, as_jso
         host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         greeting = json.dumps({"url": url}) if as_json else f"isogloss: {url}  (Ctrl-C to stop)"
-        serve_app(app, settings, listener, on_start=lambda: echo(greeting))
+        started = False
+
+        def start() -> None:
+            nonlocal started
+            echo(greeting)
+            if beside is not None:
+                started = True
+                beside.start()
+
+        try:
+            serve_app(app, settings, listener, on_start=start)
+        finally:
+            if beside is not None and started:
+                beside.stop()
 
 
 def _log_warnings(store: Store) -> None:
@@ -192,12 +226,7 @@ def work(
 
 def _run_until_signal(worker: LeasedWorker, greeting: str) -> None:
     """Run a worker until a signal stops it; print the greeting once signals are handled."""
-    from isogloss.service import SIGNALS
-
-    stop = threading.Event()
-    for each in SIGNALS:
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, lambda *_: stop.set())
+    stop = stop_on_signals()
     if greeting:
         echo(greeting)
     worker.start()

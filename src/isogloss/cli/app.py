@@ -40,7 +40,13 @@ class _Commands(LazyGroup):
         "ingest": LazyCommand(
             "isogloss.cli.store._ingest", "ingest", "Add articles to the store and find their events."
         ),
-        "watch": LazyCommand("isogloss.cli.store._ingest", "watch", "Visit feeds and store new articles."),
+        "newsroom": LazyCommand(
+            "isogloss.cli.feeds._newsroom",
+            "newsroom",
+            "Watch feeds, find events, and serve the pages, all in one.",
+        ),
+        "watch": LazyCommand("isogloss.cli.feeds._watch", "watch", "Visit feeds and store new articles."),
+        "feeds": LazyCommand("isogloss.cli.feeds._feeds", "feeds_group", "Show and check feeds."),
         "serve": LazyCommand("isogloss.cli._serve", "serve", "Serve the API and the web pages."),
         "work": LazyCommand(
             "isogloss.cli._serve", "work", "Run the worker that turns stored articles into events."

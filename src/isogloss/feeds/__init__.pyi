@@ -1,6 +1,14 @@
+from ._feed_list import FeedList as FeedList
+from ._feed_list import ListedFeed as ListedFeed
+from ._feed_list import parse_feed_list as parse_feed_list
+from ._feed_list import read_feed_list as read_feed_list
+from ._feed_list import starter_list as starter_list
 from ._fetcher import Fetcher as Fetcher
 from ._fetcher import FetchLimits as FetchLimits
 from ._fetcher import FetchResponse as FetchResponse
+from ._fetcher import RedirectError as RedirectError
+from ._pages import PageLimits as PageLimits
+from ._pages import extract_text as extract_text
 from ._parsing import FeedReader as FeedReader
 from ._parsing import parse_feed as parse_feed
 from ._parsing import parse_sitemap as parse_sitemap

@@ -51,6 +51,14 @@ class FetchLimits:
     ports: frozenset[int] = frozenset({80, 443})
 
 
+class RedirectError(FeedError):
+    """A redirect that was not followed; ``target`` is the URL that it leads to."""
+
+    def __init__(self, message: str, target: str) -> None:
+        super().__init__(message)
+        self.target = target
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FetchResponse:
     """An HTTP response: the final URL, the status (200, or 304 for not modified), headers and body."""
@@ -98,7 +106,9 @@ class Fetcher:
         self.user_agent = user_agent
         self._tls = ssl.create_default_context()
 
-    def fetch(self, url: str, *, etag: str = "", modified: str = "") -> FetchResponse:
+    def fetch(
+        self, url: str, *, etag: str = "", modified: str = "", follow: bool = True, max_bytes: int = 0
+    ) -> FetchResponse:
         """Fetch a URL; redirects are checked and followed.
 
         Parameters
@@ -107,28 +117,39 @@ class Fetcher:
             An http or https URL.
         etag, modified : str
             ``ETag`` and ``Last-Modified`` of the last visit: an unmodified page comes back as status 304.
+        follow : bool
+            Whether to follow redirects.
+        max_bytes : int
+            A lower limit of the size than that of ``limits``; 0 for none.
 
         Raises
         ------
+        RedirectError
+            The server redirects, and ``follow`` is false; it has the checked target.
         FeedError
             The address is refused, or the page could not be fetched within the limits.
         """
+        max_bytes = min(max_bytes or self.limits.max_bytes, self.limits.max_bytes)
         until = time.monotonic() + self.limits.deadline
         target = CheckedUrl.parse(url, self.limits.ports)
         conditions = {"If-None-Match": etag, "If-Modified-Since": modified}
         headers = {name: value for name, value in conditions.items() if value}
         for _ in range(self.limits.max_redirects + 1):
-            response = self._request(target, headers, until)
+            response = self._request(target, headers, until, max_bytes)
             if response.status not in _REDIRECTS:
                 return _check_status(response)
             target = target.redirect(response.headers.get("location", ""), self.limits.ports)
+            if not follow:
+                raise RedirectError(f"{url}: redirects to {target.url}", target.url)
         raise FeedError(f"{url}: more than {self.limits.max_redirects} redirects")
 
-    def _request(self, target: CheckedUrl, headers: dict[str, str], until: float) -> FetchResponse:
+    def _request(
+        self, target: CheckedUrl, headers: dict[str, str], until: float, max_bytes: int
+    ) -> FetchResponse:
         """Make one request, without following redirects."""
         with _Connection(self._connect(target, until), until) as connection:
             try:
-                response = self._exchange(connection, target, headers)
+                response = self._exchange(connection, target, headers, max_bytes)
             except FeedError as error:
                 raise FeedError(f"{target.url}: {connection.timeout_message() or error}") from error
             except (OSError, ValueError, http.client.HTTPException) as error:
@@ -139,7 +160,7 @@ class Fetcher:
             return response
 
     def _exchange(
-        self, connection: _Connection, target: CheckedUrl, headers: dict[str, str]
+        self, connection: _Connection, target: CheckedUrl, headers: dict[str, str], max_bytes: int
     ) -> FetchResponse:
         """Send the request and read the response."""
         if target.scheme == "https":
@@ -151,11 +172,9 @@ class Fetcher:
         response = client.getresponse()
         received = {name.lower(): value for name, value in response.getheaders()}
         encoding = received.get("content-encoding", "").strip().lower()
-        body = b"" if response.status in _REDIRECTS else self._body(response, encoding)
+        wanted = response.status == 200
+        body = decompress(_chunks(response, max_bytes), encoding, max_bytes) if wanted else b""
         return FetchResponse(target.url, response.status, received, body)
-
-    def _body(self, response: http.client.HTTPResponse, encoding: str) -> bytes:
-        return decompress(_chunks(response, self.limits.max_bytes), encoding, self.limits.max_bytes)
 
     def _connect(self, target: CheckedUrl, until: float) -> socket.socket:
         """Connect to the first address of the host that answers; check each before the first packet."""
@@ -163,7 +182,8 @@ class Fetcher:
         for address in _resolve(target, until):
             if not self.allow(address):
                 raise FeedError(
-                    f"{target.url}: {address} is not a public address; only public addresses are allowed"
+                    f"{target.url}: {address} is not a public address; only public addresses are allowed, "
+                    "unless isogloss watch or newsroom is called with --private"
                 )
             try:
                 return socket.create_connection((address, target.port), timeout=_seconds_left(target, until))
@@ -261,6 +281,7 @@ def _check_status(response: FetchResponse) -> FetchResponse:
         raise FeedError(
             f"{response.url}: the server answered {response.status}; expected 200",
             wait=parse_retry_after(retry_after),
+            status=response.status,
         )
     return response
 

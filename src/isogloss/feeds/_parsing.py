@@ -38,6 +38,7 @@ _WIDE_ENCODINGS = ("utf-16", "utf_16", "utf16", "utf-32", "utf_32", "utf32", "uc
 _ASCII_PROBE = rb"<!ENTITY a='&;'>+ADw-\x3c\u003c]]>"
 _CHARACTER_REFERENCE = re.compile(rb"&#(?:[xX]([0-9a-fA-F]+)|([0-9]+))")
 _REPLACEMENT_CHARACTER = b"&#xFFFD"
+_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml"})
 _SITEMAP_FIELDS = {
     "loc": "url",
     "lastmod": "modified",
@@ -111,7 +112,7 @@ def parse_feed(body: bytes, url: str = "") -> list[Record]:
     -------
     list of dict
         Records of articles: ``id``, ``title``, ``body`` (may hold HTML), ``url``, ``source``, and if present
-        ``time`` (ISO 8601, UTC) and ``lang``.
+        ``time`` and ``updated`` (ISO 8601, UTC) and ``lang``.
 
     Raises
     ------
@@ -138,10 +139,21 @@ def parse_feed(body: bytes, url: str = "") -> list[Record]:
     except Exception as error:  # feedparser may raise anything on a hostile file
         raise FeedError(f"it cannot be read ({type(error).__name__}: {str(error)[:200]})") from error
     if not parsed.get("version") and not parsed.entries:
-        raise FeedError("it is not an RSS or Atom feed; give the URL of a feed, not of a page")
+        raise FeedError(_no_feed(parsed.feed))
     source = parsed.feed.get("title", "") or url
     lang = parsed.feed.get("language", "")
     return [_record(entry, source, lang) for entry in parsed.entries]
+
+
+def _no_feed(page: Any) -> str:
+    """Say that a page is not a feed, and which feed it names, if any."""
+    said = "it is not an RSS or Atom feed; give the URL of a feed, not of a page"
+    named = [
+        str(each.get("href", ""))
+        for each in page.get("links", ())
+        if each.get("type") in _FEED_TYPES and each.get("rel") == "alternate"
+    ]
+    return f"{said}. The page names this feed: {named[0][:300]}" if named else said
 
 
 def _valid_reference(reference: re.Match[bytes]) -> bytes:
@@ -164,6 +176,7 @@ def _record(entry: Any, source: str, lang: str) -> Record:
         "source": source,
         "time": _time(entry.get("published_parsed") or entry.get("updated_parsed")),
         "lang": lang,
+        "updated": _time(dict.get(entry, "updated_parsed")),  # entry.get would take published_parsed for it
     }
     return {name: value for name, value in record.items() if value}
 

@@ -122,7 +122,10 @@ class CheckedUrl:
         if not host or "@" in parts.netloc:
             raise FeedError(f"{url[:200]!r}: expected a host and no user name or password before it")
         if port not in ports:
-            raise FeedError(f"{url[:200]!r}: port {port} is not among {sorted(ports)}; allow it in `ports`")
+            raise FeedError(
+                f"{url[:200]!r}: port {port} is not among {sorted(ports)}; allow it in `ports`, or on the "
+                "command line with --private"
+            )
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
         query = quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
         return cls(parts.scheme, host, port, f"{path}?{query}" if query else path)

@@ -268,10 +268,43 @@ class FeedSettings(_Section):
     """Feeds of ``isogloss watch``."""
 
     urls: list[str] = Field(default_factory=list, description="URLs of RSS and Atom feeds and sitemaps")
+    file: str = Field("", description="file with further feeds: OPML, or text with one URL per line")
+    max_feeds: PositiveInt = Field(10_000, description="maximum number of feeds")
     minutes: PositiveFloat = Field(10.0, description="minutes between two visits of a feed")
+    user_agent: str = Field(
+        "isogloss", description="User-Agent of requests; its part before a slash is looked up in robots.txt"
+    )
+    hosts: PositiveInt = Field(8, description="hosts that are asked at the same time, each by one request")
+    host_pause_seconds: NonNegativeFloat = Field(
+        1.0, description="seconds between two requests to a host; robots.txt may ask for up to 60"
+    )
+    fetch_seconds: PositiveFloat = Field(20.0, description="seconds that one request may take")
+    fetch_bytes: PositiveInt = Field(10 << 20, description="maximum size of a feed, also decompressed")
     parse_seconds: PositiveFloat = Field(
         10.0, description="CPU seconds that parsing a feed may take before it is skipped"
     )
+    pages: bool = Field(
+        True, description="fetch the pages of articles; false takes the summaries that feeds contain"
+    )
+    pages_per_visit: PositiveInt = Field(
+        50, description="maximum number of pages that one visit of a feed fetches, the newest"
+    )
+    page_bytes: PositiveInt = Field(3 << 20, description="maximum size of a page, at most feeds.fetch_bytes")
+    page_parse_seconds: PositiveFloat = Field(
+        3.0, description="CPU seconds that the text of a page, or a robots.txt, may take"
+    )
+    full_text_characters: NonNegativeInt = Field(
+        2_000,
+        description="an entry with this much text in the feed is taken without its page; 0 for no entry",
+    )
+    robots_hours: PositiveFloat = Field(24.0, description="hours that a robots.txt is remembered")
+
+    @field_validator("user_agent")
+    @classmethod
+    def _check_user_agent(cls, given: str) -> str:
+        if not (given.strip() and given.isascii() and given.isprintable()):
+            raise ValueError(f"is {given!r}; expected printable ASCII characters such as isogloss/1.0")
+        return given
 
 
 class Settings(BaseSettings):

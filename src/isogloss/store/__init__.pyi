@@ -24,6 +24,8 @@ from .queries._events import event_title as event_title
 from .queries._export import EventMember as EventMember
 from .queries._export import walk_articles as walk_articles
 from .queries._export import walk_events as walk_events
+from .queries._feeds import FeedHealth as FeedHealth
+from .queries._feeds import SourceCount as SourceCount
 from .queries._read_model import ClusterRow as ClusterRow
 from .queries._read_model import CompiledUpdate as CompiledUpdate
 from .queries._read_model import EventRow as EventRow

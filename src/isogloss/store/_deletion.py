@@ -156,10 +156,11 @@ def _forget_in_feeds(session: Session, names: set[str]) -> None:
     """Remove ids and URLs from the saved states of feeds."""
     for url, data in session.run("SELECT url, data FROM feed"):
         state = json.loads(data)
-        seen = state.get("seen") or []
+        seen = state.get("seen") or {}  # a list in stores of version 0.1.0
         if not names.isdisjoint(seen):
-            state["seen"] = [each for each in seen if each not in names]
-            session.run("UPDATE feed SET data = ? WHERE url = ?", [json.dumps(state, sort_keys=True), url])
+            kept = [each for each in seen if each not in names]
+            state["seen"] = {each: seen[each] for each in kept} if isinstance(seen, dict) else kept
+            session.run("UPDATE feed SET data = ? WHERE url = ?", [json.dumps(state), url])
 
 
 def _move_verdicts(session: Session, gone: Sequence[int]) -> None:

@@ -18,14 +18,17 @@ from isogloss.store.queries import (
     CompiledUpdate,
     EventQuery,
     EventQueryResult,
+    FeedHealth,
     JournalLine,
     PublicIds,
     RebuildResult,
     Receipt,
     SavedSearch,
+    SourceCount,
     StoredCheckpoint,
     Update,
     add_articles,
+    add_feeds,
     add_saved_search,
     add_verdict,
     apply_update,
@@ -45,6 +48,7 @@ from isogloss.store.queries import (
     count_events,
     count_lines,
     count_new_and_changed,
+    count_sources,
     count_terms,
     current_event_id,
     delete_saved_search,
@@ -68,6 +72,8 @@ from isogloss.store.queries import (
     read_cluster,
     read_crash_marker,
     read_event,
+    read_feed_health,
+    read_feeds,
     read_journal,
     read_last_line,
     read_link,
@@ -84,6 +90,7 @@ from isogloss.store.queries import (
     record_update,
     request_rebuild,
     retry_quarantined,
+    save_feed,
     to_micros,
 )
 from isogloss.store.schema import migrate
@@ -481,17 +488,24 @@ class Store:
             )
 
     def feeds(self) -> dict[str, dict[str, Any]]:
-        """Return the saved states of feeds, by URL."""
-        with self.database.read() as session:
-            return {url: json.loads(data) for url, data in session.run("SELECT url, data FROM feed")}
+        """Return the saved states of feeds by URL, as attributes of :class:`~isogloss.feeds.FeedState`."""
+        return self._read(read_feeds)
 
-    def save_feed(self, url: str, data: Mapping[str, Any]) -> None:
+    def save_feed(self, url: str, state: Mapping[str, Any]) -> None:
         """Save the state of a feed."""
-        with self.database.write() as session:
-            session.run(
-                "INSERT INTO feed VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET data = excluded.data",
-                [url, _json(data)],
-            )
+        self._write(save_feed, url, state)
+
+    def add_feeds(self, titles: Mapping[str, str]) -> None:
+        """Add feeds by URL and title; those that are known stay as they are."""
+        self._write(add_feeds, titles)
+
+    def feed_health(self) -> list[FeedHealth]:
+        """Return when feeds were visited, whether that failed, and how many articles they had."""
+        return self._read(read_feed_health)
+
+    def source_counts(self, limit: int = 500) -> list[SourceCount]:
+        """Return the sources with the most articles, with their languages and their newest article."""
+        return self._read(count_sources, limit)
 
     def models(self) -> list[dict[str, Any]]:
         """Return the name, creation time and evaluation report of each stored model, the newest first."""

@@ -158,7 +158,7 @@ STEPS: tuple[Step, ...] = (
         """CREATE TABLE saved_search (
             id {serial}, owner TEXT NOT NULL, name TEXT NOT NULL, query TEXT NOT NULL,
             created {integer} NOT NULL, changed {integer} NOT NULL, UNIQUE (owner, name))""",
-        "CREATE INDEX article_source ON article (source)",
+        "CREATE INDEX article_source ON article (source, lang, time)",
         *(
             statement
             for prefix in ("", "rebuilt_")
@@ -173,6 +173,11 @@ STEPS: tuple[Step, ...] = (
         ),
         "CREATE INDEX event_importance ON event (importance, id)",
         rank_stored_events,
+        """CREATE TABLE feed_health (
+            url TEXT PRIMARY KEY REFERENCES feed (url) ON DELETE CASCADE, title TEXT NOT NULL,
+            error TEXT NOT NULL, visited {integer} NOT NULL, succeeded {integer} NOT NULL,
+            failed {integer} NOT NULL, due {integer} NOT NULL, failures {integer} NOT NULL,
+            articles {integer} NOT NULL)""",
     ),
 )
 """All migration steps; the version of a database is the number of steps applied to it."""

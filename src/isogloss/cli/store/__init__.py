@@ -1,1 +1,1 @@
-"""Commands about a store: ``init``, ``ingest``, ``watch``, ``prune``, ``delete``, ``backup``, ``doctor``."""
+"""Commands about a store: ``init``, ``ingest``, ``prune``, ``delete``, ``backup``, ``doctor``."""

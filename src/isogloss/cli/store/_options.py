@@ -7,8 +7,11 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
+from isogloss.cli._console import Console
 from isogloss.exceptions import SettingsError, StoreError
+from isogloss.io import atomic_write
 
 if TYPE_CHECKING:
     from isogloss.service.settings import Settings
@@ -26,6 +29,7 @@ StorePlace = Annotated[
     str | None,
     typer.Option("--store", help="A SQLite file or postgresql://...; by default that of the settings."),
 ]
+Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -59,12 +63,33 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+def check_no_settings(path: Path) -> None:
+    """Refuse a settings file that exists."""
+    if path.exists():
+        raise SettingsError(f"{path}: already exists; edit it, or remove it first")
+
+
+def write_settings(path: Path, settings: Settings) -> None:
+    """Write a settings file that must not exist yet."""
+    check_no_settings(path)
+    with atomic_write(path, SettingsError) as file:
+        file.write(settings.as_toml().encode())
+
+
+def warn_of_clock(store: Store) -> None:
+    """Warn on standard error if the clock of this machine looks wrong."""
+    from isogloss.service.worker import clock_warning
+
+    if warning := clock_warning(store):
+        Console(stderr=True).print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
+
+
 def open_store(settings: Settings, *, new: bool = False) -> Store:
     """Open the store of the settings; create it only if ``new``."""
     from isogloss.store import Store
 
     place = settings.store.place
-    if not new and not _is_url(place) and not Path(place).exists():
+    if not new and not is_url(place) and not Path(place).exists():
         raise StoreError(f"{place}: no such store; create one with isogloss init, or choose one with --store")
     return Store(place)
 
@@ -73,7 +98,7 @@ def resolve_paths(settings: Settings, folder: Path) -> Settings:
     """Return the settings with their relative paths resolved against a folder."""
 
     def resolve(name: str) -> str:
-        return name if not name or _is_url(name) or name.startswith("store:") else str(folder / name)
+        return name if not name or is_url(name) or name.startswith("store:") else str(folder / name)
 
     models = settings.models
     paths = {
@@ -86,8 +111,11 @@ def resolve_paths(settings: Settings, folder: Path) -> Settings:
         "translator": models.translator if models.translator == "argos" else resolve(models.translator),
     }
     store = settings.store.model_copy(update={"place": resolve(settings.store.place)})
-    return settings.model_copy(update={"store": store, "models": models.model_copy(update=paths)})
+    feeds = settings.feeds.model_copy(update={"file": resolve(settings.feeds.file)})
+    updated = {"store": store, "models": models.model_copy(update=paths), "feeds": feeds}
+    return settings.model_copy(update=updated)
 
 
-def _is_url(place: str) -> bool:
+def is_url(place: str) -> bool:
+    """Return whether a name is a URL rather than a file name."""
     return "://" in place

@@ -1,3 +1,8 @@
+from ._feed_ingest import FeedIngest as FeedIngest
+from ._feed_ingest import FeedThread as FeedThread
+from ._feed_ingest import StoredVisit as StoredVisit
+from ._feed_ingest import count_truncated as count_truncated
+from ._feed_ingest import make_watcher as make_watcher
 from ._journal_processor import JournalProcessor as JournalProcessor
 from ._journal_processor import StreamFactory as StreamFactory
 from ._journal_processor import rebuild as rebuild

@@ -51,6 +51,13 @@ from ._events import read_verdicts as read_verdicts
 from ._export import EventMember as EventMember
 from ._export import walk_articles as walk_articles
 from ._export import walk_events as walk_events
+from ._feeds import FeedHealth as FeedHealth
+from ._feeds import SourceCount as SourceCount
+from ._feeds import add_feeds as add_feeds
+from ._feeds import count_sources as count_sources
+from ._feeds import read_feed_health as read_feed_health
+from ._feeds import read_feeds as read_feeds
+from ._feeds import save_feed as save_feed
 from ._importance import rank_stored_events as rank_stored_events
 from ._points import Point as Point
 from ._points import PointTable as PointTable

@@ -1,0 +1,1 @@
+"""Commands about feeds: ``watch``, ``feeds`` and ``newsroom``."""
