@@ -61,6 +61,14 @@ Details: TypeAlias = Annotated[
         callback=not_stdout,
     ),
 ]
+CorrectionsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--corrections",
+        metavar="FILE",
+        help="Links corrected in the page of 'view'; they are kept as they are.",
+    ),
+]
 Output: TypeAlias = Annotated[
     Path, typer.Option("--output", "-o", help="The file to write; - for standard output.")
 ]
@@ -80,7 +88,7 @@ def open_text(
     languages: str | None,
     strict: bool,
     max_tokens: int,
-    tokenised: bool | None,
+    tokenised: bool | None = None,
 ) -> WordPairs:
     """The words of the files and options of a command."""
     from isogloss.corpora import WordPairs
