@@ -32,7 +32,7 @@ LATER_TABLES = {
     4: ("attempt",),
     5: ("deletion", "renamed"),
     7: ("article_point",),
-    8: ("saved_search", "feed_health"),
+    8: ("saved_search", "feed_health", "article_text"),
 }
 VERSIONS = sorted(
     int(file.name.split(".")[0].removeprefix("version_")) for file in FOLDER.glob("*.sqlite.sql")
@@ -60,6 +60,9 @@ def fill(store):
         session.run("INSERT INTO token VALUES ('t1', 'digest', 'read write', 'desk', 1, 2, 0)")
         session.run("INSERT INTO tally VALUES ('here', 3)")
         session.run("INSERT INTO article_point VALUES (1, 2, 'model', 'en', ?)", [bytes(range(32))])
+        session.run(
+            "INSERT INTO article_text (rowid, version, title, body, keys) VALUES (2, 1, 'a b', 'c', '')"
+        )
         session.run("INSERT INTO saved_search VALUES (5, 't1', 'storms', '{\"q\":\"storm\"}', 9, 9)")
         session.run("INSERT INTO attempt VALUES (7, 2, 'too slow', 'took 30 s', 12, 13, 0)")
 

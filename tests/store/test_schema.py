@@ -140,7 +140,10 @@ def _empty(database):
             session.run(f"DROP SCHEMA {database.schema} CASCADE")
             session.run(f"CREATE SCHEMA {database.schema}")
             return
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        tables = (
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' "
+            "AND name NOT LIKE 'article_text_%'"  # those of FTS5 go with its table
+        )
         session.run("PRAGMA defer_foreign_keys=ON")
         for (name,) in session.run(f"{tables} ORDER BY rowid DESC"):
             session.run(f"DROP TABLE {name}")

@@ -109,6 +109,9 @@ _INCONSISTENCIES = {
         "SELECT count(*) FROM journal WHERE kind NOT IN ('update', 'deleted') "
         "AND article NOT IN (SELECT seq FROM article)"
     ),
+    "search terms of missing articles": (
+        "SELECT count(*) FROM article_text WHERE rowid NOT IN (SELECT seq FROM article)"
+    ),
     "clusters of a missing event": (
         "SELECT count(*) FROM cluster WHERE event <> '' AND event NOT IN (SELECT id FROM event)"
     ),

@@ -72,6 +72,8 @@ def delete_articles(
             deleted += _delete(
                 session, sorted({*numbers[start : start + _ARTICLES_PER_TRANSACTION]}), who, moment
             )
+    if deleted:
+        store.database.forget_deleted_text()
     for number in deleted:
         logger.info("article %d deleted at the request of %s", number, who)
     return deleted
@@ -113,6 +115,7 @@ def _delete(session: Session, numbers: Sequence[int], who: str, moment: int) -> 
         gone,
     )
     _move_verdicts(session, gone)
+    session.run(f"DELETE FROM article_text WHERE rowid IN ({marks})", gone)
     session.run(f"DELETE FROM article WHERE seq IN ({marks})", gone)
     for cluster in sorted({int(row[0]) for row in stories}):
         _scrub_cluster(session, cluster, {*gone})

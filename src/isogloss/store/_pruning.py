@@ -228,6 +228,7 @@ def _delete(session: Session, kind: _StoryTable, stories: Sequence[Any]) -> int:
     ((count,),) = session.run(f"SELECT count(*) FROM ({articles}) AS gone", stories)
     for condition in (
         f"journal WHERE article IN ({articles})",
+        f"article_text WHERE rowid IN ({articles})",
         f"article WHERE seq IN ({articles})",
         f"link WHERE a IN ({clusters})",
         f"link WHERE b IN ({clusters})",

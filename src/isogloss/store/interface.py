@@ -9,11 +9,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 __all__ = ["Database", "Session"]
 
 Row = tuple[Any, ...]
+
+
+TextColumn = Literal["title", "text", "keys"]
+"""A column of the table ``article_text``; ``text`` stands for title and body."""
 
 
 class Session(ABC):
@@ -34,6 +38,25 @@ class Session(ABC):
     @abstractmethod
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of values."""
+
+    @abstractmethod
+    def create_text_table(self) -> None:
+        """Create the table ``article_text`` (rowid, version, title, body, keys) with an index of its words.
+
+        Its ``rowid`` is the number of an article. Not every database deletes its rows with the articles.
+        """
+
+    @abstractmethod
+    def matching_text(self, column: TextColumn, words: Sequence[Sequence[str]]) -> tuple[str, list[Any]]:
+        """Return a query for the articles that have words, those with large numbers first, and its values.
+
+        Parameters
+        ----------
+        column : {'title', 'text', 'keys'}
+            Where to look.
+        words : sequence of sequence of str
+            The text must have one of the words of each sequence.
+        """
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a query and return its first row, or None."""
@@ -76,6 +99,9 @@ class Database(ABC):
     @abstractmethod
     def compact(self) -> None:
         """Rewrite the files without the bytes of deleted rows."""
+
+    def forget_deleted_text(self) -> None:  # noqa: B027
+        """Remove what text indexes keep of deleted rows until they are merged, if they keep any."""
 
     @abstractmethod
     def describe(self) -> dict[str, str]:

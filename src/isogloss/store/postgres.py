@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store.interface import Database, Row, Session
+from isogloss.store.interface import Database, Row, Session, TextColumn
 
 __all__ = ["PostgresDatabase", "batch_statement", "connection_parameters", "set_server_timeouts"]
 
@@ -264,6 +264,32 @@ class _PostgresSession(Session):
                 cursor.executemany(sql.replace("?", "%s"), listed)
             else:
                 cursor.execute(*batch)
+
+    def create_text_table(self) -> None:
+        """Create the table with GIN indexes of the words as arrays."""
+        self.run(
+            "CREATE TABLE article_text (rowid BIGINT PRIMARY KEY REFERENCES article (seq) ON DELETE CASCADE, "
+            "version BIGINT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL, keys TEXT NOT NULL)"
+        )
+        for column in ("title", "text", "keys"):
+            words = _words_of(column)
+            self.run(f"CREATE INDEX article_text_{column} ON article_text USING gin (({words}))")
+
+    def matching_text(self, column: TextColumn, words: Sequence[Sequence[str]]) -> tuple[str, list[Any]]:
+        """Return a query with conditions on arrays, which GIN indexes find."""
+        conditions = " AND ".join([f"{_words_of(column)} && ?::text[]"] * len(words))
+        # Without the barrier the planner may read the whole table in the order of its key.
+        return (
+            f"WITH found AS MATERIALIZED (SELECT rowid FROM article_text WHERE {conditions}) "
+            "SELECT rowid FROM found ORDER BY rowid DESC",
+            [list(some) for some in words],
+        )
+
+
+def _words_of(column: str) -> str:
+    """Return the SQL expression for the words of a column of ``article_text`` as an array."""
+    text = "title || ' ' || body" if column == "text" else column
+    return f"string_to_array({text}, ' ')"
 
 
 def batch_statement(sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[list[Any]]] | None:

@@ -178,6 +178,8 @@ STEPS: tuple[Step, ...] = (
             error TEXT NOT NULL, visited {integer} NOT NULL, succeeded {integer} NOT NULL,
             failed {integer} NOT NULL, due {integer} NOT NULL, failures {integer} NOT NULL,
             articles {integer} NOT NULL)""",
+        # Search terms, separated by blanks; articles of older versions get theirs from the worker.
+        lambda session: session.create_text_table(),
     ),
 )
 """All migration steps; the version of a database is the number of steps applied to it."""

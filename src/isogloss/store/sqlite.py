@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.exceptions import StoreBusyError, StoreError, StoreFullError
-from isogloss.store.interface import Database, Row, Session
+from isogloss.store.interface import Database, Row, Session, TextColumn
 
 __all__ = ["SQLiteDatabase", "check_application_id", "copy_database"]
 
@@ -29,6 +29,9 @@ BUSY_TIMEOUT_S = 30.0
 
 MIN_FREE_BYTES = 1 << 16
 """With less free disk space than this, an I/O error means that the disk is full."""
+
+_MERGE_PAGES = 500
+"""Pages of a text index that are merged in one transaction."""
 
 _WAL_RESET_FIXED = (3, 51, 3)
 """Before this version, two connections that reset the log at the same moment can corrupt the database."""
@@ -121,6 +124,7 @@ class SQLiteDatabase(Database):
         StoreBusyError
             Another process uses the database, so the log cannot be truncated.
         """
+        self.forget_deleted_text()
         with self._translate_errors(), self._lock:
             self._writer.execute("VACUUM")
             (busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -129,6 +133,25 @@ class SQLiteDatabase(Database):
                 f"{self.path}: another process is reading it, so deleted rows stay in the log; "
                 "stop that process and try again"
             )
+
+    def forget_deleted_text(self) -> None:
+        """Merge the parts of the text index, which keep the words of deleted rows until then.
+
+        Each transaction merges some pages only, so other writers do not wait long.
+        """
+        with self.read() as session:
+            exists = session.one("SELECT 1 FROM sqlite_master WHERE name = 'article_text'")
+        pages = -_MERGE_PAGES  # a negative number has all parts merged, not only those of one level
+        while exists and self._merge(pages):
+            pages = _MERGE_PAGES
+
+    def _merge(self, pages: int) -> bool:
+        """Merge some pages of the text index; return whether there was anything to do."""
+        with self.write() as session:
+            ((before,),) = session.run("SELECT total_changes()")
+            session.run("INSERT INTO article_text (article_text, rank) VALUES ('merge', ?)", [pages])
+            ((after,),) = session.run("SELECT total_changes()")
+        return int(after) - int(before) > 1  # the statement itself counts as one
 
     def describe(self) -> dict[str, str]:
         """Return product, version and file, and a warning if the version has a known bug."""
@@ -277,6 +300,23 @@ class _SQLiteSession(Session):
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self.connection.executemany(sql, rows)
 
+    def create_text_table(self) -> None:
+        """Create the table as an FTS5 table, whose tokeniser does nothing but split at blanks."""
+        self.run(
+            "CREATE VIRTUAL TABLE article_text USING fts5 (version UNINDEXED, title, body, keys, "
+            "detail=column, tokenize=\"ascii tokenchars '_'\")"
+        )
+
+    def matching_text(self, column: TextColumn, words: Sequence[Sequence[str]]) -> tuple[str, list[Any]]:
+        """Return a query with an FTS5 expression."""
+        quoted = ([f'"{word.replace(chr(34), "")}"' for word in some] for some in words)
+        expression = " AND ".join(f"({' OR '.join(some)})" for some in quoted)
+        columns = "title body" if column == "text" else column
+        return (
+            "SELECT rowid FROM article_text WHERE article_text MATCH ? ORDER BY rowid DESC",
+            [f"{{{columns}}} : ({expression})"],
+        )
+
 
 def _translate_error(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
@@ -298,6 +338,11 @@ def _translate_error(path: Path, error: sqlite3.Error) -> StoreError:
             return _disk_full(path)
         return StoreError(
             f"{path}: the disk reported an error ({error}); nothing was written. Check the disk"
+        )
+    if "no such module: fts5" in str(error):
+        return StoreError(
+            f"{path}: this SQLite ({sqlite3.sqlite_version}) was built without FTS5, which search needs; use "
+            "a Python whose SQLite has it, or PostgreSQL"
         )
     if name.startswith("SQLITE_CANTOPEN"):
         return StoreError(f"{path}: cannot be opened; expected a file in a writable folder")

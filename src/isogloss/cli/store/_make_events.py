@@ -91,7 +91,7 @@ def make_events(
             while done := processor.process(ARTICLES_PER_STEP):
                 progress.advance(task, done)
             processor.update_events()
-            while processor.add_missing_points():
+            while processor.backfill():
                 pass
             processor.save_checkpoint()
             processor.close()

@@ -13,6 +13,13 @@ from ._lexicon_builder import TranslationCounts as TranslationCounts
 from ._lexicon_builder import build_lexicon_concepts as build_lexicon_concepts
 from ._names import name_key as name_key
 from ._round_ups import is_round_up as is_round_up
+from ._search_terms import SEARCH_TERMS_VERSION as SEARCH_TERMS_VERSION
+from ._search_terms import SearchTerms as SearchTerms
+from ._search_terms import article_search_terms as article_search_terms
+from ._search_terms import query_forms as query_forms
+from ._search_terms import query_keys as query_keys
+from ._search_terms import query_words as query_words
+from ._search_terms import search_forms as search_forms
 from ._word_tables import news_concepts as news_concepts
 from ._word_tables import news_mentions as news_mentions
 from ._word_tables import news_word as news_word

@@ -16,7 +16,7 @@ import logging
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -26,7 +26,13 @@ import numpy as np
 
 from isogloss.events import Article, EventStream, EventStreamSettings, trim_heap
 from isogloss.events.analyse import AnalyserDiedError, ArticleAnalyser
-from isogloss.events.annotate import Annotator, ConceptDictionary
+from isogloss.events.annotate import (
+    SEARCH_TERMS_VERSION,
+    Annotator,
+    ConceptDictionary,
+    SearchTerms,
+    article_search_terms,
+)
 from isogloss.events.checkpoint import restore_stream
 from isogloss.events.link import Linker
 from isogloss.exceptions import IsoglossError, ModelFileError, ReplayError, StoreError
@@ -45,8 +51,10 @@ from isogloss.store.queries import (
     LINES_READ,
     REBUILD_PROGRESS,
     WORKER_STOPPED,
+    ArticleText,
     Point,
     articles_without_point,
+    articles_without_text,
     compile_update,
     worker_started,
     worker_stopped,
@@ -281,7 +289,9 @@ class JournalProcessor:
         self._update_line, self._careful = 0, range(0)
         self._failed = set(store.failed_lines())
         self._points: dict[int, Point] = {}
-        self._backfill_before = sys.maxsize
+        self._texts: dict[int, ArticleText] = {}
+        self._texts_position = 0
+        self._backfill_before = self._texts_before = sys.maxsize
 
     def _check_crash(self, restarted: bool) -> bool:
         """Return whether the last worker crashed; record a failure of the line that it processed alone."""
@@ -314,6 +324,7 @@ class JournalProcessor:
 
     def _track_changes(self) -> None:
         self._points.clear()  # of lines that failed
+        self._texts.clear()
         self._changes = ChangeTracker(self.stream, self.ids)
         self.stream.observer = self._changes.record
 
@@ -402,7 +413,9 @@ class JournalProcessor:
                 elif kind == "article":
                     self._add_articles(list(group), replay=replay)
                 elif kind == "revision" and not replay:
-                    self._project({line.number: line.article for line in group if line.article is not None})
+                    revised = list(group)
+                    self._project({one.number: one.article for one in revised if one.article is not None})
+                    self._add_texts(revised)
         finally:
             self.heartbeat.busy = False
 
@@ -413,6 +426,8 @@ class JournalProcessor:
         outcomes = self.stream.add(added, on_error=self._retry_article)
         if replay:
             return
+        added_numbers = {int(one.article) for one in outcomes}
+        self._add_texts([line for line in lines if line.number in added_numbers])
         if self.stream.model is None:
             self._project({int(one.article): articles[int(one.article)] for one in outcomes})
             return
@@ -437,11 +452,25 @@ class JournalProcessor:
             logger.warning("article %d cannot be projected: %s", number, _describe(error)[1])
             self._points[number] = Point(number, article.lang, 0, np.empty(0, np.float32))
 
+    def _add_texts(self, lines: Iterable[JournalLine]) -> None:
+        """Make the search terms of the articles of lines, unless the store has them."""
+        for line in lines:
+            if line.article is not None and line.seq > self._texts_position:
+                self._texts[line.number] = _article_text(line.number, line.article)
+
     def _take_points(self) -> dict[str, Any]:
-        """Return the points since the last call as arguments of ``Update``."""
+        """Return the points and search terms since the last call as arguments of ``Update``."""
         points, self._points = list(self._points.values()), {}
+        texts, self._texts = list(self._texts.values()), {}
+        taken: dict[str, Any] = {"texts": texts, "text_version": SEARCH_TERMS_VERSION}
         model = self._stream_factory.points
-        return {"points": points, "point_model": model.fingerprint} if model.model is not None else {}
+        if model.model is not None:
+            taken |= {"points": points, "point_model": model.fingerprint}
+        return taken
+
+    def backfill(self) -> int:
+        """Store points or search terms of some articles that have none; return how many."""
+        return self.add_missing_points() or self.add_missing_texts()
 
     def add_missing_points(self) -> int:
         """Store points of some articles that have none of this model, the newest first; return how many.
@@ -456,6 +485,23 @@ class JournalProcessor:
         self._backfill_before = numbers[-1] if numbers else 0
         self._project(self.store.articles(numbers))
         if self._points:
+            update = Update(self.position, self.position, generation=self.generation, **self._take_points())
+            self.store.apply(update)
+        return len(numbers)
+
+    def add_missing_texts(self) -> int:
+        """Store search terms of some articles that have none, the newest first; return how many.
+
+        Articles of older versions have none.
+        """
+        if not self._texts_before:
+            return 0
+        with self.store.database.read() as session:
+            numbers = articles_without_text(session, SEARCH_TERMS_VERSION, self._texts_before, BATCH_LINES)
+        self._texts_before = numbers[-1] if numbers else 0
+        for number, article in self.store.articles(numbers).items():
+            self._texts[number] = _article_text(number, article)
+        if self._texts:
             update = Update(self.position, self.position, generation=self.generation, **self._take_points())
             self.store.apply(update)
         return len(numbers)
@@ -609,6 +655,7 @@ class _Rebuild(JournalProcessor):
             survived = store.count_lines(0, store.position(REBUILD_PROGRESS))
             self._careful = range(survived, survived + CAREFUL_LINES)
         self.position = self.lines_read = 0
+        self._texts_position = store.position()  # texts do not depend on events
         self.generation = store.position(GENERATION)
         self.ids = store.begin_rebuild()
         store.apply(worker_started(store.position()))
@@ -691,6 +738,16 @@ def rebuild(
     if completed:
         logger.info("rebuilt events from %s lines of the journal", f"{processor.lines_read:,}")
     return completed
+
+
+def _article_text(number: int, article: Article) -> ArticleText:
+    """Return the search terms of an article; none if making them fails."""
+    try:
+        terms = article_search_terms(article.title, article.body, article.lang)
+    except Exception as error:
+        logger.warning("article %d cannot be found by its words: %s", number, _describe(error)[1])
+        terms = SearchTerms()
+    return ArticleText(number, terms.title, terms.body, terms.keys)
 
 
 def _describe(error: Exception) -> tuple[str, str]:

@@ -422,7 +422,12 @@ def run_worker(
                     restarted=again,
                 )
             processed = processor.process(BATCH_LINES)
-            active = processed or processor.update_events() or processor.add_missing_points()
+            active = (
+                processed
+                or processor.update_events()
+                or processor.add_missing_points()
+                or processor.add_missing_texts()
+            )
             report(processor.position, "")
             if processed < MIN_FULL_BATCH_LINES:
                 wait(poll_seconds / 2 if active else poll_seconds)

@@ -103,3 +103,9 @@ from ._story import find_sharing_events as find_sharing_events
 from ._story import read_linked_events as read_linked_events
 from ._story import read_recent_sources as read_recent_sources
 from ._story import read_source_reports as read_source_reports
+from ._texts import ArticleText as ArticleText
+from ._texts import TextMatch as TextMatch
+from ._texts import articles_without_text as articles_without_text
+from ._texts import events_with_terms as events_with_terms
+from ._texts import match_articles as match_articles
+from ._texts import match_phrase as match_phrase

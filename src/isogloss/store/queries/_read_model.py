@@ -16,6 +16,7 @@ from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.interface import Session
 from isogloss.store.queries._importance import importance_without_sources, source_statements
 from isogloss.store.queries._points import Point
+from isogloss.store.queries._texts import DELETE_TEXT, PUT_TEXT, ArticleText, put_text_rows
 
 MAX_CHECKPOINTS = 2
 """Older checkpoints are deleted."""
@@ -119,6 +120,10 @@ class Update:
         vector for articles without one.
     point_model : str
         The fingerprint of that model.
+    texts : sequence of ArticleText
+        Search terms of articles, instead of any that they had.
+    text_version : int
+        The version of these search terms.
     recovered : sequence of int
         Lines that failed before and succeeded now; their failed attempts are deleted.
     progress : mapping of str to int
@@ -140,6 +145,8 @@ class Update:
     stale_parts: Sequence[tuple[str, int]] = ()
     points: Sequence[Point] = ()
     point_model: str = ""
+    texts: Sequence[ArticleText] = ()
+    text_version: int = 0
     recovered: Sequence[int] = ()
     progress: Mapping[str, int] = field(default_factory=dict)
     generation: int | None = None
@@ -230,6 +237,8 @@ def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
                 for point in update.points
             ],
         ),
+        (DELETE_TEXT, [(text.article,) for text in update.texts]),
+        (PUT_TEXT, put_text_rows(update.texts, update.text_version)),
         (UPSERT_PROGRESS, [(name, update.after), *sorted(update.progress.items())]),
         (
             "INSERT INTO snapshot VALUES (?, ?, ?) "

@@ -1,0 +1,171 @@
+"""Search terms: what an article is found by, and the same of the words of a query.
+
+The words of an article are indexed in the form that suits its language: the Snowball stem, or the first
+letters in languages without a stemmer, or pairs of characters in scripts without blanks. Nobody knows the
+language of a query of a few words, so a word of it stands for its forms in all languages of a store. Accents
+do not count. Keys are what languages share: meanings of news words, and names by their sound.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from isogloss.events.annotate._names import count_names, name_key
+from isogloss.events.annotate._word_forms import choose_forms, word_form
+from isogloss.events.annotate._word_tables import NEWS_WORDS, news_concepts
+from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
+from isogloss.extras import has_module
+from isogloss.text import Tokeniser
+
+__all__ = [
+    "SEARCH_TERMS_VERSION",
+    "SearchTerms",
+    "article_search_terms",
+    "query_forms",
+    "query_keys",
+    "query_words",
+    "search_forms",
+]
+
+SEARCH_TERMS_VERSION = 1
+"""Articles whose terms are of another version get new ones."""
+
+MAX_INDEXED_CHARS = 20_000
+"""Characters of a body that an article is found by."""
+
+_LEAD_CHARS = 400
+"""Characters of a body whose meanings are those of the article; later ones are often asides."""
+
+_MAX_TERM_CHARS = 60
+_MIN_NAME_CHARS = 4
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]+")
+_NOT_TERM = re.compile(r"[^0-9a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTerms:
+    """The terms that an article is found by, separated by blanks.
+
+    Attributes
+    ----------
+    title, body : str
+        Forms of its words, in order.
+    keys : str
+        Meanings and names.
+    """
+
+    title: str = ""
+    body: str = ""
+    keys: str = ""
+
+
+def article_search_terms(title: str, body: str, lang: str) -> SearchTerms:
+    """Return the search terms of an article.
+
+    Examples
+    --------
+    >>> terms = article_search_terms("Séismes au Chili", "Selon Anna Keller, une ville est détruite.", "fr")
+    >>> terms.title
+    'seism au chil'
+    >>> terms.keys.split()
+    ['meaningcity', 'meaningearthquake', 'namekalar']
+    """
+    indexed = body[:MAX_INDEXED_CHARS]
+    meanings = news_concepts(f"{title}\n{indexed[:_LEAD_CHARS]}", lang)
+    named = count_names(TokenisedText.of(title, lang), TokenisedText.of(indexed, lang), lang).names
+    keys = {_meaning_key(each) for each in meanings} | {_name_key(each) for each in named if " " not in each}
+    return SearchTerms(
+        " ".join(search_forms(title, lang)),
+        " ".join(search_forms(indexed, lang)),
+        " ".join(sorted(filter(None, keys))),
+    )
+
+
+def search_forms(text: str, lang: str) -> list[str]:
+    """Return the words of a text in the forms that they are found by, in order.
+
+    Examples
+    --------
+    >>> search_forms("Earthquakes in Malmö", "en"), search_forms("東京都", "ja")
+    (['earthquak', 'in', 'malmo'], ['東京', '京都'])
+    """
+    return [_form(word, lang) for word in _tokeniser(lang)(text)]
+
+
+def query_words(text: str) -> list[str]:
+    """Split a query into words, as written; scripts without blanks into pairs of characters.
+
+    Examples
+    --------
+    >>> query_words("Bahnstreik, U-Bahn! 東京都")
+    ['Bahnstreik', 'U', 'Bahn', '東京', '京都']
+    """
+    return _cased_tokeniser()(text)
+
+
+def query_forms(word: str, langs: Iterable[str]) -> frozenset[str]:
+    """Return all forms under which articles of some languages may have a word.
+
+    Examples
+    --------
+    >>> sorted(query_forms("Elections", ["en", "uk"]))
+    ['elect', 'elections']
+    """
+    lower = word.lower()
+    return frozenset({_fold(lower), *(_form(lower, lang) for lang in langs)})
+
+
+def query_keys(word: str, langs: Iterable[str]) -> frozenset[str]:
+    """Return the keys that a word of a query stands for: its meanings, or its sound if it may be a name.
+
+    Examples
+    --------
+    >>> query_keys("Erdbeben", ["en", "de"]), query_keys("Оттилие", ["en", "ru"])
+    (frozenset({'meaningearthquake'}), frozenset({'nameatal'}))
+    """
+    lower, known = word.lower(), [lang for lang in langs if not is_unspaced(lang)]
+    meanings = {_meaning_key(each) for lang in known for each in NEWS_WORDS.find(lower, lang)}
+    if meanings:
+        return frozenset(meanings)
+    if any(lower in stop_words(lang) for lang in known):
+        return frozenset()
+    return frozenset(filter(None, [_name_key(name_key(word))]))
+
+
+def _meaning_key(meaning: str) -> str:
+    return f"meaning{_NOT_TERM.sub('', meaning.lower())}"
+
+
+def _name_key(key: str) -> str:
+    """Return the key of a name; empty if too little is left of it to tell names apart."""
+    return f"name{key}" if len(key) >= _MIN_NAME_CHARS and not _NOT_TERM.search(key) else ""
+
+
+@lru_cache(maxsize=1 << 16)
+def _form(word: str, lang: str) -> str:
+    """Return the form of a lower-case word in the index of a language."""
+    if not has_module("snowballstemmer"):
+        return _fold(word)
+    return _fold(word_form(word, lang, choose_forms(lang)))
+
+
+def _fold(word: str) -> str:
+    """Remove accents, and cut what is no word."""
+    if word.isascii():
+        return word[:_MAX_TERM_CHARS]
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFD", word.casefold()))
+    return unicodedata.normalize("NFC", plain)[:_MAX_TERM_CHARS]
+
+
+@cache
+def _tokeniser(lang: str) -> Tokeniser:
+    return Tokeniser(lang, segmenter="bigrams")
+
+
+@cache
+def _cased_tokeniser() -> Tokeniser:
+    return Tokeniser("en", lower=False, segmenter="bigrams")
