@@ -31,7 +31,7 @@ def filled(store):
 def found(store, column, words, limit=100, **among):
     with store.database.read() as session:
         count, matches = match_articles(session, column, words, limit, **among)
-        return count, [tuple(match) for match in matches]
+        return count, [match[:2] for match in matches]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,9 @@ def test_the_newest_articles_are_found_first_and_events_can_be_given(filled):
     assert found(filled, "text", [["storm"]], 1) == (1, [("e2", 4)])
     assert found(filled, "text", [["storm"]], 1, among=["e1", "e9"])[1] == [("e1", 2)]
     assert found(filled, "text", [["storm"]], 1, among=[])[1] == []
+    with filled.database.read() as session:
+        _, matches = match_articles(session, "text", [["storm", "sturm"]], 100)
+    assert [(match.event, match.count) for match in matches] == [("e2", 1), ("e1", 3)]
 
 
 def test_words_of_a_phrase_follow_each_other(filled):

@@ -36,7 +36,7 @@ from isogloss.service.auth import AccessControl, allowed_hosts, check_exposure
 from isogloss.service.exports import ExportSlots
 from isogloss.service.http import SECURITY_HEADERS, HeadMiddleware, RequestLimitsMiddleware
 from isogloss.service.models import Models, TextComparer
-from isogloss.service.search import EventSearch, TitleIndex, create_neighbour_index
+from isogloss.service.search import EventSearch, create_neighbour_index
 from isogloss.service.settings import Settings
 from isogloss.service.story import StoryReader
 from isogloss.service.web import event_pages, render_error, routed_entries, system_pages, text_pages
@@ -182,7 +182,7 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
         models=models,
         comparing=TextComparer(models),
         neighbours=neighbours,
-        search=EventSearch(store, models, neighbours, TitleIndex(store)),
+        search=EventSearch(store, models, neighbours),
         changes=changes,
         backlog=backlog,
         metrics=Metrics(gauges),

@@ -16,6 +16,7 @@ from ._round_ups import is_round_up as is_round_up
 from ._search_terms import SEARCH_TERMS_VERSION as SEARCH_TERMS_VERSION
 from ._search_terms import SearchTerms as SearchTerms
 from ._search_terms import article_search_terms as article_search_terms
+from ._search_terms import is_stop_word as is_stop_word
 from ._search_terms import query_forms as query_forms
 from ._search_terms import query_keys as query_keys
 from ._search_terms import query_words as query_words

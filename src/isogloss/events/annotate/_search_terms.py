@@ -25,6 +25,7 @@ __all__ = [
     "SEARCH_TERMS_VERSION",
     "SearchTerms",
     "article_search_terms",
+    "is_stop_word",
     "query_forms",
     "query_keys",
     "query_words",
@@ -131,9 +132,15 @@ def query_keys(word: str, langs: Iterable[str]) -> frozenset[str]:
     meanings = {_meaning_key(each) for lang in known for each in NEWS_WORDS.find(lower, lang)}
     if meanings:
         return frozenset(meanings)
-    if any(lower in stop_words(lang) for lang in known):
+    if is_stop_word(word, known):
         return frozenset()
     return frozenset(filter(None, [_name_key(name_key(word))]))
+
+
+def is_stop_word(word: str, langs: Iterable[str]) -> bool:
+    """Return whether a word of a query is a stop word of one of some languages."""
+    lower = word.lower()
+    return any(lower in stop_words(lang) for lang in langs)
 
 
 def _meaning_key(meaning: str) -> str:

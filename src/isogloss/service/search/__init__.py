@@ -1,7 +1,8 @@
-"""Search: events by free text, events by title, and the articles nearest to a text.
+"""Search: events by free text, and the articles nearest to a text.
 
-``EventSearch`` merges the rankings of the ``NeighbourIndex`` of articles and the ``TitleIndex`` of events.
-``resolve_terms`` turns the languages, places and concepts of a query into the ids of the store.
+``EventSearch`` judges events by the words, names, places, concepts and the meaning of a query.
+``parse_query`` reads quoted phrases and what a minus excludes. ``event_query`` and ``resolve_terms`` turn filters
+into the terms of the store.
 """
 
 import lazy_loader

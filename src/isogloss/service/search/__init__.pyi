@@ -1,6 +1,8 @@
 from ._event_search import MAX_EVENTS as MAX_EVENTS
 from ._event_search import EventSearch as EventSearch
-from ._event_search import TitleIndex as TitleIndex
+from ._event_search import FoundEvent as FoundEvent
+from ._event_search import Reason as Reason
+from ._event_search import SearchResult as SearchResult
 from ._neighbours import NeighbourIndex as NeighbourIndex
 from ._neighbours import create_neighbour_index as create_neighbour_index
 from ._parameters import event_query as event_query
@@ -10,3 +12,4 @@ from ._query_syntax import parse_query as parse_query
 from ._query_terms import clean_query as clean_query
 from ._query_terms import language_codes as language_codes
 from ._query_terms import resolve_terms as resolve_terms
+from ._word_matches import QueryWord as QueryWord

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -26,10 +27,11 @@ class ArticleText(NamedTuple):
 
 
 class TextMatch(NamedTuple):
-    """An event, and the newest of its articles that match."""
+    """An event, the newest of its articles that match, and how many do."""
 
     event: str
     article: int
+    count: int
 
 
 def put_text_rows(texts: Iterable[ArticleText], version: int) -> list[tuple[int, str, str, str, int]]:
@@ -98,12 +100,14 @@ def _match_in_events(
 
 
 def _newest(rows: Iterable[Sequence[object]]) -> list[TextMatch]:
-    """Return the first article of each event."""
+    """Return the first article of each event, and the number of its articles."""
     newest: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for article, event in rows:
         if event:
             newest.setdefault(str(event), int(str(article)))
-    return [TextMatch(event, article) for event, article in newest.items()]
+            counts[str(event)] += 1
+    return [TextMatch(event, article, counts[event]) for event, article in newest.items()]
 
 
 def match_phrase(session: Session, phrase: Sequence[Sequence[str]], limit: int) -> list[TextMatch]:
