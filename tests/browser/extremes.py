@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from isogloss.events import Article
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, to_micros
+from tests.service.data import store_texts
 
 CODES = "en ar he fa ur de fr es it pt nl sv da no fi pl cs sk sl hr sr bg ro hu el ru uk tr zh ja ko hi"
 LANGUAGES = CODES.split()
@@ -51,6 +52,7 @@ def fill(store):
             events=[_large(articles[:-1]), EventRow(SINGLE, when, when, 1, ["ar"], (), told)],
         )
     )
+    store_texts(store)
 
 
 def _article(i):

@@ -11,6 +11,7 @@ from isogloss.service.models import Models, WordTranslations
 from isogloss.similarity import LSISimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, from_micros, to_micros
 from isogloss.text import Tokeniser
+from tests.service.data import store_texts
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e'
 HOSTILE_LINKS = (
@@ -70,6 +71,7 @@ def fill(store):
             aliases=[("old-name", next(iter(stories)))],
         )
     )
+    store_texts(store)
     return len(stories)
 
 
@@ -182,6 +184,7 @@ def fill_hostile(store, start):
     terms = [("place", HOSTILE), ("concept", HOSTILE)]
     event = EventRow(name, when, when, len(seqs), ["en", HOSTILE], terms, data)
     store.apply(Update(start, start + len(seqs), clusters=clusters, links=[link], events=[event]))
+    store_texts(store)
     return name
 
 

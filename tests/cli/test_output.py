@@ -78,7 +78,7 @@ INPUTS = {
         "gold",
     ),
     *("journal", "jumps", "lexicon", "linker", "links", "model", "news", "path", "prior", "rows"),
-    *("sitelinks", "source", "space", "target", "test", "folder"),
+    *("queries", "sitelinks", "source", "space", "target", "test", "folder"),
 }
 
 

@@ -1,5 +1,6 @@
 """Every page with every kind of cookie, one table; changes as they come, to those who may read."""
 
+import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
@@ -27,6 +28,9 @@ TABLE = [
     ("GET", "/changes", None, "read", None),
     ("POST", "/event/{id}/links/{a}/{b}", "/event/e1/links/1/2", "write", FORM | {"same": "1"}),
     ("GET", "/search", "/search?q=Ottilie", "read", None),
+    ("GET", "/saved", "/saved", "read", None),
+    ("POST", "/saved", "/saved", "write", FORM | {"name": "storms", "query": "q=Ottilie"}),
+    ("POST", "/saved/{id}/delete", "/saved/{own}/delete", "write", FORM),
     ("GET", "/compare", "/compare", "read", None),
     ("POST", "/compare", "/compare", "read", FORM | {"a": "one", "b": "two"}),
     ("GET", "/topics", "/topics", "read", None),
@@ -76,6 +80,11 @@ def expected(scope, kind, public):
 def test_every_page_with_every_cookie(served, row, kind):
     client, made, public = served
     method, _, path, scope, form = row
+    if "{own}" in path:
+        owner = made[kind].split("_")[1] if kind in made else ""
+        store = client.app.state.isogloss.store
+        saved = store.save_search(owner, secrets.token_hex(8), {}, max_searches=100)
+        path = path.replace("{own}", str(saved.id))
     client.cookies.clear()
     client.cookies.update({CSRF_COOKIE: FORM["key"]} | ({TOKEN_COOKIE: made[kind]} if kind in made else {}))
     answer = client.request(method, path, data=form, follow_redirects=False)

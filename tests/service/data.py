@@ -5,11 +5,13 @@ from functools import cache
 
 from isogloss.alignment import Aligner
 from isogloss.events import Article
+from isogloss.events.annotate import SEARCH_TERMS_VERSION, article_search_terms
 from isogloss.lexicon import BilingualDictionary
 from isogloss.service.models import Models, SimilarityModel, WordTranslations
 from isogloss.service.settings import LimitSettings, ServerSettings, Settings
 from isogloss.similarity import HubSimilarity
 from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
+from isogloss.store.queries import ArticleText
 from tests.similarity.data import comparable_corpus
 from tests.waiting import LIMIT_S
 
@@ -68,11 +70,22 @@ def fill(store):
 
 
 def store_points(store):
-    """Store the points of all articles, as the worker does."""
+    """Store the points and search terms of all articles, as the worker does."""
+    store_texts(store)
     similarity = SimilarityModel(models().similarity)
     points = similarity.project(store.articles(store.article_numbers_from(0)))
     at = store.position()
     store.apply(Update(at, at, points=points, point_model=similarity.fingerprint))
+
+
+def store_texts(store):
+    """Store the search terms of all articles, as the worker does."""
+    texts = []
+    for number, each in store.articles(store.article_numbers_from(0)).items():
+        terms = article_search_terms(each.title, each.body, each.lang)
+        texts.append(ArticleText(number, terms.title, terms.body, terms.keys))
+    at = store.position()
+    store.apply(Update(at, at, texts=texts, text_version=SEARCH_TERMS_VERSION))
 
 
 @cache

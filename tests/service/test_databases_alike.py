@@ -33,7 +33,20 @@ QUESTIONS = [
     *(f"events?limit={value}" for value in (0, 1, 200, 201)),
     *(f"events?lang={value}" for value in ("en", "EN", "en&lang=de", "xx")),
     *(f"events?concept=name:{value}" for value in ("ottilie", "OTTILIE", "E1", "e1")),
-    *(f"events?q={value}" for value in ("Оттилие", "ottilie&lang=de", "FLOOD", "élections", "%20")),
+    *(
+        f"events?q={value}"
+        for value in (
+            "Оттилие",
+            "ottilie&lang=de",
+            "FLOOD",
+            "élections",
+            "%20",
+            '"hits+the+coast"',
+            "storm+-roofs",
+            "-storm",
+            "-&weak=1",
+        )
+    ),
     *(f"events?since={value}" for value in ("2025-03-05T10:30:00Z", "0001-01-01T00:00:00Z", "2025-03-05")),
     *(f"events?until={value}" for value in ("2025-03-05T08:00:00Z", "9999-12-31T23:59:59.999999Z")),
     *(f"events/{value}" for value in ("e1", "e0", "E1", "e-1", "none", *ODD)),

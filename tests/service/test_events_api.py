@@ -11,6 +11,7 @@ from isogloss.service.app import create_app
 from isogloss.service.search import NeighbourIndex
 from isogloss.similarity import shared_topics
 from isogloss.store import EventRow, Update, to_micros
+from isogloss.store.queries import ArticleText
 from tests.service import data
 
 
@@ -123,7 +124,8 @@ def test_search_sees_an_event_that_changed(client, filled):
     assert "e2" not in ids(client.get("events", params={"q": "Zanzibar"}))
     at = to_micros(data.START)
     row = EventRow("e2", at, at, 1, ["fr"], data={"title": {"fr": "Fête à Zanzibar"}})
-    filled.apply(Update(4, 5, events=[row]))
+    text = ArticleText(4, "fet a zanzibar", "", "")
+    filled.apply(Update(4, 5, events=[row], texts=[text], text_version=1))
     assert ids(client.get("events", params={"q": "Zanzibar"})) == ["e2"]
     assert ids(client.get("events", params={"q": "élections brest"})) == []
 
@@ -319,6 +321,7 @@ def test_models_and_their_evaluation(client):
 
 
 def test_without_models_the_service_says_what_to_do(filled):
+    data.store_texts(filled)
     with TestClient(create_app(data.settings(), filled), base_url=f"{data.BASE}/api/v1/") as client:
         for answer in [
             client.get("topics"),

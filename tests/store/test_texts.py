@@ -69,7 +69,7 @@ def test_the_newest_articles_are_found_first_and_events_can_be_given(filled):
     assert found(filled, "text", [["storm"]], 1, among=[])[1] == []
     with filled.database.read() as session:
         _, matches = match_articles(session, "text", [["storm", "sturm"]], 100)
-    assert [(match.event, match.count) for match in matches] == [("e2", 1), ("e1", 3)]
+    assert [(match.event, match.articles) for match in matches] == [("e2", 1), ("e1", 3)]
 
 
 def test_words_of_a_phrase_follow_each_other(filled):

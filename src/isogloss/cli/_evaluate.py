@@ -17,6 +17,7 @@ from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
 from isogloss.cli.news._evaluate import clusters, links
+from isogloss.cli.news._evaluate_search import search
 
 if TYPE_CHECKING:
     from isogloss.similarity import RetrievalReport
@@ -122,6 +123,7 @@ def _counting_pairs(description: str) -> Iterator[Callable[[int, int], None]]:
 
 evaluate_group.command("clusters")(clusters)
 evaluate_group.command("links")(links)
+evaluate_group.command("search")(search)
 
 
 def _share(value: float) -> str:

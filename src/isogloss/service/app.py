@@ -39,7 +39,14 @@ from isogloss.service.models import Models, TextComparer
 from isogloss.service.search import EventSearch, create_neighbour_index
 from isogloss.service.settings import Settings
 from isogloss.service.story import StoryReader
-from isogloss.service.web import event_pages, render_error, routed_entries, system_pages, text_pages
+from isogloss.service.web import (
+    event_pages,
+    render_error,
+    routed_entries,
+    search_pages,
+    system_pages,
+    text_pages,
+)
 from isogloss.service.worker import Retention
 from isogloss.store import PRUNED_TALLY, Store
 
@@ -64,7 +71,7 @@ ROUTERS = (
     status_router,
     tokens_router,
 )
-PAGE_ROUTERS = (event_pages, text_pages, system_pages)
+PAGE_ROUTERS = (event_pages, search_pages, text_pages, system_pages)
 
 
 def create_app(

@@ -19,7 +19,7 @@ from isogloss.events.annotate._word_forms import choose_forms, word_form
 from isogloss.events.annotate._word_tables import NEWS_WORDS, news_concepts
 from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.extras import has_module
-from isogloss.text import Tokeniser
+from isogloss.text import Tokeniser, language
 
 __all__ = [
     "SEARCH_TERMS_VERSION",
@@ -75,7 +75,7 @@ def article_search_terms(title: str, body: str, lang: str) -> SearchTerms:
     >>> terms.keys.split()
     ['meaningcity', 'meaningearthquake', 'namekalar']
     """
-    indexed = body[:MAX_INDEXED_CHARS]
+    indexed, lang = body[:MAX_INDEXED_CHARS], _known_language(lang)
     meanings = news_concepts(f"{title}\n{indexed[:_LEAD_CHARS]}", lang)
     named = count_names(TokenisedText.of(title, lang), TokenisedText.of(indexed, lang), lang).names
     keys = {_meaning_key(each) for each in meanings} | {_name_key(each) for each in named if " " not in each}
@@ -94,6 +94,7 @@ def search_forms(text: str, lang: str) -> list[str]:
     >>> search_forms("Earthquakes in Malmö", "en"), search_forms("東京都", "ja")
     (['earthquak', 'in', 'malmo'], ['東京', '京都'])
     """
+    lang = _known_language(lang)
     return [_form(word, lang) for word in _tokeniser(lang)(text)]
 
 
@@ -117,18 +118,22 @@ def query_forms(word: str, langs: Iterable[str]) -> frozenset[str]:
     ['elect', 'elections']
     """
     lower = word.lower()
-    return frozenset({_fold(lower), *(_form(lower, lang) for lang in langs)})
+    return frozenset({_fold(lower), *(_form(lower, _known_language(lang)) for lang in langs)})
 
 
 def query_keys(word: str, langs: Iterable[str]) -> frozenset[str]:
     """Return the keys that a word of a query stands for: its meanings, or its sound if it may be a name.
+
+    Besides the given languages, English and those of other scripts than Latin may be the language of a query:
+    words in Latin letters mean nothing in the latter.
 
     Examples
     --------
     >>> query_keys("Erdbeben", ["en", "de"]), query_keys("Оттилие", ["en", "ru"])
     (frozenset({'meaningearthquake'}), frozenset({'nameatal'}))
     """
-    lower, known = word.lower(), [lang for lang in langs if not is_unspaced(lang)]
+    lower, known = word.lower(), sorted({*map(_known_language, langs), *_query_languages()})
+    known = [lang for lang in known if not is_unspaced(lang)]
     meanings = {_meaning_key(each) for lang in known for each in NEWS_WORDS.find(lower, lang)}
     if meanings:
         return frozenset(meanings)
@@ -137,10 +142,16 @@ def query_keys(word: str, langs: Iterable[str]) -> frozenset[str]:
     return frozenset(filter(None, [_name_key(name_key(word))]))
 
 
+@cache
+def _query_languages() -> frozenset[str]:
+    """Return the languages that a query may be in, although no article is."""
+    return frozenset({"en", *(lang for lang in NEWS_WORDS.languages if language(lang).script != "Latn")})
+
+
 def is_stop_word(word: str, langs: Iterable[str]) -> bool:
     """Return whether a word of a query is a stop word of one of some languages."""
     lower = word.lower()
-    return any(lower in stop_words(lang) for lang in langs)
+    return any(lower in stop_words(_known_language(lang)) for lang in langs)
 
 
 def _meaning_key(meaning: str) -> str:
@@ -166,6 +177,15 @@ def _fold(word: str) -> str:
         return word[:_MAX_TERM_CHARS]
     plain = _ACCENTS.sub("", unicodedata.normalize("NFD", word.casefold()))
     return unicodedata.normalize("NFC", plain)[:_MAX_TERM_CHARS]
+
+
+@lru_cache(maxsize=1 << 10)
+def _known_language(lang: str) -> str:
+    """Return a language code, or English instead of one that is unknown."""
+    try:
+        return language(lang).code
+    except ValueError:
+        return "en"
 
 
 @cache

@@ -7,4 +7,5 @@ from ._samples import SampleNews as SampleNews
 from ._samples import sample_corpus as sample_corpus
 from ._samples import sample_news as sample_news
 from ._samples import sample_pairs as sample_pairs
+from ._samples import sample_queries as sample_queries
 from ._samples import sample_texts as sample_texts

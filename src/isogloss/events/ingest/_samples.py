@@ -15,7 +15,15 @@ from isogloss.corpora import InMemoryCorpus
 from isogloss.events.article import Article, parse_article
 from isogloss.text import Tokeniser
 
-__all__ = ["SAMPLE_LANGUAGES", "SampleNews", "sample_corpus", "sample_news", "sample_pairs", "sample_texts"]
+__all__ = [
+    "SAMPLE_LANGUAGES",
+    "SampleNews",
+    "sample_corpus",
+    "sample_news",
+    "sample_pairs",
+    "sample_queries",
+    "sample_texts",
+]
 
 SAMPLE_LANGUAGES = ("en", "de", "es", "fr", "ru")
 """Languages of the sample news, the sample corpus and the sample sentences."""
@@ -56,6 +64,20 @@ def sample_news() -> SampleNews:
     events = {record["id"]: record["event"] for record in records}
     reprints = {record["id"]: record["duplicate_of"] for record in records if "duplicate_of" in record}
     return SampleNews(articles, events, reprints)
+
+
+def sample_queries() -> list[str]:
+    """Return labelled queries on the sample news as JSON lines.
+
+    Each has a query ``q``, its language, and the ``events`` that it should find. Half of the queries have the
+    ``part`` ``tuning``; the constants of search were chosen on them.
+
+    Examples
+    --------
+    >>> sample_queries()[0]
+    '{"q": "earthquake", "lang": "en", "events": ["e01", "e02"], "part": "tuning"}'
+    """
+    return _text("queries.jsonl").splitlines()
 
 
 def sample_corpus() -> InMemoryCorpus:

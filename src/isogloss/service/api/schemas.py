@@ -225,11 +225,25 @@ class EventSummary(BaseModel):
     confidence: float | None = Field(None, description="Confidence in the links of the event, from 0 to 1.")
 
 
+class SearchMatch(BaseModel):
+    """How an event matches the free text of a search."""
+
+    relevance: float = Field(description="Comparable between queries; 0.575 and more is relevant.")
+    reasons: list[Literal["text", "name", "place", "concept", "meaning"]] = Field(
+        description="Why it was found, the strongest reason first."
+    )
+    article: int | None = Field(description="Number of the newest article that matches.")
+
+
 class EventPage(BaseModel):
     """One page of events."""
 
     events: list[EventSummary]
     cursor: str = Field(description="Pass as `cursor` to get the next page; empty on the last page.")
+    matches: dict[str, SearchMatch] = Field(
+        default={}, description="How these events match the free text, by their ids."
+    )
+    weaker: int = Field(0, description="Number of weaker matches before filters, which `weak` adds.")
 
 
 SearchSort = Literal["relevance", "importance", "last", "size", "languages", "changed"]
@@ -268,6 +282,7 @@ class EventParameters(SearchParameters):
 
     limit: int = Field(50, ge=1, le=200)
     cursor: str = Field("", max_length=1000, description="The `cursor` of the previous page.")
+    weak: bool = Field(False, description="Also return events that match the free text weakly.")
 
 
 class FeedParameters(SearchParameters):

@@ -1,8 +1,14 @@
+from ._evaluation import LabelledQuery as LabelledQuery
+from ._evaluation import SearchScores as SearchScores
+from ._evaluation import evaluate_search as evaluate_search
+from ._evaluation import read_queries as read_queries
 from ._event_search import MAX_EVENTS as MAX_EVENTS
 from ._event_search import EventSearch as EventSearch
 from ._event_search import FoundEvent as FoundEvent
 from ._event_search import Reason as Reason
 from ._event_search import SearchResult as SearchResult
+from ._highlighting import highlight as highlight
+from ._highlighting import snippet as snippet
 from ._neighbours import NeighbourIndex as NeighbourIndex
 from ._neighbours import create_neighbour_index as create_neighbour_index
 from ._parameters import event_query as event_query

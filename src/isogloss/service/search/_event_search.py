@@ -1,10 +1,10 @@
 """Search for events: one relevance from texts, names, places, concepts and meaning, and a cut-off.
 
-For each word of a query and each event, the best match counts: the share of the event's articles with the word
-in their title or text, with its meaning, or with its sound in a name, or whether the event is at the place. The
-relevance of an event is the weighted mean of its matches, reduced if it lacks a word, plus what the similarity
-of its nearest article to the whole query adds. The constants and the cut-off were chosen on half of the labelled
-queries of the sample news; ``isogloss evaluate search`` reports both halves.
+For each word of a query and each event, the best match counts: the share of the event's articles with the
+word in their title or text, with its meaning, or with its sound in a name, or whether the event is at the
+place. The relevance of an event is the weighted mean of its matches, reduced if it lacks a word, plus what
+the similarity of its nearest article to the whole query adds. The constants and the cut-off were chosen on
+half of the labelled queries of the sample news; ``isogloss evaluate search`` reports both halves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.models import Models, resolve_language
 from isogloss.service.search._neighbours import NeighbourIndex
-from isogloss.service.search._query_syntax import ParsedQuery, parse_query
+from isogloss.service.search._query_syntax import parse_query
 from isogloss.service.search._word_matches import (
     QueryWord,
     WordMatch,
@@ -38,8 +38,11 @@ CUT_OFF = 0.575
 WEAK_CUT_OFF = 0.3
 """Relevance from which an event is a weak match, which is shown on request."""
 
-MAX_EVENTS = 1000
-"""Events that a search returns."""
+MAX_EVENTS = 200
+"""Events of a page of results."""
+
+MAX_FOUND = 1000
+"""Events that a search finds, before filters."""
 
 _MAX_NEAR_ARTICLES = 200
 """Nearest articles of each language that are examined."""
@@ -53,7 +56,7 @@ _MIN_COSINE, _COSINE_WEIGHT = 0.3, 0.8
 _ANY_TITLE, _ANY_TEXT = 0.5, 0.2
 """What one article among many contributes that has a word in its title, or in its text."""
 
-_CONCEPT_FACTOR, _NAME_WEIGHT = 1.5, 0.6
+_CONCEPT_FACTOR, _NAME_WEIGHT = 1.5, 0.7
 _MISSING_PENALTY = 0.4
 """The share of the relevance that depends on the word that matches least."""
 
@@ -151,8 +154,8 @@ class EventSearch:
         found = [_judge(event, matches, sizes[event], near.get(event)) for event in candidates]
         found.sort(key=lambda each: (-each.relevance, each.id))
         return SearchResult(
-            [each for each in found if each.relevance >= CUT_OFF][:MAX_EVENTS],
-            [each for each in found if WEAK_CUT_OFF <= each.relevance < CUT_OFF][:MAX_EVENTS],
+            [each for each in found if each.relevance >= CUT_OFF][:MAX_FOUND],
+            [each for each in found if WEAK_CUT_OFF <= each.relevance < CUT_OFF][:MAX_FOUND],
             words,
         )
 

@@ -1,4 +1,4 @@
-"""Match the words of a query with events: by texts, by what languages share, and by places and organisations."""
+"""Match the words of a query with events: by texts, meanings, names, places and organisations."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _add(
 
 
 def _note(match: WordMatch, channel: str, found: TextMatch) -> None:
-    setattr(match, channel, found.count)
+    setattr(match, channel, found.articles)
     match.article = match.article or found.article
 
 
@@ -198,4 +198,7 @@ def _organisations(word: str) -> Iterable[tuple[str, str]]:
 def _may_be_in(text: str, lang: str) -> bool:
     """Return whether a text has letters of the script of a language, Latin or not."""
     latin = {"LATIN" in unicodedata.name(letter, "") for letter in text if letter.isalpha()}
-    return (language(lang).script == "Latn") in latin
+    try:
+        return (language(lang).script == "Latn") in latin
+    except ValueError:
+        return False

@@ -1,4 +1,4 @@
-"""Pages that use the models: search, comparison of two texts, topics, dictionary."""
+"""Pages that use the models: comparison of two texts, topics, dictionary."""
 
 from __future__ import annotations
 
@@ -12,21 +12,16 @@ from isogloss.service.api.errors import ServiceError
 from isogloss.service.api.routes import align_sentences, translate_word
 from isogloss.service.api.schemas import AlignRequest, TextInput, TopicResponse, Translation
 from isogloss.service.auth import Principal
-from isogloss.service.web._event_list import Card, Filters, preferred_languages
 from isogloss.service.web._rendering import PageRoute, as_sentence, render
 from isogloss.service.web._session import FormFields, PageReader
 from isogloss.service.web.drawing import alignment_diagram
-from isogloss.store import EventQuery, Store
 from isogloss.text import Tokeniser
 
 text_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-MAX_QUERY_CHARS = 2000
-MAX_RESULTS = 48
 TOPICS_PER_PAGE = 10
 MAX_ALIGNED_WORDS = 60
 """Words of each text in the alignment diagram; more would be unreadable."""
-EXAMPLE_QUERIES = 6
 EXAMPLE_TEXTS = {
     "en": "Two people were injured when a fire broke out in the museum on Thursday",
     "de": "Bei einem Feuer im Museum wurden am Donnerstag zwei Menschen verletzt",
@@ -35,18 +30,6 @@ EXAMPLE_TEXTS = {
     "ru": "Два человека пострадали в четверг при пожаре в музее",
 }
 """The same sentence in several languages, as an example of a comparison."""
-
-
-@text_pages.get("/search")
-def search(request: Request, state: AppStateDep, _: PageReader, q: str = "") -> Response:
-    """Find events by free text in any language."""
-    text = q.strip()[:MAX_QUERY_CHARS]
-    ids = state.search.events(text)[:MAX_RESULTS] if text else []
-    preferred = preferred_languages(request.headers.get("accept-language", ""))
-    events = {each["id"]: each for each in state.store.events(EventQuery(ids=ids, limit=MAX_RESULTS)).events}
-    cards = [Card.from_event(events[id], preferred) for id in ids if id in events]
-    examples = [] if text else _example_queries(state.store)
-    return render(request, "search.html", q=text, cards=cards, filters=Filters(), examples=examples)
 
 
 @text_pages.get("/compare")
@@ -150,17 +133,6 @@ def _example_url(languages: list[str]) -> str:
     fields = {side: EXAMPLE_TEXTS[code] for side, code in zip("ab", known, strict=True)}
     langs = {f"lang_{side}": code for side, code in zip("ab", known, strict=True)}
     return f"/compare?{urlencode(fields | langs)}"
-
-
-def _example_queries(store: Store) -> list[tuple[str, str]]:
-    """Return titles of large events with their languages, all different."""
-    examples: dict[str, str] = {}
-    for event in store.events(EventQuery(sort="languages", limit=EXAMPLE_QUERIES)).events:
-        titles = event.get("title") or {}
-        lang = next((code for code in titles if code not in examples and titles[code]), None)
-        if lang is not None:
-            examples[lang] = titles[lang]
-    return [(title, code) for code, title in examples.items()]
 
 
 def _align(state: AppState, principal: Principal, texts: list[str], langs: list[str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class TextMatch(NamedTuple):
 
     event: str
     article: int
-    count: int
+    articles: int
 
 
 def put_text_rows(texts: Iterable[ArticleText], version: int) -> list[tuple[int, str, str, str, int]]:

@@ -1,5 +1,6 @@
 from ._articles import articles_router as articles_router
 from ._events import events_router as events_router
+from ._events import resolve_search as resolve_search
 from ._exports import exports_router as exports_router
 from ._feeds import feeds_router as feeds_router
 from ._models import list_models as list_models

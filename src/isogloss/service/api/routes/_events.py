@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from starlette.responses import StreamingResponse
@@ -23,13 +23,14 @@ from isogloss.service.api.schemas import (
     EventResponse,
     LinkResponse,
     Number,
+    SearchMatch,
     SearchParameters,
     StoryResponse,
     VerdictRequest,
     VerdictResponse,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader, Writer
-from isogloss.service.search import MAX_EVENTS, clean_query, event_query, language_codes
+from isogloss.service.search import MAX_EVENTS, SearchResult, clean_query, event_query, language_codes
 from isogloss.store import EventQuery, from_micros
 
 events_router = APIRouter(prefix=API_PREFIX, route_class=AuthenticatedRoute, tags=["events"])
@@ -52,14 +53,26 @@ def find_events(state: AppStateDep, _: Reader, parameters: Annotated[EventParame
     """Find events by time, language, place, concept, source and free text, page by page.
 
     With several values of `lang`, `place`, `concept` or `source`, events must match all of them. A search by
-    relevance returns the best events on one page, without a cursor.
+    relevance returns the best events on one page, without a cursor. Free text finds the events that are
+    judged relevant, at most 200 of them; `weak` adds weaker matches.
     """
-    query, ranked = resolve_search(state, parameters)
+    query, ranked, result = resolve_search(state, parameters, weak=parameters.weak)
     if ranked and parameters.cursor:
         raise ServiceError(400, "a search by relevance has only one page; omit the cursor")
     if ranked:
-        return _ranked(state, query, parameters.limit)
-    return _page(state, replace(query, limit=parameters.limit, cursor=parameters.cursor))
+        page = _ranked(state, query, parameters.limit)
+    else:
+        page = _page(state, replace(query, limit=parameters.limit, cursor=parameters.cursor))
+    shown = {event.id for event in page.events}
+    page.matches = {
+        each.id: SearchMatch(
+            relevance=round(each.relevance, 3), reasons=list(each.reasons), article=each.article or None
+        )
+        for each in (*result.relevant, *result.weak)
+        if each.id in shown
+    }
+    page.weaker = len(result.weak)
+    return page
 
 
 @events_router.get("/events/{id}", response_model=EventResponse, summary="Read an event")
@@ -192,8 +205,35 @@ async def follow_changes(
     return ChangeFeedResponse(state.changes, last_event_id if last_event_id is not None else after, seconds)
 
 
-def resolve_search(state: AppState, parameters: SearchParameters) -> tuple[EventQuery, bool]:
-    """Return the query of the store for a search, and whether its ``ids`` are in order of relevance.
+class ResolvedSearch(NamedTuple):
+    """A search by its parameters: the query of the store, and what the free text found.
+
+    Attributes
+    ----------
+    query : EventQuery
+        The filters, with the events that were found as ``ids``: at most :data:`MAX_EVENTS`, the best first.
+    ranked : bool
+        Whether results come in the order of ``ids``.
+    result : SearchResult
+        What was found before filtering.
+    """
+
+    query: EventQuery
+    ranked: bool
+    result: SearchResult
+
+
+def resolve_search(state: AppState, parameters: SearchParameters, *, weak: bool = False) -> ResolvedSearch:
+    """Search by the parameters of a search.
+
+    Parameters
+    ----------
+    state : AppState
+        The state of the application.
+    parameters : SearchParameters
+        Free text and filters.
+    weak : bool
+        Whether weak matches are wanted too.
 
     Raises
     ------
@@ -203,11 +243,29 @@ def resolve_search(state: AppState, parameters: SearchParameters) -> tuple[Event
     check_text(state, parameters.q)
     order = parameters.sort or "relevance"
     try:
-        query = event_query(state.store, parameters)
-        found = state.search.events(parameters.q) if parameters.q else None
+        query = replace(event_query(state.store, parameters), limit=MAX_EVENTS)
+        result = state.search.find(parameters.q) if parameters.q else SearchResult()
     except ValueError as error:
         raise ServiceError(422, str(error)) from error
-    return replace(query, ids=found, limit=MAX_EVENTS), found is not None and order == "relevance"
+    if not parameters.q:
+        return ResolvedSearch(query, False, result)
+    found = [*result.relevant, *(result.weak if weak else ())]
+    ids = _filtered(state, query, [each.id for each in found])
+    return ResolvedSearch(replace(query, ids=ids), order == "relevance", result)
+
+
+def _filtered(state: AppState, query: EventQuery, ids: list[str]) -> list[str]:
+    """Return the first events that pass the filters of a query, if there are too many for one page."""
+    if len(ids) <= MAX_EVENTS:
+        return ids
+    kept: list[str] = []
+    for start in range(0, len(ids), MAX_EVENTS):
+        part = ids[start : start + MAX_EVENTS]
+        passing = {event["id"] for event in state.store.events(replace(query, ids=part)).events}
+        kept += [each for each in part if each in passing]
+        if len(kept) >= MAX_EVENTS:
+            break
+    return kept[:MAX_EVENTS]
 
 
 def article_fields(seq: int, a: Article) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def export_response(
     state: AppState, table: str, parameters: EventExportParameters, *, bodies: bool = False
 ) -> ExportResponse:
     """Return the response with a table of the events that match and, if ids are given, have them."""
-    query, ranked = resolve_search(state, parameters)
+    query, ranked, _ = resolve_search(state, parameters)
     if parameters.event:
         ids = _current_ids(state, parameters.event)
         query = replace(query, ids=ids if query.ids is None else [id for id in query.ids if id in ids])
