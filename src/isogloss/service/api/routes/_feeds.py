@@ -86,7 +86,7 @@ def event_feed(
 def _search_feed(
     request: Request, state: AppState, search: SearchParameters, format: Format, name: str
 ) -> Response:
-    query, ranked = resolve_search(state, search)
+    query, ranked, _ = resolve_search(state, search)
     sort = "changed" if ranked or search.sort is None else query.sort
     events = state.store.events(replace(query, sort=sort, limit=MAX_ENTRIES)).events
     chosen = search.model_dump(mode="json", exclude_defaults=True, exclude={"format"})
