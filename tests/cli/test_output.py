@@ -52,7 +52,7 @@ BEGINS = {
 REFUSED = {
     *("demo news --folder", "demo models --output", "events find --journal", "events find --quarantine"),
     *("init folder", "backup output", "concepts build --output", "link train --output", "align run --model"),
-    *("align run --details", "align apply --details"),
+    *("align run --details", "align apply --details", "align view --output"),
     *(
         "corpus build --output",
         "corpus split --train",
@@ -69,6 +69,7 @@ INPUTS = {
         "wordnet",
         "config",
         "copy",
+        "corrections",
         "corpus",
         "dictionary",
         "disk",

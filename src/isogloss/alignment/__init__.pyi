@@ -15,6 +15,9 @@ from .aligner import Posterior as Posterior
 from .decoding._itg import itg_links as itg_links
 from .decoding._links import Links as Links
 from .decoding._symmetrisation import symmetrise as symmetrise
+from .formats._corrections import CorrectedPair as CorrectedPair
+from .formats._corrections import Corrections as Corrections
+from .formats._corrections import read_corrections as read_corrections
 from .formats._details import pair_details as pair_details
 from .formats._details import write_details as write_details
 from .formats._links import Gold as Gold
@@ -28,6 +31,7 @@ from .formats._priors import read_priors as read_priors
 from .formats._priors import write_fertilities as write_fertilities
 from .formats._priors import write_jumps as write_jumps
 from .formats._render import AlignmentPicture as AlignmentPicture
+from .formats._viewer import write_viewer as write_viewer
 from .models._classes import exchange_classes as exchange_classes
 from .models._fertility import FertilityOptions as FertilityOptions
 from .models._fertility_steps import FertilityParameters as FertilityParameters

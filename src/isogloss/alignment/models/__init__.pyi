@@ -24,6 +24,7 @@ from ._pairs import PairTable as PairTable
 from ._positions import PositionLayout as PositionLayout
 from ._priors import FertilityRow as FertilityRow
 from ._priors import JumpRow as JumpRow
+from ._priors import LexiconRow as LexiconRow
 from ._priors import Priors as Priors
 from ._priors import pseudo_fertilities as pseudo_fertilities
 from ._priors import pseudo_jumps as pseudo_jumps

@@ -20,6 +20,7 @@ from isogloss.cli._settings_option import CommandWithSettings
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
     Columns,
+    CorrectionsFile,
     Details,
     First,
     Form,
@@ -48,14 +49,17 @@ from isogloss.cli.align._options import (
     Schedule,
     SetOption,
     checked,
+    corrections_of,
     priors_of,
     settings_of,
+    with_corrections,
 )
 from isogloss.cli.align._progress import AlignProgress
+from isogloss.cli.align._view import view
 from isogloss.exceptions import CorpusError
 
 if TYPE_CHECKING:
-    from isogloss.alignment import Aligner, Bitext, Links
+    from isogloss.alignment import Aligner, Bitext, Corrections, Links
     from isogloss.corpora import PairReport, WordPairs
 
 METHODS = (
@@ -121,6 +125,7 @@ def run(
     disk: Disk = None,
     probabilities: Probabilities = False,
     details: Details = None,
+    corrections: CorrectionsFile = None,
     first: First = 0,
     form: Form = "auto",
     columns: Columns = "0,1",
@@ -146,9 +151,10 @@ def run(
         raise typer.BadParameter("--resume needs the output file of the interrupted run")
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens, tokenised)
+    fixed = corrections_of(corrections, text)
     aligner = Aligner(
         **settings_of(preset, schedule, agreement, settings or ()),
-        priors=priors_of(lexicon, jumps, fertility, prior_weight),
+        priors=with_corrections(priors_of(lexicon, jumps, fertility, prior_weight), fixed),
         lower=not keep_case,
         threshold=threshold,
         n_jobs=jobs,
@@ -161,7 +167,7 @@ def run(
         checkpoint = None if is_stdout(output) else _checkpoint_path(output)
         _train(aligner, bitext, checkpoint, resume, progress)
         progress.say("aligning")
-        links = _aligned(aligner, bitext, method, itg)
+        links = _corrected(_aligned(aligner, bitext, method, itg), fixed)
         if model is not None:
             io.save(aligner, model)
     with written(output) as path:
@@ -229,6 +235,10 @@ def _aligned(aligner: Aligner, text: Any, method: str, itg: bool) -> Links:
     return itg_links(links) if itg else links
 
 
+def _corrected(links: Links, corrections: Corrections | None) -> Links:
+    return links if corrections is None else corrections.apply(links)
+
+
 def _check(method: str, probabilities: bool) -> None:
     """Refuse before the work what would be refused after it."""
     if method not in METHODS:
@@ -252,6 +262,7 @@ def apply(
     itg: Itg = False,
     probabilities: Probabilities = False,
     details: Details = None,
+    corrections: CorrectionsFile = None,
     first: First = 0,
     form: Form = "auto",
     columns: Columns = "0,1",
@@ -270,11 +281,12 @@ def apply(
     check_outputs(as_json, output, details)
     console = Console(stderr=True)
     text = open_text(source, target, form, columns, languages, strict, max_tokens, tokenised)
+    fixed = corrections_of(corrections, text)
     aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
     if threshold is not None:
         aligner.set_params(threshold=threshold)
     with AlignProgress(console) as progress, progress.reading("aligning", _files(source, target)):
-        links = _aligned(aligner, text, method, itg)
+        links = _corrected(_aligned(aligner, text, method, itg), fixed)
     _warn_of_problems(text.report, console, as_json)
     with written(output) as path:
         write_pharaoh(links, path, first=first, probabilities=probabilities)
@@ -323,5 +335,6 @@ for _command in (
     align_look.fertility,
     align_look.score,
     align_look.show,
+    view,
 ):
     align_group.command()(_command)

@@ -11,7 +11,8 @@ import typer
 from isogloss.cli._settings_option import parse_settings
 
 if TYPE_CHECKING:
-    from isogloss.alignment import Aligner, Priors
+    from isogloss.alignment import Aligner, Corrections, Priors
+    from isogloss.corpora import WordPairs
 
 _AGREEMENTS = ("none", "product", "mutual")
 _PRESETS = ("quick", "default", "thorough")
@@ -98,6 +99,28 @@ def priors_of(
     if lexicon is jumps is fertility is None:
         return None
     return read_priors(lexicon=lexicon, jumps=jumps, fertility=fertility).scaled(weight)
+
+
+def corrections_of(path: Path | None, text: WordPairs) -> Corrections | None:
+    """Return the corrections of a file, which must be of this text, or None without a file."""
+    from isogloss.alignment import read_corrections
+
+    if path is None:
+        return None
+    corrections = read_corrections(path)
+    corrections.check(text)
+    return corrections
+
+
+def with_corrections(priors: Priors | None, corrections: Corrections | None) -> Priors | None:
+    """Prior counts with the corrected links among them."""
+    from isogloss.alignment import Priors
+
+    if corrections is None or not corrections.translations:
+        return priors
+    known = Priors() if priors is None else priors
+    lexicon = Priors.from_rows([*known.translations, *corrections.translations]).lexicon
+    return Priors(lexicon, known.jumps, known.fertility)
 
 
 def checked(aligner: Aligner) -> Aligner:

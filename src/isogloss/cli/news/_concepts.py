@@ -210,7 +210,7 @@ def _build_from_translations(
             table, paths = table_of(given)
             source, target = paths[0], paths[1] if len(paths) > 1 else None
             table.add_text(
-                open_text(source, target, "auto", columns, ",".join(table.languages), False, MAX_TOKENS)
+                open_text(source, target, "auto", columns, ",".join(table.languages), False, MAX_TOKENS, True)
             )
         report = build_lexicon_concepts(
             list(tables.values()), output, min_count=limits[0], min_agreement=limits[1]
