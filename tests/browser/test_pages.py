@@ -28,6 +28,7 @@ PAGES = (
     "/topics",
     "/dictionary?word=house&lang=en",
     "/models",
+    "/sources",
     "/status",
     "/sign-in",
     "/event/nobody",

@@ -354,8 +354,13 @@ def site():
         thread.join()
 
 
+def need_feeds():
+    for name in ("feedparser", "trafilatura", "protego"):
+        pytest.importorskip(name)
+
+
 def test_watch_puts_what_is_new_into_the_store(site):
-    pytest.importorskip("feedparser")
+    need_feeds()
     feed = f"{site}/feed"
     visit = ["watch", feed, f"{site}/none", "--once", "--private", "--store", "a.db", "--json"]
     other, one = sorted(map(json.loads, run(*visit).splitlines()), key=lambda each: each["new"])
@@ -379,7 +384,7 @@ def test_watch_takes_no_text_that_is_no_url():
 
 
 def test_watch_takes_feeds_of_the_settings(tmp_path, site):
-    pytest.importorskip("feedparser")
+    need_feeds()
     (tmp_path / "isogloss.toml").write_text(f'[feeds]\nurls = ["{site}/feed"]\n')
     said = run("watch", "--once", "--private").splitlines()
     visit = f"{site}/feed: 1 new, 2 without the text of their page"
@@ -387,7 +392,7 @@ def test_watch_takes_feeds_of_the_settings(tmp_path, site):
 
 
 def test_watch_makes_events_as_ingest_does(site):
-    pytest.importorskip("feedparser")
+    need_feeds()
     feed = ["watch", f"{site}/feed", "--once", "--private", "--store", "a.db"]
     run(*feed, "--no-events")
     assert told("events", "list", "--store", "a.db")["events"] == []
@@ -396,7 +401,7 @@ def test_watch_makes_events_as_ingest_does(site):
 
 
 def test_watch_leaves_events_to_the_worker_that_follows(site):
-    pytest.importorskip("feedparser")
+    need_feeds()
     with Store("a.db") as store, Lease(store):
         run("watch", f"{site}/feed", "--once", "--private", "--store", "a.db")
         assert store.counts()["event"] == 0

@@ -54,6 +54,8 @@ TABLE = [
     ("GET", "/health", "/health", "", None),
     ("GET", "/ready", "/ready", "", None),
     ("GET", "/status", "/status", "read", None),
+    ("GET", "/sources", "/sources", "read", None),
+    ("GET", "/sources/feeds", "/sources/feeds?failing=true", "admin", None),
     ("GET", "/limits", "/limits", "read", None),
     ("GET", "/metrics", "/metrics", "read", None),
     ("POST", "/tokens", "/tokens", "admin", {"scopes": ["read"]}),

@@ -36,6 +36,7 @@ TABLE = [
     ("GET", "/topics", "/topics", "read", None),
     ("GET", "/dictionary", "/dictionary?word=cat&lang=en", "read", None),
     ("GET", "/models", "/models", "read", None),
+    ("GET", "/sources", "/sources", "read", None),
     ("GET", "/status", "/status", "read", None),
     ("GET", "/sign-in", "/sign-in", "", None),
     ("POST", "/sign-in", None, "", None),

@@ -33,6 +33,7 @@ PAGES = (
     "/dictionary",
     "/dictionary?word=house&lang=en",
     "/models",
+    "/sources",
     "/status",
     "/sign-in",
 )

@@ -27,6 +27,7 @@ from isogloss.service.api.routes import (
     models_router,
     searches_router,
     similarity_router,
+    sources_router,
     status_router,
     tokens_router,
     words_router,
@@ -44,6 +45,7 @@ from isogloss.service.web import (
     render_error,
     routed_entries,
     search_pages,
+    source_pages,
     system_pages,
     text_pages,
 )
@@ -68,10 +70,11 @@ ROUTERS = (
     similarity_router,
     words_router,
     models_router,
+    sources_router,
     status_router,
     tokens_router,
 )
-PAGE_ROUTERS = (event_pages, search_pages, text_pages, system_pages)
+PAGE_ROUTERS = (event_pages, search_pages, source_pages, text_pages, system_pages)
 
 
 def create_app(

@@ -233,6 +233,14 @@ class Client:
         """Return table sizes, the backlog and the progress of the worker."""
         return self._object("GET", "/status")
 
+    def sources(self, limit: int = 100) -> list[Json]:
+        """Return the sources with the most articles."""
+        return self._list("GET", "/sources", {"limit": limit})
+
+    def feeds(self, *, failing: bool = False, limit: int = 1000) -> list[Json]:
+        """Return the health of feeds, or of those that fail only."""
+        return self._list("GET", "/sources/feeds", {"failing": str(failing).lower(), "limit": limit})
+
     def limits(self) -> Json:
         """Return all limits by name."""
         return dict(self._object("GET", "/limits")["limits"])

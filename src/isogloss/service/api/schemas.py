@@ -699,3 +699,27 @@ class TokenResponse(BaseModel):
     created: datetime
     expires: datetime
     revoked: bool
+
+
+class SourceResponse(BaseModel):
+    """A source of articles."""
+
+    source: str = Field(description="Name of the publisher; empty for articles that name none.")
+    articles: int
+    languages: list[str]
+    newest: datetime = Field(description="Time of its newest article.")
+
+
+class FeedResponse(BaseModel):
+    """The health of a feed. Times are null if there was no such visit."""
+
+    url: str
+    title: str
+    status: Literal["new", "ok", "failing"]
+    error: str = Field(description="What went wrong at the last visit; empty if nothing did.")
+    failures: int = Field(description="Consecutive failed visits.")
+    articles: int = Field(description="New articles that were stored from it.")
+    visited: datetime | None
+    succeeded: datetime | None
+    failed: datetime | None
+    due: datetime | None

@@ -10,6 +10,7 @@ from ._searches import save_search as save_search
 from ._searches import search_error as search_error
 from ._searches import searches_router as searches_router
 from ._searches import visible_searches as visible_searches
+from ._sources import sources_router as sources_router
 from ._status import status_router as status_router
 from ._texts import align_sentences as align_sentences
 from ._texts import similarity_router as similarity_router
