@@ -1,5 +1,6 @@
 """Every page in a real browser: nothing off the host, no error, nothing that keeps people out."""
 
+import io
 from urllib.parse import quote
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
 pytest.importorskip("fastapi")
 
+from PIL import Image
 from playwright.sync_api import expect
 
 from isogloss.service.auth import make_token, revoke_token
@@ -21,6 +23,9 @@ PAGES = (
     "/event/large",
     "/event/single",
     "/?lang=sl&since=2025-01-01&place=x",
+    "/place/geo:3161732",
+    "/concept/word:nordvik",
+    "/source/Meridian%20Wire",
     "/search",
     "/search?q=Reederei+Bergen",
     "/compare",
@@ -138,7 +143,15 @@ def test_the_event_page_is_open_to_everybody(visit):
 
 
 def test_hostile_titles_and_links_do_nothing(visit, store, home):
-    hostile = (f"/event/{quote(store.hostile, safe='')}", "/?sort=changed", "/status", "/search?q=alert")
+    term = quote(newsroom.HOSTILE, safe="")
+    overviews = (f"/place/{term}", f"/concept/{term}", f"/source/{term}0")
+    hostile = (
+        *overviews,
+        f"/event/{quote(store.hostile, safe='')}",
+        "/?sort=changed",
+        "/status",
+        "/search?q=alert",
+    )
     for _, page in _visit_all(visit, home, hostile):
         page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
         assert page.locator("img").count() == 0
@@ -227,6 +240,28 @@ def test_the_menu_closes_on_escape_and_on_a_click_elsewhere(visit):
         expect(menu.get_by_role("link", name="Status")).to_be_visible()
         close()
         expect(menu.get_by_role("link", name="Status")).not_to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_map_has_land_and_leads_to_places_and_can_be_enlarged(visit, scripts):
+    page = visit("/", java_script_enabled=scripts)
+    page.get_by_text("Map of these events").click()
+    for scheme, sea, land in (
+        ("light", [238, 243, 246], [207, 214, 211]),
+        ("dark", [23, 29, 34], [58, 68, 76]),
+    ):
+        page.emulate_media(color_scheme=scheme)
+        colours = Image.open(io.BytesIO(page.locator(".map").screenshot())).convert("RGB").getcolors(1 << 24)
+        area = {colour: pixels for pixels, colour in colours}
+        assert area.get(tuple(sea), 0) > 10_000
+        assert area.get(tuple(land), 0) > 10_000
+    before = page.locator(".map").bounding_box()["width"]
+    page.locator(".zooms input").nth(1).check()
+    assert page.locator(".map").bounding_box()["width"] == pytest.approx(2 * before, rel=0.02)
+    page.locator(".zooms input").first.check()
+    page.locator(".map").get_by_label("Chile", exact=True).click()
+    page.wait_for_url("**/?place=geo%3A3871336")
+    assert page.locator("#results .card").count() > 0
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])

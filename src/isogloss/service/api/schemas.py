@@ -235,6 +235,33 @@ class SearchMatch(BaseModel):
     article: int | None = Field(description="Number of the newest article that matches.")
 
 
+class RelatedPlace(EventPlace):
+    """A place that events of an overview name."""
+
+    events: int = Field(description="Number of the events that name it.")
+
+
+class RelatedConcept(EventConcept):
+    """A concept of the events of an overview."""
+
+    events: int = Field(description="Number of the events that have it.")
+
+
+class OverviewResponse(BaseModel):
+    """What the newest events of a place, a concept or a source have in common."""
+
+    kind: Literal["place", "concept", "source"]
+    id: str
+    details: dict[str, Any] = Field(description="What events say about it, such as `name` or `label`.")
+    events: int = Field(description="Number of its events.")
+    summarised: int = Field(description="Number of the newest of them that everything else is about.")
+    timeline: dict[str, int] = Field(description="Articles by day.")
+    languages: dict[str, int] = Field(description="Events by language.")
+    sources: dict[str, int] = Field(description="Events by source.")
+    places: list[RelatedPlace] = Field(description="Other places, the most frequent ones first.")
+    concepts: list[RelatedConcept] = Field(description="Other concepts, the most frequent ones first.")
+
+
 class EventPage(BaseModel):
     """One page of events."""
 

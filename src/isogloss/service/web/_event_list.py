@@ -330,6 +330,16 @@ class Facets:
         return dict(self.places if kind == "place" else self.concepts).get(value, value)
 
 
+def common_places(cards: Sequence[Card], filters: Filters, limit: int = 40) -> list[dict[str, Any]]:
+    """Return the places that most events name: with their number as ``count``, and the URL of their list."""
+    counts = Counter(str(place["id"]) for card in cards for place in card.places)
+    known = {str(place["id"]): place for card in reversed(cards) for place in card.places}
+    return [
+        known[id] | {"count": count, "url": filters.url(place=id)}
+        for id, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+    ]
+
+
 def preferred_languages(accept_language: str) -> list[str]:
     """Parse an Accept-Language header: languages by descending quality, then English.
 

@@ -28,6 +28,7 @@ from isogloss.service.web._event_list import (
     Card,
     Facets,
     Filters,
+    common_places,
     preferred_languages,
 )
 from isogloss.service.web._links import linked_articles, view_links
@@ -56,6 +57,8 @@ FACET_EVENTS = 100
 """Number of newest events whose places, concepts and sources can be chosen as filters."""
 
 MAX_SUGGESTED_SOURCES = 100
+MAP_WIDTH = 700
+"""Width in pixels of the map of a list at which its texts have the size of other texts."""
 
 PAGE_ARTICLES, MIN_LANGUAGE_ARTICLES, MAX_LANGUAGE_ARTICLES = 100, 3, 12
 """Approximate number of articles on the page of an event, and bounds of the number per language."""
@@ -94,6 +97,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
             newest=latest.newest,
             visits=visits,
             since_visit=since_visit,
+            map=event_map(common_places(cards, filters), "/map.svg", width=MAP_WIDTH),
         )
 
     key = (path, filters, visits.last_line, visits.last_time, *preferred)

