@@ -1,6 +1,8 @@
 """Saved searches over HTTP: whose they are, and what is said of one that can no longer be run."""
 
+import html
 import json
+import re
 
 import pytest
 from fastapi.testclient import TestClient
@@ -104,3 +106,70 @@ def test_searches_of_one_token_are_hidden_from_others(filled):
         assert client.delete(f"searches/{shared['id']}", headers=desk).status_code == 403
         assert client.delete(f"searches/{shared['id']}", headers=admin).status_code == 204
         assert client.delete(f"searches/{own['id']}", headers=desk).status_code == 204
+
+
+def key_of(page):
+    return re.search(r'name="key" value="([^"]+)"', page.text)[1]
+
+
+def test_the_page_saves_lists_and_deletes_searches(client, filled):
+    page = client.get(
+        f"{data.BASE}/search?q=storm+-football&lang=de&since=2025-03-05&until=2025-03-06&sort=last"
+    )
+    hidden = html.unescape(re.search(r'name="query" value="([^"]+)"', page.text)[1])
+    form = {"key": key_of(page), "name": "<b>Storms</b>", "query": hidden}
+    assert client.post(f"{data.BASE}/saved", data=form | {"key": "x" * 43}).status_code == 403
+    assert client.post(f"{data.BASE}/saved", data=form | {"name": " "}).status_code == 422
+    listed = client.post(f"{data.BASE}/saved", data=form)
+    assert (listed.status_code, listed.url.path) == (200, "/saved")
+    assert "&lt;b&gt;Storms&lt;/b&gt;" in listed.text
+    (saved,) = filled.saved_searches()
+    assert saved.query == {
+        "q": "storm -football",
+        "lang": ["de"],
+        "since": "2025-03-05T00:00:00",
+        "until": "2025-03-06T23:59:59.999999Z",
+        "sort": "last",
+    }
+    again = html.unescape(re.search(r'href="(/search\?q=[^"]+)"', listed.text)[1])
+    reread = client.get(f"{data.BASE}{again}")
+    assert html.unescape(re.search(r'name="query" value="([^"]+)"', reread.text)[1]) == hidden
+    assert client.post(f"{data.BASE}/saved", data=form).status_code == 409
+    with filled.database.write() as session:
+        session.run('UPDATE saved_search SET query = \'{"mood":"bad"}\'')
+    assert "This search can no longer be run: mood" in client.get(f"{data.BASE}/saved").text
+    gone = client.post(f"{data.BASE}/saved/{saved.id}/delete", data={"key": form["key"]})
+    assert "no saved searches" in gone.text
+    assert client.post(f"{data.BASE}/saved/{saved.id}/delete", data={"key": form["key"]}).status_code == 404
+    for number in ("-1", str(2**63), "x"):
+        answer = client.post(f"{data.BASE}/saved/{number}/delete", data={"key": form["key"]})
+        assert answer.status_code in (404, 422)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("q=-storm", "only excludes"),
+        ("q=storm&lang=Englisch", "near ones"),
+        ("q=storm&since=yesterday", "From: expected a time"),
+        ("q=storm&sort=best", "Sorted by: "),
+        ("place=" + "x" * 201, "Place: "),
+    ],
+)
+def test_the_page_says_what_is_wrong_with_a_search(client, query, said):
+    page = client.get(f"{data.BASE}/search?{query}")
+    assert page.status_code == 422
+    assert said.lower() in html.unescape(page.text).lower()
+
+
+def test_the_page_links_to_weaker_matches_and_offers_all_languages(client):
+    page = client.get(f"{data.BASE}/search?q=ottilie+storm+volcano")
+    assert "No events found" in page.text
+    weaker = html.unescape(re.search(r'href="(/search\?[^"]+)">Show weaker matches', page.text)[1])
+    more = client.get(f"{data.BASE}{weaker}").text
+    assert "<mark>Ottilie</mark>" in more
+    assert "Show weaker matches" not in more
+    assert 'class="reason" title="the words occur">text<' in more
+    for code, name in (("de", "German"), ("en", "English"), ("fr", "French")):
+        assert f'<option value="{code}">{name}</option>' in more
+    assert '<option value="The Gull">' in more

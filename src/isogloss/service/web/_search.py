@@ -220,15 +220,18 @@ def _parameters(fields: Mapping[str, Any]) -> SearchParameters:
     except ValidationError as error:
         first = error.errors()[0]
         label = _LABELS.get(str(first["loc"][0]), str(first["loc"][0]))
-        raise ServiceError(422, f"{label}: {first['msg']}") from error
+        message = first["msg"].removeprefix("Value error, ")
+        raise ServiceError(422, f"{label}: {message}") from error
 
 
 def _fields_of(query: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the form for the parameters of a saved search."""
     return {
-        name: value[:10] if name in ("since", "until") and isinstance(value, str) else value
-        for name, value in query.items()
-        if name in _LABELS
+        name: value[:10]
+        if name in ("since", "until") and isinstance(value := query[name], str)
+        else query[name]
+        for name in _LABELS
+        if name in query
     }
 
 
