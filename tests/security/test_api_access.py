@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from isogloss.service.app import ROUTERS, create_app
 from isogloss.service.auth import make_token, revoke_token
-from isogloss.store import Store
+from isogloss.store import Alert, Store, add_alert
 from tests.service import data
 
 ARTICLE = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z"}
@@ -20,6 +20,8 @@ TEXT = {"text": "en2w1 en2w3", "lang": "en"}
 BOTH = {"a": TEXT, "b": {"text": "de2w1", "lang": "de"}}
 PAIR = {"source": {"text": "the house", "lang": "en"}, "target": {"text": "das haus", "lang": "de"}}
 SEARCH = {"name": "storms", "query": {"q": "storm"}}
+
+ALERT = {"event": "e1", "channel": "webhook", "address": "https://desk.example/hook"}
 
 TABLE = [
     ("POST", "/articles", "/articles", "write", ARTICLE),
@@ -30,6 +32,10 @@ TABLE = [
     ("GET", "/events", "/events?q=Ottilie", "read", None),
     ("GET", "/events/{id}", "/events/e1", "read", None),
     ("GET", "/events/{id}/story", "/events/e1/story", "read", None),
+    ("GET", "/alerts", "/alerts", "write", None),
+    ("POST", "/alerts", "/alerts", "write", ALERT),
+    ("GET", "/alerts/{id}", "/alerts/{alert}", "write", None),
+    ("DELETE", "/alerts/{id}", "/alerts/{alert}", "write", None),
     ("GET", "/feeds/events", "/feeds/events?place=1", "read", None),
     ("GET", "/feeds/events/{id}", "/feeds/events/e1", "read", None),
     ("GET", "/feeds/searches/{id}", "/feeds/searches/{own}", "read", None),
@@ -115,10 +121,12 @@ def test_every_route_with_every_token(served, row, kind):
     if "{fresh}" in path:
         number = secrets.token_hex(8)
         path = path.replace("{fresh}", str(store.add([data.article(number, "en", "Rain")])[0].seq))
+    owner = headers[kind]["Authorization"].decode("utf-8", "replace").split("_")[1] if headers[kind] else ""
+    if "{alert}" in path:
+        alert = Alert(0, owner, "e1", None, "webhook", ALERT["address"], "", 0, 0, 0, 0, 0, 0, "")
+        with store.database.write() as session:
+            path = path.replace("{alert}", str(add_alert(session, alert, max_alerts=100).id))
     if "{own}" in path:
-        owner = (
-            headers[kind]["Authorization"].decode("utf-8", "replace").split("_")[1] if headers[kind] else ""
-        )
         saved = store.save_search(owner, secrets.token_hex(8), {}, max_searches=100)
         path = path.replace("{own}", str(saved.id))
     answer = client.request(method, f"/api/v1{path}", json=body, headers=headers[kind])

@@ -30,6 +30,7 @@ def api(tmp_path_factory):
         # schemathesis may leave the application running; a thread that logs tracebacks of a closed store
         # disturbs ast.parse in other threads of Python 3.11.
         app.state.isogloss.changes.stop()
+        app.state.isogloss.alerts.stop()
         app.state.isogloss.neighbours.stop()
 
 

@@ -12,6 +12,7 @@ from ._pages import extract_text as extract_text
 from ._parsing import FeedReader as FeedReader
 from ._parsing import parse_feed as parse_feed
 from ._parsing import parse_sitemap as parse_sitemap
+from ._urls import CheckedUrl as CheckedUrl
 from ._urls import is_public as is_public
 from ._watcher import FeedState as FeedState
 from ._watcher import Visit as Visit

@@ -143,13 +143,31 @@ class Fetcher:
                 raise RedirectError(f"{url}: redirects to {target.url}", target.url)
         raise FeedError(f"{url}: more than {self.limits.max_redirects} redirects")
 
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> FetchResponse:
+        """Send a body to a URL, and return the status and headers of the answer without its body.
+
+        Redirects are not followed.
+
+        Raises
+        ------
+        FeedError
+            The address is refused, or there was no answer within the limits.
+        """
+        until = time.monotonic() + self.limits.deadline
+        return self._request(CheckedUrl.parse(url, self.limits.ports), headers, until, 0, body)
+
     def _request(
-        self, target: CheckedUrl, headers: dict[str, str], until: float, max_bytes: int
+        self,
+        target: CheckedUrl,
+        headers: Mapping[str, str],
+        until: float,
+        max_bytes: int,
+        body: bytes | None = None,
     ) -> FetchResponse:
-        """Make one request, without following redirects."""
+        """Make one request, POST if there is a body, without following redirects."""
         with _Connection(self._connect(target, until), until) as connection:
             try:
-                response = self._exchange(connection, target, headers, max_bytes)
+                response = self._exchange(connection, target, headers, max_bytes, body)
             except FeedError as error:
                 raise FeedError(f"{target.url}: {connection.timeout_message() or error}") from error
             except (OSError, ValueError, http.client.HTTPException) as error:
@@ -160,7 +178,12 @@ class Fetcher:
             return response
 
     def _exchange(
-        self, connection: _Connection, target: CheckedUrl, headers: dict[str, str], max_bytes: int
+        self,
+        connection: _Connection,
+        target: CheckedUrl,
+        headers: Mapping[str, str],
+        max_bytes: int,
+        sent_body: bytes | None,
     ) -> FetchResponse:
         """Send the request and read the response."""
         if target.scheme == "https":
@@ -168,11 +191,12 @@ class Fetcher:
         client = http.client.HTTPConnection(target.host, target.port)
         client.sock = connection.socket
         sent = {"Host": target.authority, "User-Agent": self.user_agent, "Accept-Encoding": "gzip, deflate"}
-        client.request("GET", target.path, headers=sent | {"Connection": "close"} | headers)
+        method = "GET" if sent_body is None else "POST"
+        client.request(method, target.path, sent_body, sent | {"Connection": "close"} | dict(headers))
         response = client.getresponse()
         received = {name.lower(): value for name, value in response.getheaders()}
         encoding = received.get("content-encoding", "").strip().lower()
-        wanted = response.status == 200
+        wanted = response.status == 200 and sent_body is None
         body = decompress(_chunks(response, max_bytes), encoding, max_bytes) if wanted else b""
         return FetchResponse(target.url, response.status, received, body)
 

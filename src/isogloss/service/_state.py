@@ -14,6 +14,7 @@ from isogloss.service._change_feed import ChangeFeed
 from isogloss.service._group_commit import GroupWriter
 from isogloss.service._metrics import Metrics
 from isogloss.service._page_cache import PageCache
+from isogloss.service.alerts import AlertSender
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.auth import AccessControl
 from isogloss.service.exports import ExportSlots
@@ -41,6 +42,7 @@ class AppState:
     metrics: Metrics
     retention: Retention
     exports: ExportSlots
+    alerts: AlertSender
     stories: StoryReader
     worker: Worker | None = None
     writer: GroupWriter | None = None

@@ -18,8 +18,10 @@ from isogloss.service._change_feed import ChangeFeed
 from isogloss.service._group_commit import GroupWriter
 from isogloss.service._metrics import Metrics, MetricsMiddleware
 from isogloss.service._state import AppState
+from isogloss.service.alerts import AlertSender
 from isogloss.service.api.errors import API_PREFIX, add_error_handlers, set_error_renderer
 from isogloss.service.api.routes import (
+    alerts_router,
     articles_router,
     events_router,
     exports_router,
@@ -66,6 +68,7 @@ ROUTERS = (
     articles_router,
     events_router,
     searches_router,
+    alerts_router,
     exports_router,
     feeds_router,
     similarity_router,
@@ -186,6 +189,7 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
             **{f"stored_{name}s": (f"Rows of the table {name}", n) for name, n in counts.items()},
         }
 
+    search = EventSearch(store, models, neighbours)
     state = AppState(
         settings=settings,
         store=store,
@@ -193,7 +197,8 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
         models=models,
         comparing=TextComparer(models),
         neighbours=neighbours,
-        search=EventSearch(store, models, neighbours),
+        search=search,
+        alerts=AlertSender(store, settings, search),
         changes=changes,
         backlog=backlog,
         metrics=Metrics(gauges),
@@ -213,6 +218,7 @@ def _lifespan(state: AppState) -> Any:
         state.changes.start()
         state.writer, state.checking = GroupWriter(state.store), asyncio.Semaphore(1)
         state.neighbours.start()
+        state.alerts.start()
         if state.worker is not None:
             state.worker.start()
         try:
@@ -227,6 +233,7 @@ def _stop(state: AppState) -> None:
     state.changes.stop()
     if state.worker is not None:
         state.worker.stop()
+    state.alerts.stop()
     state.neighbours.stop()
     if state.writer is not None:
         state.writer.close()

@@ -13,7 +13,7 @@ import os
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -307,6 +307,49 @@ class FeedSettings(_Section):
         return given
 
 
+class AlertSettings(_Section):
+    """Alerts by webhook and e-mail."""
+
+    base_url: str = Field("", description="public URL of the service, for links in alerts")
+    per_token: NonNegativeInt = Field(50, description="maximum number of alerts of one token; 0 allows none")
+    waiting: PositiveInt = Field(
+        1000, description="maximum number of undelivered changes of one alert; the oldest are given up"
+    )
+    keep_hours: PositiveFloat = Field(72.0, description="hours after which undelivered changes are given up")
+    body_bytes: PositiveInt = Field(
+        64 << 10, description="maximum size of a webhook or e-mail; titles are left out beyond it"
+    )
+    digest_changes: PositiveInt = Field(100, description="maximum number of changes in one e-mail")
+    search_seconds: PositiveFloat = Field(30.0, description="seconds between two runs of a followed search")
+    timeout_seconds: PositiveFloat = Field(5.0, description="seconds that one delivery may take")
+    retry_seconds: PositiveFloat = Field(
+        5.0, description="seconds after a failure until the next attempt; doubled with every failure"
+    )
+    retry_max_seconds: PositiveFloat = Field(3600.0, description="maximum of these seconds")
+    concurrent: PositiveInt = Field(4, description="number of deliveries at a time")
+    private_addresses: bool = Field(
+        False, description="allow webhooks to addresses that are not on the public internet, such as 10.0.0.7"
+    )
+    ports: list[PositiveInt] = Field(
+        default_factory=lambda: [80, 443], description="allowed ports of webhooks"
+    )
+
+
+class MailSettings(_Section):
+    """Server that sends e-mail."""
+
+    host: str = Field("", description="host name of an SMTP server; empty allows no alerts by e-mail")
+    port: PositiveInt = Field(587, description="port of the server")
+    security: Literal["starttls", "tls", "none"] = Field(
+        "starttls", description="starttls, tls (from the first byte, usually port 465), or none"
+    )
+    user: str = Field("", description="user name; empty for none")
+    password: str = Field(
+        "", description="password; better set in the environment as ISOGLOSS_MAIL__PASSWORD"
+    )
+    sender: str = Field("", description="address that e-mail is sent from")
+
+
 class Settings(BaseSettings):
     """All settings.
 
@@ -331,6 +374,8 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     models: ModelSettings = ModelSettings()
     feeds: FeedSettings = FeedSettings()
+    alerts: AlertSettings = AlertSettings()
+    mail: MailSettings = MailSettings()
 
     @classmethod
     def settings_customise_sources(

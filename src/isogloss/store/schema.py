@@ -172,6 +172,19 @@ STEPS: tuple[Step, ...] = (
             )
         ),
         "CREATE INDEX event_importance ON event (importance, id)",
+        """CREATE TABLE alert (
+            id {serial}, owner TEXT NOT NULL, event TEXT NOT NULL,
+            search {integer} REFERENCES saved_search (id) ON DELETE CASCADE, channel TEXT NOT NULL,
+            address TEXT NOT NULL, secret TEXT NOT NULL, minutes {integer} NOT NULL,
+            created {integer} NOT NULL, line {integer} NOT NULL, next {integer} NOT NULL,
+            delivered {integer} NOT NULL, dropped {integer} NOT NULL, error TEXT NOT NULL)""",
+        "CREATE INDEX alert_event ON alert (event)",
+        """CREATE TABLE outbox (
+            seq {serial}, alert {integer} NOT NULL REFERENCES alert (id) ON DELETE CASCADE,
+            event TEXT NOT NULL, line {integer} NOT NULL, attempts {integer} NOT NULL DEFAULT 0,
+            created {integer} NOT NULL DEFAULT 0)""",
+        "CREATE INDEX outbox_alert ON outbox (alert, seq)",
+        "CREATE UNIQUE INDEX outbox_waiting ON outbox (alert, event) WHERE attempts = 0",
         rank_stored_events,
         """CREATE TABLE feed_health (
             url TEXT PRIMARY KEY REFERENCES feed (url) ON DELETE CASCADE, title TEXT NOT NULL,

@@ -312,6 +312,41 @@ class EventParameters(SearchParameters):
     weak: bool = Field(False, description="Also return events that match the free text weakly.")
 
 
+class AlertRequest(RequestBody):
+    """What to be alerted of, and how; either `event` or `search`."""
+
+    event: str | None = Field(None, max_length=200, description="Id of an event.", examples=["e42"])
+    search: Number | None = Field(None, description="Id of a saved search.")
+    channel: Literal["webhook", "mail"]
+    address: str = Field(
+        max_length=2048, description="URL or e-mail address.", examples=["https://desk.example/hook"]
+    )
+    minutes: int = Field(
+        0, ge=0, le=10_080, description="Least time between two deliveries; an e-mail has all changes since."
+    )
+
+
+class AlertResponse(BaseModel):
+    """An alert, without its secret."""
+
+    id: int
+    event: str | None
+    search: int | None
+    channel: Literal["webhook", "mail"]
+    address: str
+    minutes: int
+    created: datetime
+    delivered: int = Field(description="Number of changes that were delivered.")
+    dropped: int = Field(description="Number of changes that were given up, see `alerts.keep_hours`.")
+    error: str = Field(description="Why the last attempt failed; empty if it did not.")
+
+
+class CreatedAlert(AlertResponse):
+    """A new alert."""
+
+    secret: str = Field(description="Key that webhooks are signed with; it cannot be retrieved again.")
+
+
 class FeedParameters(SearchParameters):
     """Which events to follow, and in which format."""
 

@@ -4,8 +4,8 @@
 links and verdicts, ``_story`` compares an event with others, and ``_export`` walks through events and their
 articles; ``_read_model`` writes clusters, links, events and checkpoints, and ``_rebuild`` replaces them;
 ``_attempts`` holds failed attempts and the quarantine; ``_points`` is the vector table; ``_texts`` finds
-articles by words; ``_saved_searches`` holds searches that users saved, ``_feeds`` feeds and the number of
-articles of each source.
+articles by words; ``_saved_searches`` holds searches that users saved, ``_alerts`` alerts and their outbox,
+``_feeds`` feeds and the number of articles of each source.
 
 Statements use the SQL that SQLite and PostgreSQL share (``_points`` needs pgvector). Times are microseconds
 since 1970; ``progress`` holds named numbers, such as the journal line that the read model stands at.

@@ -1,3 +1,15 @@
+from ._alerts import Alert as Alert
+from ._alerts import Delivery as Delivery
+from ._alerts import add_alert as add_alert
+from ._alerts import claim_deliveries as claim_deliveries
+from ._alerts import count_waiting as count_waiting
+from ._alerts import delete_alert as delete_alert
+from ._alerts import expire_outbox as expire_outbox
+from ._alerts import fail_delivery as fail_delivery
+from ._alerts import finish_delivery as finish_delivery
+from ._alerts import list_alerts as list_alerts
+from ._alerts import queue_found as queue_found
+from ._alerts import read_alert as read_alert
 from ._articles import JournalLine as JournalLine
 from ._articles import Receipt as Receipt
 from ._articles import add_articles as add_articles

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from isogloss.exceptions import ModelFileError, StoreError
 from isogloss.store.interface import Session
+from isogloss.store.queries._alerts import FOLLOW_ALIASES, QUEUE_EVENT
 from isogloss.store.queries._importance import importance_without_sources, source_statements
 from isogloss.store.queries._points import Point
 from isogloss.store.queries._texts import DELETE_TEXT, PUT_TEXT, ArticleText, put_text_rows
@@ -217,7 +218,7 @@ def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
     found: list[Statement] = [
         *_remove(update, prefix),
         *_put_events(update, prefix),
-        *(() if rebuilt else _put_aliases(update)),
+        *(() if rebuilt else (*_put_aliases(update), *_queue_alerts(update))),
         *_put_clusters(update.clusters, prefix),
         *_put_sources(update, prefix),
         (
@@ -295,6 +296,11 @@ def _put_aliases(update: Update) -> Iterable[Statement]:
         list(update.aliases),
     )
     yield "UPDATE alias SET event = ? WHERE event = ?", [(new, old) for old, new in update.aliases]
+    yield FOLLOW_ALIASES, [()] if update.aliases else []
+
+
+def _queue_alerts(update: Update) -> Iterable[Statement]:
+    yield QUEUE_EVENT, [(update.after, row.id) for row in update.events]
 
 
 def _terms(events: Iterable[EventRow]) -> list[Sequence[Any]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isogloss.store.interface import Row, Session
+from isogloss.store.queries._alerts import FOLLOW_ALIASES
 from isogloss.store.queries._read_model import (
     LAST_CLUSTER_ID,
     LAST_EVENT_ID,
@@ -189,6 +190,7 @@ def finish_rebuild(session: Session, ids: PublicIds, rebuilt: RebuildResult) -> 
         *((sql, [()]) for sql in _TIDY),
         ("DELETE FROM alias", [()]),
         ("INSERT INTO alias VALUES (?, ?)", _aliases(aliases, shared, events)),
+        (FOLLOW_ALIASES, [()]),
         ("DELETE FROM renamed", [()]),
         (put_renamed, [row for row in renamed if row[1] in alive[row[0]]]),
         *((f"DELETE FROM rebuilt_{table}", [()]) for table in READ_MODEL_TABLES),

@@ -1,3 +1,4 @@
+from ._alerts import alerts_router as alerts_router
 from ._articles import articles_router as articles_router
 from ._events import events_router as events_router
 from ._events import resolve_search as resolve_search
