@@ -6,6 +6,7 @@ from .article import Article as Article
 from .article import parse_article as parse_article
 from .checkpoint._journal import Journal as Journal
 from .checkpoint._journal import read_journal as read_journal
+from .comparison import ArticleSimilarity as ArticleSimilarity
 from .event import Event as Event
 from .stream import EventStream as EventStream
 from .stream import EventStreamSettings as EventStreamSettings

@@ -53,6 +53,7 @@ from isogloss.service.web import (
     text_pages,
 )
 from isogloss.service.worker import Retention
+from isogloss.similarity import open_encoder
 from isogloss.store import PRUNED_TALLY, Store
 
 DESCRIPTION = """
@@ -195,7 +196,7 @@ def _make_state(settings: Settings, store: Store, models: Models, worker: Worker
         store=store,
         access=AccessControl(store, settings),
         models=models,
-        comparing=TextComparer(models),
+        comparing=TextComparer(models, open_encoder(settings.stream.encoder_name)),
         neighbours=neighbours,
         search=search,
         alerts=AlertSender(store, settings, search),

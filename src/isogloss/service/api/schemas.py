@@ -613,15 +613,21 @@ class SharedTopic(BaseModel):
 
 
 class Channels(BaseModel):
-    """Cosine similarity by meaning (null without a similarity model), and by names, numbers and dates."""
+    """Cosine similarities of two texts by kind of evidence; null where there is none."""
 
-    latent: float | None
-    names: float
+    latent: float | None = Field(description="By the similarity model; null without one.")
+    names: float = Field(description="By names, numbers and dates.")
+    encoder: float | None = Field(description="By the sentence encoder; null if it does not know a language.")
+    words: float | None = Field(description="By words, letters and names in Latin script.")
+    keywords: float | None = Field(description="By keywords, frequent words of news and concepts.")
 
 
 class CompareResponse(BaseModel):
     """Similarity of two texts, and the evidence."""
 
+    probability: float = Field(
+        ge=0, le=1, description="Probability that the texts tell the same story, by all kinds of evidence."
+    )
     similarity: Cosine
     languages: list[str] = Field(description="Languages of the two texts, as given or identified.")
     channels: Channels

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.events.comparison import ArticleSimilarity
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.api.schemas import (
     Channels,
@@ -19,13 +21,16 @@ from isogloss.service.api.schemas import (
     Translation,
 )
 from isogloss.service.models._registry import Models, resolve_language
-from isogloss.similarity import Topic, find_topics
+from isogloss.similarity import Encoder, Topic, find_topics
 
 TOPIC_WORDS = 10
 """Words of each end of a topic."""
 
 MAX_SHARED_TOPICS = 3
 """Topics of an explanation."""
+
+_CHANNELS = {"encoder": "encoderCosSim", "words": "textCosSim", "keywords": "keywordCosSim"}
+"""Channels of the comparison of articles that are shown, by their names in the API."""
 
 _SHARED_WORDS = 5
 _MAX_SHARED_NAMES = 50
@@ -38,15 +43,20 @@ class TextComparer:
     ----------
     models : Models
         The models of the service.
+    encoder : Encoder, optional
+        Sentence encoder.
     """
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, encoder: Encoder | None = None) -> None:
         self.models = models
+        self._articles = ArticleSimilarity(
+            encoder=encoder, annotator=models.annotator, model=models.similarity
+        )
         self._topics: dict[int, Topic] = {}
         self._lock = threading.Lock()
 
     def compare(self, a: TextInput, b: TextInput) -> CompareResponse:
-        """Compare two texts by meaning, or by names alone if there is no model, and explain the result."""
+        """Compare two texts by all kinds of evidence, and explain the result."""
         model = self.models.similarity
         known = model.languages if model is not None else None
         langs = [resolve_language(each.text, each.lang, known) for each in (a, b)]
@@ -56,10 +66,18 @@ class TextComparer:
             left, right = (self.project(t.text, lang) for t, lang in zip((a, b), langs, strict=True))
             latent = float(left @ right)
             topics = self.shared(left, right, langs)
+        compared = self._articles.compare(
+            *(self._articles.article(each.text, lang) for each, lang in zip((a, b), langs, strict=True))
+        )
         return CompareResponse(
+            probability=compared.probability,
             similarity=_clip(named.similarity if latent is None else latent),
             languages=langs,
-            channels=Channels(latent=latent, names=_clip(named.similarity)),
+            channels=Channels(
+                latent=latent,
+                names=_clip(named.similarity),
+                **{name: _known(compared.channels[channel]) for name, channel in _CHANNELS.items()},
+            ),
             topics=topics,
             both=list(named.both[:_MAX_SHARED_NAMES]),
         )
@@ -135,6 +153,11 @@ def topic_answer(topic: Topic) -> TopicResponse:
     return TopicResponse(
         component=topic.component, strength=topic.strength, positive=topic.positive, negative=topic.negative
     )
+
+
+def _known(similarity: float) -> float | None:
+    """Return a similarity, or None where there is none."""
+    return None if isnan(similarity) else _clip(similarity)
 
 
 def _clip(cosine: float) -> float:

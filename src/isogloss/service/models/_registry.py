@@ -11,6 +11,7 @@ from typing import Any
 
 from isogloss import io
 from isogloss.alignment import Aligner
+from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.exceptions import SettingsError
 from isogloss.lexicon import (
     COLUMNS,
@@ -87,6 +88,8 @@ class Models:
         For similarity, search and topics.
     name, report : str, mapping
         The name of the similarity model, and its evaluation.
+    annotator : Annotator
+        Finds names, places and keywords in texts that are compared.
     names : NameChannel
         Compares names, numbers and dates; it needs no training.
     aligners : mapping from (str, str)
@@ -102,6 +105,7 @@ class Models:
     similarity: TextModel | None = None
     name: str = "similarity"
     report: Mapping[str, Any] = field(default_factory=dict)
+    annotator: Annotator = field(default_factory=Annotator)
     names: NameChannel = field(default_factory=NameChannel)
     aligners: Mapping[tuple[str, str], Aligner] = field(default_factory=dict)
     lexicon: WordTranslations = field(default_factory=WordTranslations)
@@ -132,6 +136,7 @@ class Models:
             similarity=found.model,
             name=settings.similarity or "similarity",
             report=_read_report(settings.report) if settings.report else found.report,
+            annotator=Annotator(concepts=ConceptDictionary(settings.concepts) if settings.concepts else None),
             names=found.names or NameChannel(),
             aligners={_languages(path): io.load(path, expected=Aligner) for path in settings.aligners},
             lexicon=WordTranslations([_read_dictionary(path) for path in settings.dictionaries]),

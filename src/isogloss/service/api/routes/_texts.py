@@ -45,8 +45,9 @@ MAX_EXPLAINED = 3
 def compare_texts(state: AppStateDep, _: Reader, texts: CompareRequest) -> CompareResponse:
     """Compare two texts, in one language or two, and explain the result.
 
-    `similarity` compares meaning if the service has a similarity model, and otherwise names; both are in
-    `channels`.
+    `probability` is calibrated and takes all kinds of evidence into account, which are in `channels`:
+    translations of a text are near 1, unrelated texts near 0. `similarity` is the cosine by the similarity
+    model if the service has one, and otherwise by names.
     """
     check_text(state, texts.a.text, texts.b.text)
     return state.comparing.compare(texts.a, texts.b)
