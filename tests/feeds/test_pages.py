@@ -256,6 +256,13 @@ def test_a_visit_fetches_the_newest_pages_only(site):
     assert len(visit.records) == 5
 
 
+def test_a_visit_that_has_taken_too_long_begins_no_further_page(site):
+    here = site(visit_seconds=-1.0)
+    here.pages |= {"/feed": feed(entry(1, here.url("/1")))}
+    assert here.visit().fallbacks == {"the visit took longer than -1 seconds": 1}
+    assert here.asked == ["/feed"]
+
+
 def test_a_large_page_is_not_read(site):
     here = site(max_bytes=10_000)
     here.pages |= {"/feed": feed(entry(1, here.url("/1"))), "/1": page(STORY * 1000)}

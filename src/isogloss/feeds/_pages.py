@@ -50,6 +50,8 @@ class PageLimits:
         An entry with at least this much text of its own is taken as it is; 0 fetches the page of every entry.
     robots_seconds : float, default=86400
         How long a robots.txt is cached.
+    visit_seconds : float, default=600
+        After this time, a visit begins no further page.
     max_failures : int, default=3
         After so many failures in a row, a visit asks a host for no further page.
     """
@@ -59,6 +61,7 @@ class PageLimits:
     parse_seconds: float = 3.0
     full_text_chars: int = 2000
     robots_seconds: float = 24 * 3600.0
+    visit_seconds: float = 600.0
     max_failures: int = 3
 
 

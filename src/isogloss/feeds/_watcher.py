@@ -127,7 +127,7 @@ class Watcher:
     fetcher : Fetcher
         Fetches feeds and pages.
     interval : float, default=600
-        Seconds between two visits to one feed, and the longest time that a visit fetches pages.
+        Seconds between two visits to one feed.
     reader : FeedReader
         Parses feeds.
     pages : PageLimits or None
@@ -349,8 +349,8 @@ class Watcher:
             raise FeedError(f"{host} asked to be left alone for a while")
         if visit.page_failures[host] >= self.pages.max_failures:
             raise FeedError(f"{host} failed {self.pages.max_failures} times in a row")
-        if now - visit.began > self.interval:
-            raise FeedError("the visit took longer than the time between two visits")
+        if now - visit.began > self.pages.visit_seconds:
+            raise FeedError(f"the visit took longer than {self.pages.visit_seconds:g} seconds")
 
     def _fetch_text(self, url: str) -> str:
         assert self.pages is not None

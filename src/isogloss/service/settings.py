@@ -289,6 +289,9 @@ class FeedSettings(_Section):
     pages_per_visit: PositiveInt = Field(
         50, description="maximum number of pages that one visit of a feed fetches, the newest"
     )
+    visit_seconds: PositiveFloat = Field(
+        600.0, description="seconds after which a visit of a feed begins no further page"
+    )
     page_bytes: PositiveInt = Field(3 << 20, description="maximum size of a page, at most feeds.fetch_bytes")
     page_parse_seconds: PositiveFloat = Field(
         3.0, description="CPU seconds that the text of a page, or a robots.txt, may take"

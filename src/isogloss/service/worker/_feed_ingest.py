@@ -95,6 +95,7 @@ def make_watcher(feeds: Iterable[FeedState], settings: FeedSettings, *, private:
         parse_seconds=settings.page_parse_seconds,
         full_text_chars=settings.full_text_characters,
         robots_seconds=settings.robots_hours * 3600,
+        visit_seconds=settings.visit_seconds,
     )
     return Watcher(
         feeds,
