@@ -33,7 +33,7 @@ from isogloss.events.cluster import ClusterState, transition
 from isogloss.events.training import ClusteringScores, LanguageScores, monolingual
 
 PRESS_LANGUAGES = ("de", "el", "en", "es", "fr", "it", "nl")
-LEAST, DEVELOPED, TARGET, SHORTEST = 20, 0.6, 0.72, 80
+MIN_ARTICLES, DEVELOPED, TARGET, MIN_CHARS = 20, 0.6, 0.72, 80
 START = datetime(2021, 1, 1, tzinfo=UTC)
 BASELINE = 0.25
 
@@ -116,7 +116,7 @@ def _halves(record: dict[str, Any], lang: str, time: datetime) -> list[Article]:
     text = record["texts"][lang]
     words = text["body"].split()
     middle = len(words) // 2
-    if len(words) < SHORTEST:
+    if len(words) < MIN_CHARS:
         return []
     name, first, second = f"{record['id']} {lang}", words[:middle], words[middle:]
     later = time + timedelta(hours=6)
@@ -128,7 +128,7 @@ def _halves(record: dict[str, Any], lang: str, time: datetime) -> list[Article]:
 
 def macro(scores: LanguageScores) -> float:
     """The mean F1 of the languages with enough titles."""
-    kept = [scores.languages[lang].f1 for lang, n in scores.articles.items() if n >= LEAST]
+    kept = [scores.languages[lang].f1 for lang, n in scores.articles.items() if n >= MIN_ARTICLES]
     return sum(kept) / len(kept)
 
 

@@ -19,7 +19,7 @@ from isogloss.alignment import (
     write_jumps,
 )
 from isogloss.alignment.models import LexicalPrior, TrainingSettings, pseudo_fertilities, pseudo_jumps, start
-from isogloss.alignment.models._jumps import EVEN
+from isogloss.alignment.models._jumps import UNIFORM_WEIGHT
 from isogloss.alignment.models._steps import alignment_model
 from isogloss.em import FullExpectation, run_em
 from isogloss.engine import Batches, LocalEngine
@@ -126,7 +126,10 @@ def test_jumps_go_to_the_class_of_their_word():
     assert backward.tolist() == [[0, 0, 7, 0, 0], [0] * 5]
     spread = pseudo_jumps(Priors.from_rows(jumps=rows), words, classes, 2, pseudo=10.0)[0] - forward
     np.testing.assert_allclose(spread, np.tile(spread[0], (3, 1)))
-    np.testing.assert_allclose(spread[0, [0, 3]], [10 * EVEN / 5, 10 * ((1 - EVEN) * 13 / 20 + EVEN / 5)])
+    np.testing.assert_allclose(
+        spread[0, [0, 3]],
+        [10 * UNIFORM_WEIGHT / 5, 10 * ((1 - UNIFORM_WEIGHT) * 13 / 20 + UNIFORM_WEIGHT / 5)],
+    )
     assert pseudo_jumps(Priors(), words, classes, 2, 1.0) is None
 
 

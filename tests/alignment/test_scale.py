@@ -28,7 +28,7 @@ def small_blocks(monkeypatch):
     """Blocks and stretches of a few sentence pairs."""
     plain = Bitext.blocks
     monkeypatch.setattr(Bitext, "blocks", lambda self, most=90: plain(self, most))
-    monkeypatch.setattr(pairs, "STRETCH", 17)
+    monkeypatch.setattr(pairs, "PAIRS_PER_BLOCK", 17)
     monkeypatch.setattr(bitexts, "BUFFER_WORDS", 50)
 
 
@@ -92,7 +92,7 @@ def test_a_folder_that_is_none_is_refused_and_empty_text_is_no_trouble(tmp_path)
 def test_tables_of_stretches_make_the_table_of_the_whole(monkeypatch):
     bitext = Bitext.from_pairs(planted(100)[0])
     whole = PairTable.of(bitext)
-    monkeypatch.setattr(pairs, "STRETCH", 9)
+    monkeypatch.setattr(pairs, "PAIRS_PER_BLOCK", 9)
     parts = PairTable.of(bitext)
     np.testing.assert_array_equal(parts.rows, whole.rows)
     np.testing.assert_array_equal(parts.columns, whole.columns)

@@ -58,7 +58,7 @@ def test_other_encodings_and_the_old_attribute(write):
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 16])
 def test_units_do_not_depend_on_how_the_file_is_cut(write, monkeypatch, chunk):
-    monkeypatch.setattr(tmx, "CHUNK", chunk)
+    monkeypatch.setattr(tmx, "CHUNK_BYTES", chunk)
     path = write(memory(*(unit(en=f"a {k} é", fr=f"b &#233; {k}") for k in range(20))))
     corpus = TmxPairs(path, "en", "fr")
     assert list(corpus) == [(["a", str(k), "é"], ["b", "é", str(k)]) for k in range(20)]

@@ -47,7 +47,7 @@ __all__ = ["Learner", "longest", "model_settings", "simple_reader"]
 Array = NDArray[np.float64]
 Classes = tuple[NDArray[np.int32], NDArray[np.int32]]
 
-UNSEEN = 1e-2
+UNSEEN_COUNT = 1e-2
 """What a pair that was never seen together is worth, beside its likeness of spelling."""
 
 
@@ -82,7 +82,7 @@ def simple_reader(aligner: AlignerBase, bitext: Bitext, model: str, classes: Cla
     table = PairTable.of(bitext)
     learner, found = Learner.of(aligner, bitext, table, classes), table.find(aligner.table_)
     guess, _ = solve_lexicon(table, np.zeros((len(table), 2)), learner.lexical)
-    lexicon = np.where(found[:, None] >= 0, known.lexicon[found], guess * UNSEEN)
+    lexicon = np.where(found[:, None] >= 0, known.lexicon[found], guess * UNSEEN_COUNT)
     layout = learner.layout((Stage(model, 1),))
     parameters = extend_parameters(known, table.shape, longest(bitext), layout)
     parameters = dataclasses.replace(parameters, lexicon=np.ascontiguousarray(lexicon, dtype=np.float32))

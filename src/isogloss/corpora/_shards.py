@@ -30,7 +30,7 @@ from isogloss.io import atomic_write
 Align: TypeAlias = Callable[[str, str], str | None]
 """Gives the row of a document from its language and id; None when it belongs to none."""
 
-BATCH = 64
+DOCS_PER_BATCH = 64
 """Documents that a process works on at a time."""
 
 
@@ -223,7 +223,7 @@ class _Workers:
 
     def map(self, documents: Iterator[Document]) -> Iterator[Counted]:
         """Counts in the order of the documents, a few batches ahead of what was asked for."""
-        batches = iter(lambda: list(islice(documents, BATCH)), [])
+        batches = iter(lambda: list(islice(documents, DOCS_PER_BATCH)), [])
         if self._pool is None:
             for batch in batches:
                 yield from self._count(batch)

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 1 << 16
+STRINGS_PER_CHUNK = 1 << 16
 
 
 class StringTable(Sequence[str]):
@@ -46,8 +46,8 @@ class StringTable(Sequence[str]):
         return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[str]:
-        for first in range(0, len(self), CHUNK):
-            ends = self.offsets[first : first + CHUNK + 1].tolist()
+        for first in range(0, len(self), STRINGS_PER_CHUNK):
+            ends = self.offsets[first : first + STRINGS_PER_CHUNK + 1].tolist()
             text = self.text[ends[0] : ends[-1]].tobytes()
             for start, stop in pairwise(ends):
                 yield text[start - ends[0] : stop - ends[0]].decode("utf-8", "surrogatepass")

@@ -26,7 +26,7 @@ P = TypeVar("P")
 
 OnDecrease: TypeAlias = Literal["raise", "warn", "revert"]
 
-SLACK = 1e-9
+BOUND_TOLERANCE = 1e-9
 """Relative fall of the bound that rounding may cause and that is not called a decrease."""
 
 
@@ -247,7 +247,7 @@ class _Climb(Generic[P]):
         before = self.trace[-1].bound
         if not self.model.climbs:
             return math.isfinite(bound)
-        return math.isfinite(bound) and bound >= before - SLACK * max(1.0, abs(before))
+        return math.isfinite(bound) and bound >= before - BOUND_TOLERANCE * max(1.0, abs(before))
 
     def _move(self, parameters: P, statistic: ExpectedCounts, line: Iteration) -> str:
         self.parameters, self.statistic = parameters, statistic

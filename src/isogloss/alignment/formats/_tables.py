@@ -9,14 +9,14 @@ import numpy as np
 from isogloss.alignment._base import AlignerBase
 from isogloss.alignment.models import DIRECTIONS, FertilityRow, JumpRow
 
-LEAST = 0.01
+MIN_COUNT = 0.01
 """Rows with a smaller count are left out."""
 
 
 def lexicon_rows(aligner: AlignerBase) -> list[tuple[str, str, float, float, float]]:
     """Word pairs with their probabilities and counts, the likeliest translations of a word first."""
     sources, t = aligner.table_.sources, aligner.parameters_.lexicon
-    keep = np.flatnonzero(aligner.counts_.max(axis=1) >= LEAST)
+    keep = np.flatnonzero(aligner.counts_.max(axis=1) >= MIN_COUNT)
     keep = keep[np.lexsort((-t[keep, 0], sources[keep]))]
     counts = aligner.counts_[keep].mean(axis=1)
     columns = sources[keep], aligner.table_.columns[keep], t[keep, 0], t[keep, 1], counts
@@ -35,7 +35,7 @@ def jump_rows(aligner: AlignerBase) -> Iterator[JumpRow]:
         counts = weights / weights.sum(axis=1, keepdims=True) * aligner.jump_totals_[d][:, None]
         reach, last = weights.shape[1] // 2, len(weights) - 2
         frequent = {int(c): words[d][w] for w, c in enumerate(classes[d].tolist()) if c < last}
-        for c, at in np.argwhere(counts >= LEAST).tolist():
+        for c, at in np.argwhere(counts >= MIN_COUNT).tolist():
             origin = "word" if c < last else "other" if c == last else "start"
             yield name, origin, frequent.get(c, ""), at - reach, float(counts[c, at])
 
@@ -47,5 +47,5 @@ def fertility_rows(aligner: AlignerBase) -> Iterator[FertilityRow]:
         return
     for d, name in enumerate(DIRECTIONS):
         counts = state.counts[f"fertility_{name}"]
-        for w, born in np.argwhere(counts >= LEAST).tolist():
+        for w, born in np.argwhere(counts >= MIN_COUNT).tolist():
             yield name, words[d][w], born, float(counts[w, born])

@@ -24,10 +24,10 @@ Array = NDArray[np.float64]
 REACH = 126
 """The most words of a sentence that the fertility models read, and so the longest displacement."""
 
-EVEN = 0.02
+UNIFORM_SHARE = 0.02
 """Share of the pooled displacements that goes to all of them alike."""
 
-STEEP = 8.0
+START_TENSION = 8.0
 """How fast the pseudo-counts of Model 3 fall off beside the diagonal."""
 
 
@@ -76,14 +76,18 @@ def _pooled(counts: Array) -> Array:
     """Shares of the displacements of all contexts, none of them zero."""
     total = counts.sum(axis=0)
     even = np.full(len(total), 1 / len(total))
-    return np.asarray((1 - EVEN) * total / total.sum() + EVEN * even) if total.sum() > 0 else even
+    return (
+        np.asarray((1 - UNIFORM_SHARE) * total / total.sum() + UNIFORM_SHARE * even)
+        if total.sum() > 0
+        else even
+    )
 
 
 def solve_places(layout: PositionLayout, counts: Array, direction: int, pseudo: float) -> Array:
     """Model 3's table of one direction, with pseudo-counts near the diagonal."""
     distance, by_target, by_source = layout.cells()
     group = by_source if direction == 0 else by_target
-    prior = _shares(np.exp(-STEEP * distance), group)
+    prior = _shares(np.exp(-START_TENSION * distance), group)
     return _shares(counts + (pseudo + 1e-12) * prior, group)
 
 

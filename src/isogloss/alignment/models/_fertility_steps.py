@@ -45,10 +45,10 @@ FERTILITY_MODELS = {"3": 3, "4": 4, "5": 5}
 MODES = {"given": 0, "neighbours": 1, "all": 2}
 """Alignments that are summed over: the given one, a neighbourhood, or all there are."""
 
-PARTS = ("null", "fertility", "places", "heads", "heads_reached", "others", "others_reached", "scalars")
+SUM_NAMES = ("null", "fertility", "places", "heads", "heads_reached", "others", "others_reached", "scalars")
 """What the compiled loop adds up per direction, in its order."""
 
-LEAST = 1e-12
+MIN_PROBABILITY = 1e-12
 """Probabilities count as no smaller than this, so that every alignment can be compared."""
 
 
@@ -242,13 +242,15 @@ def _solve_distortion(
 
 def _solve_fertility(counts: Array, pseudo: float) -> Array:
     """Fertilities per word, drawn towards those of all words together."""
-    total = counts.sum(axis=0) + LEAST
-    full = counts + (pseudo + LEAST) * total / total.sum()
+    total = counts.sum(axis=0) + MIN_PROBABILITY
+    full = counts + (pseudo + MIN_PROBABILITY) * total / total.sum()
     return np.asarray(full / full.sum(axis=1, keepdims=True))
 
 
 def _null_share(fixed: float | None, null: float, rest: float) -> float:
-    return float(np.clip(null / max(null + rest, LEAST), 1e-6, 1 - 1e-6)) if fixed is None else fixed
+    return (
+        float(np.clip(null / max(null + rest, MIN_PROBABILITY), 1e-6, 1 - 1e-6)) if fixed is None else fixed
+    )
 
 
 def _expected_log_joint(found: ExpectedCounts, _: FertilityParameters) -> float:
@@ -273,7 +275,7 @@ def _read(
             here = slice(*sides[d].offsets[[rows.start, rows.stop]])
             args = text, model, numbers, settings.threads, best[d][here], likelihood[d][rows]
             expect_fertility(*args, tables["links"], tuple(sums))
-        tables |= {f"{part}_{name}": values for part, values in zip(PARTS, sums, strict=True)}
+        tables |= {f"{part}_{name}": values for part, values in zip(SUM_NAMES, sums, strict=True)}
     return tables, likelihood, best
 
 
@@ -293,7 +295,7 @@ def _logs(p: FertilityParameters, d: int, classes: WordClasses) -> tuple[Any, ..
     tables = _log(getattr(p, f"fertility_{name}")), _log(getattr(p, f"places_{name}"))
     displacements: list[Array] = []
     for part in ("heads", "others"):
-        weights = np.maximum(getattr(p, f"{part}_{name}"), LEAST)
+        weights = np.maximum(getattr(p, f"{part}_{name}"), MIN_PROBABILITY)
         running = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(weights, axis=1)], axis=1)
         displacements += [np.log(weights), running]
     kinds = classes.of[d], classes.of[1 - d], classes.n[d], classes.n[1 - d]
@@ -301,4 +303,4 @@ def _logs(p: FertilityParameters, d: int, classes: WordClasses) -> tuple[Any, ..
 
 
 def _log(values: NDArray[Any]) -> Array:
-    return np.asarray(np.log(np.maximum(values, LEAST).astype(np.float64)))
+    return np.asarray(np.log(np.maximum(values, MIN_PROBABILITY).astype(np.float64)))

@@ -19,11 +19,11 @@ from scipy.special import xlogy
 
 Array = NDArray[np.float64]
 
-STEADY = 2.0
-"""How fast the first guess falls off on either side of one step forward."""
+JUMP_SCALE = 2.0
+"""Distance from one step forward at which the initial weight of a jump has fallen by a factor of e."""
 
-EVEN = 1e-3
-"""What the first guess gives to every jump besides."""
+UNIFORM_WEIGHT = 1e-3
+"""Added to the initial weight of every jump."""
 
 
 def jump_shape(reach: int) -> Array:
@@ -35,7 +35,7 @@ def jump_shape(reach: int) -> Array:
     array([0.08, 0.13, 0.22, 0.36, 0.22])
     """
     distance = np.abs(np.arange(-reach, reach + 1) - 1)
-    weights = np.exp(-distance / STEADY) + EVEN
+    weights = np.exp(-distance / JUMP_SCALE) + UNIFORM_WEIGHT
     return np.asarray(weights / weights.sum())
 
 

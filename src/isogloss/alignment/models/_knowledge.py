@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment._bitext import Sentences
-from isogloss.alignment.models._jumps import STEADY
+from isogloss.alignment.models._jumps import JUMP_SCALE
 from isogloss.alignment.models._lexical import LexicalPrior
 from isogloss.alignment.models._pairs import PairTable
 from isogloss.alignment.models._positions import PositionLayout
@@ -78,7 +78,7 @@ def _wider(jumps: Array, reach: int) -> Array:
     extra = reach - jumps.shape[1] // 2
     if extra <= 0:
         return jumps
-    fall = np.exp(-np.arange(1, extra + 1) / STEADY)
+    fall = np.exp(-np.arange(1, extra + 1) / JUMP_SCALE)
     return np.concatenate([jumps[:, :1] * fall[::-1], jumps, jumps[:, -1:] * fall], axis=1)
 
 

@@ -13,7 +13,7 @@ from isogloss.alignment._bitext import Bitext
 from isogloss.engine import tree_reduce
 from isogloss.kernels import pair_slots, pair_table
 
-STRETCH = 1_000_000
+PAIRS_PER_BLOCK = 1_000_000
 """Sentence pairs whose word pairs are gathered at a time."""
 
 INDEX_CELLS = 1 << 28
@@ -59,8 +59,8 @@ class PairTable:
     @classmethod
     def of(cls, bitext: Bitext, *, threads: int = 1) -> PairTable:
         """The pairs of a bitext."""
-        starts = range(0, max(len(bitext), 1), STRETCH)
-        return tree_reduce((cls._of(bitext[k : k + STRETCH], threads) for k in starts), cls.merge)
+        starts = range(0, max(len(bitext), 1), PAIRS_PER_BLOCK)
+        return tree_reduce((cls._of(bitext[k : k + PAIRS_PER_BLOCK], threads) for k in starts), cls.merge)
 
     @classmethod
     def _of(cls, bitext: Bitext, threads: int) -> PairTable:
@@ -160,8 +160,8 @@ class IndexedBitext:
     def move(self, table: PairTable, to: NDArray[np.int32]) -> None:
         """Go over to another table, where pair ``k`` of this one is ``to[k]``, or nowhere (-1)."""
         self.table = table
-        for start in range(0, 0 if self._slots is None else len(self._slots), STRETCH):
-            part = self._slots[start : start + STRETCH]  # type: ignore[index]
+        for start in range(0, 0 if self._slots is None else len(self._slots), PAIRS_PER_BLOCK):
+            part = self._slots[start : start + PAIRS_PER_BLOCK]  # type: ignore[index]
             part[:] = np.where(part >= 0, to[part], np.int32(-1))
 
     def apart(self) -> tuple[IndexedBitext, NDArray[np.int32]]:

@@ -17,7 +17,7 @@ from isogloss.alignment._bitext import Bitext
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
-STEEPEST = 60.0
+MAX_TENSION = 60.0
 """The diagonal prior is never steeper than this."""
 
 
@@ -97,7 +97,7 @@ class PositionLayout:
                 if bend <= 0:
                     break
                 step = slope / bend
-                out[d] = np.clip(out[d] + step, 0.0, STEEPEST)
+                out[d] = np.clip(out[d] + step, 0.0, MAX_TENSION)
                 if abs(step) < 1e-10:
                     break
         return out

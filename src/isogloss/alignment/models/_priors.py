@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment._bitext import WordForms
-from isogloss.alignment.models._jumps import EVEN, jump_shape
+from isogloss.alignment.models._jumps import UNIFORM_WEIGHT, jump_shape
 from isogloss.alignment.models._steps import DIRECTIONS
 
 Array = NDArray[np.float64]
@@ -165,7 +165,9 @@ def _jumps_of(
     everywhere = out.sum(axis=0)
     even = np.full(len(everywhere), 1 / len(everywhere))
     total = everywhere.sum()
-    shape = (1 - EVEN) * everywhere / total + EVEN * even if total > 0 else jump_shape(reach)
+    shape = (
+        (1 - UNIFORM_WEIGHT) * everywhere / total + UNIFORM_WEIGHT * even if total > 0 else jump_shape(reach)
+    )
     return np.asarray(out + pseudo * shape)
 
 

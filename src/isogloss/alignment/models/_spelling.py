@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from isogloss.alignment.models._pairs import PairTable
 from isogloss.kernels import spelling_similarity
 
-SHORTEST = 4
+MIN_CHARS = 4
 """Shorter words are alike by chance, unless they are the same."""
 
-LEAST = 0.6
+MIN_SIMILARITY = 0.6
 """Below this similarity a likeness means nothing."""
 
-STEEPNESS = 4
+SIMILARITY_EXPONENT = 4
 """Likeness is this power of the similarity."""
 
 
@@ -45,12 +45,12 @@ def likeness(table: PairTable, source: Sequence[str], target: Sequence[str]) -> 
     """Between 0 and 1 for pairs that may be the same name, number or cognate; 0 for all others."""
     alike = similarity(table, source, target)
     lengths = [np.array([len(anyascii(word)) for word in words]) for words in (source, target)]
-    near = np.flatnonzero(alike >= LEAST)
+    near = np.flatnonzero(alike >= MIN_SIMILARITY)
     row = np.searchsorted(table.rows, near, side="right") - 1
     shorter = np.minimum(lengths[0][row], lengths[1][table.columns[near]])
-    comparable = near[((shorter >= SHORTEST) | (alike[near] == 1)) & (shorter > 0)]
+    comparable = near[((shorter >= MIN_CHARS) | (alike[near] == 1)) & (shorter > 0)]
     out = np.zeros_like(alike)
-    out[comparable] = alike[comparable] ** STEEPNESS
+    out[comparable] = alike[comparable] ** SIMILARITY_EXPONENT
     return out
 
 

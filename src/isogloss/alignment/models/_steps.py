@@ -40,7 +40,7 @@ TABLED = ("2", "diagonal")
 AGREEMENTS = {None: 0, "product": 1, "mutual": 2}
 """How the directions agree, and the compiled loop's number for it."""
 
-STRETCH = 1 << 16
+VALUES_PER_BLOCK = 1 << 16
 """Numbers whose logarithms are taken at a time."""
 
 DIRECTIONS = ("forward", "backward")
@@ -269,9 +269,9 @@ def _log_prior(settings: TrainingSettings, table: PairTable, p: AlignmentParamet
 def _sum_xlogy(x: Array, y: NDArray[Any]) -> float:
     """The sum of x log y, where x is 0 for every y that is, in stretches that stay near the processor."""
     x, y, total = x.ravel(), y.ravel(), 0.0
-    for k in range(0, len(x), STRETCH):
-        part = np.log(np.maximum(y[k : k + STRETCH], 1e-30), dtype=np.float64)
-        total += float(np.multiply(part, x[k : k + STRETCH], out=part).sum())
+    for k in range(0, len(x), VALUES_PER_BLOCK):
+        part = np.log(np.maximum(y[k : k + VALUES_PER_BLOCK], 1e-30), dtype=np.float64)
+        total += float(np.multiply(part, x[k : k + VALUES_PER_BLOCK], out=part).sum())
     return total
 
 

@@ -38,7 +38,7 @@ Item = TypeVar("Item")
 Reprints: TypeAlias = Mapping[int, Mapping[str, str]]
 """Reprints of each event, with the articles that they repeat."""
 
-BATCH = 256
+ARTICLES_PER_BATCH = 256
 _OTHERS = 54
 """Columns of a table of events beside its titles and places."""
 
@@ -189,7 +189,7 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     batch: list[Item] = []
     for item in items:
         batch.append(item)
-        if len(batch) == BATCH:
+        if len(batch) == ARTICLES_PER_BATCH:
             yield batch
             batch = []
     if batch:

@@ -11,7 +11,7 @@ from isogloss.corpora.readers._checking import ParallelText, RawPair
 from isogloss.exceptions import CorpusError
 from isogloss.io import MAX_LINE_BYTES, PathLike, XmlReader, open_decompressed
 
-CHUNK = 1 << 16
+CHUNK_BYTES = 1 << 16
 _CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 """Elements inside a segment whose text is formatting, not language."""
 
@@ -76,7 +76,7 @@ def _units(path: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Line and segments by language of every unit."""
     with open_decompressed(path) as file:
         reader = _UnitReader(path)
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(CHUNK_BYTES):
             reader.feed(chunk)
             yield from reader.take()
         reader.feed(b"", final=True)

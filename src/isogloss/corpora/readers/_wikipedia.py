@@ -17,7 +17,7 @@ from isogloss.corpora.readers._markup import BoundedWikiMarkup
 from isogloss.corpora.readers._records import BadRecordError, Document, DocumentReader, DocumentReport
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
-CHUNK = 1 << 18
+CHUNK_BYTES = 1 << 18
 MAX_PAGE = 1 << 22
 """Letters of a page; longer ones are left out. MediaWiki takes at most 2 MiB."""
 
@@ -152,7 +152,7 @@ def _passed_over(page: Page, namespaces: set[str]) -> str | None:
 def _read(file: IO[bytes]) -> bytes:
     """Some bytes, as soon as there are some: before a damaged place everything is read."""
     try:
-        return cast("io.BufferedIOBase", file).read1(CHUNK)
+        return cast("io.BufferedIOBase", file).read1(CHUNK_BYTES)
     except (EOFError, OSError) as reason:
         raise BadRecordError("cut short", f"the dump is cut short or damaged ({reason})") from reason
 

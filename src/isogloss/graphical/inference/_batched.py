@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isogloss.graphical.inference._contraction import BATCH, Contraction
 from isogloss.graphical.inference._junction import Calibrated, JunctionTree
 from isogloss.graphical.inference._kinds import Kind, RowsByKind
-from isogloss.graphical.inference._plans import TINY
+from isogloss.graphical.inference._plans import MIN_FACTOR_SUM
 from isogloss.graphical.inference._relevance import HiddenPart, Relevance, mask_of
 
 Array = NDArray[np.float64]
@@ -207,7 +207,7 @@ class _CaseProduct:
         values = self.contraction(tables)
         values = values if any(self.with_cases) else values[..., np.newaxis]
         log_scale = np.zeros(values.shape[-1])
-        small = values.sum(axis=tuple(range(values.ndim - 1))) < TINY
+        small = values.sum(axis=tuple(range(values.ndim - 1))) < MIN_FACTOR_SUM
         if small.any():
             pairs = zip(tables, self.with_cases, strict=True)
             again, scale = self.contraction.scaled([t[..., small] if cases else t for t, cases in pairs])

@@ -17,7 +17,7 @@ from isogloss.graphical.inference._relevance import Relevance, bits, mask_of
 
 Array = NDArray[np.float64]
 
-TINY = 1e-250
+MIN_FACTOR_SUM = 1e-250
 """Below this, products are taken again with scaling."""
 
 
@@ -75,9 +75,9 @@ class ProductPlan:
         for table, places in self._numbers:
             number *= table[tuple([codes[k] for k in places])]
         if self._contraction is None:
-            return (np.array(number), 0.0) if number > TINY else self._small(codes)
+            return (np.array(number), 0.0) if number > MIN_FACTOR_SUM else self._small(codes)
         values = self._contraction(self._slices(codes)) * number
-        return (values, 0.0) if values.sum() > TINY else self._small(codes)
+        return (values, 0.0) if values.sum() > MIN_FACTOR_SUM else self._small(codes)
 
     def _small(self, codes: Sequence[int]) -> tuple[Any, float]:
         values, log_scale = np.ones(()), 0.0
