@@ -314,9 +314,24 @@ def test_splitters_that_look_at_y():
     np.testing.assert_array_equal(y_test, y[rows])
 
 
-def test_an_array_is_not_made_of_views_by_accident():
-    with pytest.raises(TypeError, match="several matrices"):
+def test_an_array_has_the_views_side_by_side_and_nan_where_one_is_missing():
+    views = Views({"a": [[1.0], [2.0]], "b": [[3.0, 4.0]]}, present=[[1, 1], [1, 0]])
+    np.testing.assert_array_equal(np.asarray(views), [[1, 3, 4], [2, np.nan, np.nan]])
+    assert np.asarray(views, dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="only by copying"):
+        views.__array__(copy=False)
+
+
+def test_a_dense_array_is_not_made_of_sparse_views():
+    with pytest.raises(TypeError, match="view 'de' is sparse"):
         np.asarray(some_views()[0])
+
+
+def test_a_row_of_nan_is_a_missing_one():
+    views = Views([[[1.0, 2.0], [np.nan, np.nan]], [[np.nan], [5.0]]])
+    assert views.present.tolist() == [[True, False], [False, True]]
+    with pytest.raises(ValueError, match="view 'view0' has NaN"):
+        Views([[[1.0, 2.0], [np.nan, 3.0]]])
 
 
 # -------------------------------------------------------------------------------------------- errors
@@ -332,8 +347,8 @@ x3, x2 = np.ones((3, 1)), np.ones((2, 1))
         (lambda: Views({}), "no views given"),
         (lambda: Views([x3, x2]), "unequal numbers of rows: {'view0': 3, 'view1': 2}"),
         (lambda: Views({"en": x3, "de": np.ones((3, 0))}), "view 'de' has no features"),
-        (lambda: Views({"en": [[np.nan]]}), "view 'en' has NaN or infinite values"),
-        (lambda: Views({"en": [[np.inf]]}), "never by NaN"),
+        (lambda: Views({"en": [[np.nan, 1.0]]}), "view 'en' has NaN or infinite values"),
+        (lambda: Views({"en": [[np.inf]]}), "NaN throughout"),
         (lambda: Views({"en": sparse.csr_array([[np.nan]])}), "view 'en' has NaN"),
         (lambda: Views({"en": np.array([["a", "b"]])}), "view 'en' is not a matrix of numbers"),
         (lambda: Views({"en": [["1", "2"]]}), "view 'en' is not a matrix of numbers"),

@@ -30,10 +30,11 @@ class Views:
         One matrix per view. Each has either one row per row of the mask (rows marked absent are
         ignored, whatever they hold) or exactly the rows that are present, in order. ``None`` is a
         view that no row has; it needs ``dims``. Float matrices are kept by reference, not copied.
+        Without ``present``, a row of a dense matrix that is NaN throughout is a missing one.
     names : sequence of str, optional
         Names of the views; the keys of a mapping, or ``view0``, ``view1``, ... by default.
     present : array of bool, shape (n_rows, n_views), optional
-        Which row has which view. By default every row has every view that is not ``None``.
+        Which row has which view. By default every row has every view that is not ``None`` or NaN there.
     ids : sequence, optional
         One distinct id per row.
     dims : sequence of int, optional
@@ -52,6 +53,9 @@ class Views:
     Row indexing (``views[rows]`` with an integer array, a mask, a slice or a list) gives another
     ``Views``, so scikit-learn's cross-validation works on it unchanged; indexing with a name gives
     that view's matrix of present rows, and iteration gives those matrices in order.
+
+    ``numpy.asarray(views)`` puts the views side by side, NaN where a row lacks one, so steps of a
+    scikit-learn pipeline that take one array can follow a model of several views.
     """
 
     def __init__(
@@ -111,6 +115,20 @@ class Views:
         joined = cls(data, present=present, ids=list(position))
         return joined[joined.present.all(axis=1)] if how == "inner" else joined
 
+    @classmethod
+    def from_frame(cls, frame: Any) -> Views:
+        """Take the columns of a DataFrame as views, by the first level of a MultiIndex of columns.
+
+        A row whose columns of a view are all missing lacks that view.
+        """
+        if getattr(frame.columns, "nlevels", 1) < 2:
+            raise TypeError(
+                "a DataFrame needs columns with two levels, the view and the feature; "
+                "for plain columns use isogloss.multiview.ColumnViews"
+            )
+        names = list(dict.fromkeys(frame.columns.get_level_values(0)))
+        return cls([frame[name].to_numpy() for name in names], names=[str(name) for name in names])
+
     @property
     def n_views(self) -> int:
         """Number of views."""
@@ -148,7 +166,19 @@ class Views:
         return out
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        raise TypeError("Views is several matrices, not one array; take a view by its name, views['name']")
+        if copy is False:
+            raise ValueError("views become one array only by copying")
+        lying = [name for name, x in zip(self.names, self.arrays, strict=True) if hasattr(x, "toarray")]
+        if lying:
+            raise TypeError(
+                f"view {lying[0]!r} is sparse, and one dense array of all views may not fit into memory; "
+                "reduce the views first, or take them by name: views['name']"
+            )
+        out = np.full(self.shape, np.nan, dtype=dtype or np.result_type(*self.arrays))
+        stops = np.cumsum(self.dims)
+        for x, mask, dim, stop in zip(self.arrays, self.present.T, self.dims, stops, strict=True):
+            out[mask, stop - dim : stop] = x
+        return out
 
     def __repr__(self) -> str:
         described = (
@@ -239,6 +269,12 @@ class ViewsMixin:
             raise ValueError(f"no view {view}; there are {len(self.dims_)} views, counted from 0")
         return int(view)
 
+    def _component_names(self) -> list[str]:
+        """Names of the columns that a view is projected to: the class in lower case, and a number."""
+        check_is_fitted(self)
+        width = self.transform_view(np.zeros((1, self.dims_[0])), 0).shape[1]  # type: ignore[attr-defined]
+        return [f"{type(self).__name__.lower()}{column}" for column in range(width)]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.two_d_array = False
@@ -252,12 +288,16 @@ def check_views(
     """Give ``views`` back as :class:`Views`, or say what is wrong with it.
 
     A ``Views`` passes through; a list, tuple or dict of matrices is wrapped, and may hold ``None`` for a
-    view that none of its rows has when ``dims`` says how wide the views are.
+    view that none of its rows has when ``dims`` says how wide the views are. So is a DataFrame whose columns
+    have two levels, the view and the feature.
     """
+    if hasattr(views, "columns") and hasattr(views, "to_numpy"):
+        views = Views.from_frame(views)
     if not isinstance(views, Views):
         if not isinstance(views, (list, tuple, Mapping)):
             raise TypeError(
-                f"expected Views, or a list or dict of 2-D arrays, one per view; got {type(views).__name__}"
+                f"expected Views, or a list or dict of 2-D arrays, one per view; got {type(views).__name__}. "
+                "isogloss.multiview.ColumnViews makes views of the columns of one array"
             )
         views = Views(views, dims=dims)
     checked: Views = views
@@ -324,7 +364,8 @@ def _check_finite(x: Matrix, name: str) -> Matrix:
         assert_all_finite(x)
     except ValueError as error:
         raise ValueError(
-            f"view {name!r} has NaN or infinite values; a missing row is marked in `present`, never by NaN"
+            f"view {name!r} has NaN or infinite values; a missing row is marked in `present`, or is NaN "
+            "throughout in a dense matrix"
         ) from error
     return x
 
@@ -341,8 +382,8 @@ def _check_present(
                 f"views have unequal numbers of rows: {lengths}. Give `present` to mark missing rows, "
                 "or join tables on their ids with Views.from_tables"
             )
-        here = np.array([x is not None for x in matrices])
-        return np.tile(here, (next(iter(lengths.values())), 1))
+        rows = next(iter(lengths.values()))
+        return np.column_stack([_rows_with_values(x, rows) for x in matrices])
     mask = np.asarray(present)
     if mask.ndim != 2 or mask.shape[1] != len(names) or not np.isin(mask, (0, 1)).all():
         raise ValueError(
@@ -350,6 +391,17 @@ def _check_present(
             f"for each of the {len(names)} views"
         )
     return mask.astype(bool)
+
+
+def _rows_with_values(x: Matrix | None, rows: int) -> NDArray[np.bool_]:
+    """Return which rows a view has: all but those that are NaN throughout; none of a view that is None."""
+    if x is None:
+        return np.zeros(rows, dtype=bool)
+    here = np.ones(rows, dtype=bool)
+    if not hasattr(x, "toarray"):
+        maybe = np.flatnonzero(np.isnan(x[:, 0]))
+        here[maybe] = ~np.isnan(x[maybe]).all(axis=1)
+    return here
 
 
 def _check_dims(

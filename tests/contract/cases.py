@@ -21,7 +21,9 @@ from isogloss.lexicon import Procrustes
 from isogloss.mixture import GaussianMixture, KernelKMeans
 from isogloss.multiview import (
     CCA,
+    ColumnViews,
     HubCCA,
+    JoinViews,
     KernelCCA,
     KernelSumCor,
     MaxVar,
@@ -112,6 +114,9 @@ ROWS_CASES = {
     BernoulliMixture: rows_case(
         BernoulliMixture(2, smoothing=0.1, random_state=0), lambda m, X: m.predict_proba(X), coins
     ),
+    ColumnViews: rows_case(
+        ColumnViews({"left": [0, 1], "right": slice(1, None)}), lambda m, X: np.asarray(m.transform(X))
+    ),
 }
 
 # Views: several aligned arrays
@@ -199,6 +204,12 @@ def documents_case(kind):
 
 
 WORDS_CASES = {
+    JoinViews: Case(
+        JoinViews(),
+        lambda: (views_data(),),
+        lambda fitted, data: fitted.transform(*data),
+        (((np.ones((3, 2)),), "expected Views"),),
+    ),
     Aligner: Case(
         Aligner(),
         lambda: (PAIRS,),

@@ -18,7 +18,7 @@ import isogloss.alignment.aligner
 from isogloss import io
 from isogloss.factor import InterBatteryFA, MultiBatteryFA
 from isogloss.mixture import GaussianMixture, KernelKMeans
-from isogloss.multiview import OptimalWeighting, SumCor
+from isogloss.multiview import ColumnViews, OptimalWeighting, SumCor
 from isogloss.views import Views
 from tests.contract.cases import CASES, ROWS_CASES, VIEWS_CASES, WITHOUT_FIT, every_estimator
 
@@ -57,7 +57,11 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [ROWS_CASES[GaussianMixture].estimator, KernelKMeans(3)],  # the others take counts, or 0 and 1, alone
+    [
+        ROWS_CASES[GaussianMixture].estimator,
+        KernelKMeans(3),
+        ROWS_CASES[ColumnViews].estimator,
+    ],  # the others take counts, or 0 and 1, alone
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learns_own_checks(estimator, check):

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss._estimator import Estimator
@@ -70,6 +71,21 @@ class FactorDensity(ViewsMixin, TransformerMixin, Estimator):
     def transform(self, views: Any) -> Array:
         """The posterior mean of the factors (n, k) given the views each row has; zero if it has none."""
         return self.posterior(views).mean
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the factors, such as ``multibatteryfa0``."""
+        return np.array(self._component_names(), dtype=object)
+
+    def inverse_transform(self, Z: Any) -> Views:
+        """The expected views of rows with the given factors (n, k)."""
+        check_is_fitted(self)
+        Z = check_array(Z, dtype=np.float64, input_name="Z")
+        if Z.shape[1] != self.loadings_[0].shape[1]:
+            raise ValueError(
+                f"Z has {Z.shape[1]} columns; the model has {self.loadings_[0].shape[1]} factors"
+            )
+        expected = [mean + Z @ W.T for mean, W in zip(self.means_, self.loadings_, strict=True)]
+        return Views(expected, names=self.view_names_)
 
     def transform_view(self, X: Any, view: int | str) -> Array:
         """The posterior mean of the factors given one view alone."""

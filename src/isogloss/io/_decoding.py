@@ -80,6 +80,18 @@ class ModelDecoder:
             raise ModelFileError("has a dict with a key that occurs twice")
         return out
 
+    def _slice(self, content: Node) -> slice:
+        return slice(*self._bounds(content))
+
+    def _range(self, content: Node) -> range:
+        return range(*self._bounds(content))
+
+    def _bounds(self, content: Node) -> list[Any]:
+        bounds = [self.decode(part) for part in content]
+        if len(bounds) != 3 or any(bound is not None and type(bound) is not int for bound in bounds):
+            raise ModelFileError("has a slice or range whose start, stop and step are not three integers")
+        return bounds
+
     def _float(self, content: Node) -> float:
         return float(struct.unpack(">d", bytes.fromhex(content))[0])
 
@@ -167,6 +179,8 @@ _KINDS: dict[str, Callable[[ModelDecoder, Node], Any]] = {
     "tuple": ModelDecoder._tuple,
     "packed": ModelDecoder._packed,
     "dict": ModelDecoder._dict,
+    "slice": ModelDecoder._slice,
+    "range": ModelDecoder._range,
     "float": ModelDecoder._float,
     "str": ModelDecoder._str,
     "str_": ModelDecoder._numpy_str,

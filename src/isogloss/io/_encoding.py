@@ -65,6 +65,9 @@ class ModelEncoder:
             return self._sequence(value, path, depth, range(len(value)))
         if kind is dict:
             return self._dict(value, path, depth)
+        if kind in (slice, range):
+            parts = [value.start, value.stop, value.step]
+            return {kind.__name__: [self._encode(part, path, depth + 1) for part in parts]}
         if kind is np.ndarray:
             return self._array(value, path)
         if isinstance(value, np.generic):

@@ -2,6 +2,8 @@ from ._base import LinearMultiview as LinearMultiview
 from ._base import Multiview as Multiview
 from ._cca import CCA as CCA
 from ._cca import prediction_score as prediction_score
+from ._columns import ColumnViews as ColumnViews
+from ._columns import JoinViews as JoinViews
 from ._hub import HubCCA as HubCCA
 from ._kernel import KernelCCA as KernelCCA
 from ._kernel import KernelSumCor as KernelSumCor

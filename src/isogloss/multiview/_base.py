@@ -37,12 +37,28 @@ class Multiview(ViewsMixin, TransformerMixin, Estimator):
         return self._project(*self._check_one(X, view))
 
     def transform(self, views: Any) -> Views:
-        """Project every view; rows that lack a view lack its projection too."""
+        """Project every view; rows that lack a view lack its projection too.
+
+        ``numpy.asarray`` of the result, and ``set_output(transform="pandas")``, put the projections side by
+        side, NaN where a row lacks a view; :class:`JoinViews` does this, or averages them, as a step of a
+        pipeline.
+        """
         views = self._check_seen(views)
         projected = [self._project(x, v) if x.shape[0] else None for v, x in enumerate(views.arrays)]
         width = next(z.shape[1] for z in projected if z is not None)
         dims = [width] * views.n_views
         return Views(projected, names=views.names, present=views.present, ids=views.ids, dims=dims)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the columns of the projections side by side, such as ``en_cca0``.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used; here because scikit-learn passes it.
+        """
+        names = self._component_names()
+        return np.array([f"{view}_{name}" for view in self.view_names_ for name in names], dtype=object)
 
     def score(self, views: Any, y: Any = None) -> float:
         """Sum over components and pairs of views of the correlations of the projections."""

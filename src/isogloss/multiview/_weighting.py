@@ -183,6 +183,10 @@ class OptimalWeighting(BatchesMixin, Multiview):
         shift = sum(mean @ w for mean, w in zip(self.means_, self.weights_, strict=True))
         return np.asarray(np.sum(projected, axis=0) - shift, dtype=np.float64)
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the features, such as ``optimalweighting0``."""
+        return np.array(self._component_names(), dtype=object)
+
     def transform_view(self, X: Any, view: int | str) -> Array:
         """The best linear estimate of the features from one view alone."""
         return super().transform_view(X, view)
