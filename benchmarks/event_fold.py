@@ -66,6 +66,7 @@ class Made(NamedTuple):
     terms: Terms
     profile: UnweightedProfile
     latent: NDArray[np.float32] | None
+    embedding: NDArray[np.float32] | None = None
 
 
 class Story(NamedTuple):

@@ -35,6 +35,14 @@ def test_a_strong_link_without_support_does_not_come_first() -> None:
     assert agglomerate(SIZES, LANGUAGES, links) == [[1, 2, 3], [4, 5, 6]]
 
 
+def test_a_weak_link_joins_large_clusters_and_not_two_articles() -> None:
+    links, languages = {(1, 2): 0.4}, {1: "en", 2: "de"}
+    assert agglomerate({1: 1, 2: 1}, languages, links) == [[1], [2]]
+    assert agglomerate({1: 9, 2: 9}, languages, links) == [[1, 2]]
+    assert agglomerate({1: 1, 2: 1}, languages, links, AgglomerationRules(prior=0.0)) == [[1, 2]]
+    assert agglomerate({1: 1, 2: 1}, languages, {(1, 2): 0.9}) == [[1, 2]]
+
+
 def test_an_impossible_pair_is_never_in_one_event() -> None:
     links = {(1, 2): 0.95, (1, 3): 0.95, (2, 3): 0.001}
     rules = AgglomerationRules(threshold=0.3, doubt=0.0, impossible=0.01)

@@ -17,6 +17,7 @@ from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.cluster import Vector
 from isogloss.events.ingest import sample_news
 from isogloss.events.link import ArticleProfile, CandidateIndex, ClusterProfile
+from isogloss.events.link._background import NO_BACKGROUND, Background, BackgroundSample
 from isogloss.events.link._features import pair_features
 from isogloss.events.link._profiles import ArrivalRates, EmbeddingCentring
 from isogloss.similarity import EncodedHub, HubSimilarity, TextModel, UniversalEncoder, installed_encoder
@@ -88,6 +89,68 @@ def test_a_stream_with_embeddings_is_restored_to_the_bit() -> None:
         one.update()
     assert save_stream(again) == save_stream(stream)
     assert again.assignment() == stream.assignment()
+
+
+def _point(angle: float) -> NDArray[np.float16]:
+    return np.array([np.cos(angle), np.sin(angle)], dtype=np.float16)
+
+
+def test_the_background_is_what_an_article_finds_on_other_days() -> None:
+    sample, day = BackgroundSample(), 86_400.0
+    for hour in range(48):
+        assert sample.measure(_point(0.0), "en", 3600.0 * hour) == NO_BACKGROUND
+    near, far = (sample.measure(_point(angle), "en", 6 * day) for angle in (0.1, 1.5))
+    assert near.own > 0.7 > 0.2 > far.own
+    assert near.foreign == NO_BACKGROUND.foreign
+    foreign = sample.measure(_point(0.1), "de", 6 * day)
+    assert foreign.foreign > 0.7
+    assert foreign.own == NO_BACKGROUND.own
+
+
+def test_a_busy_stream_is_sampled_over_days() -> None:
+    sample, step = BackgroundSample(), 30.0
+    for number in range(12_000):
+        sample.measure(_point(0.0), "en", step * number)
+    assert sample.times.min() < 3 * 86_400.0
+    assert sample.times.max() > step * 11_000
+
+
+def test_a_restored_sample_goes_on_to_the_bit() -> None:
+    sample, again = BackgroundSample(), BackgroundSample()
+    rng = np.random.default_rng(4)
+    for number in range(100):
+        sample.measure(_point(rng.random()), "en" if number % 3 else "de", 9000.0 * number)
+    saved = sample.state_dict()
+    again.load_state(saved["header"], saved["arrays"])
+    for number in range(100, 120):
+        angle = rng.random()
+        found = [
+            one.measure(_point(angle), "fr" if number % 2 else "en", 9000.0 * number)
+            for one in (sample, again)
+        ]
+        assert found[0] == found[1]
+    empty = BackgroundSample().state_dict()
+    BackgroundSample().load_state(empty["header"], empty["arrays"])
+
+
+def test_the_contrast_of_clusters_is_their_similarity_less_the_larger_background() -> None:
+    vector = Vector(np.array([1], dtype=np.int32), np.ones(1))
+    points = _point(0.0), _point(0.5)
+    backgrounds = Background(0.5, 0.3), Background(0.1, 0.4)
+    profiles = [
+        ClusterProfile(
+            number,
+            lang,
+            [ArticleProfile(lang, lang, "", 0.0, "", vector, embedding=point, background=background)],
+        )
+        for number, (lang, point, background) in enumerate(
+            zip(("de", "en"), points, backgrounds, strict=True), 1
+        )
+    ]
+    found = pair_features(*profiles, [])
+    assert found["encoderContrast"] == pytest.approx(found["encoderCosSim"] - 0.4)
+    bare = ClusterProfile(3, "fr", [ArticleProfile("f", "fr", "", 0.0, "", vector)])
+    assert np.isnan(pair_features(profiles[0], bare, [])["encoderContrast"])
 
 
 @pytest.mark.parametrize("vector", [np.full(4, np.nan), np.ones(3), np.zeros(4)])

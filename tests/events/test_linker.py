@@ -90,10 +90,12 @@ def test_the_shipped_linker_prefers_what_is_alike(encoder: float) -> None:
     linker = Linker.default()
     assert tuple(linker.features) == LINKER_FEATURES
     same = {"sameLanguage": 0.0, "alternatives": 1.0}
-    alike = dict.fromkeys(FEATURES, 0.5) | same | {"timeDiff": 2.0, "encoderCosSim": encoder}
-    unlike = dict.fromkeys(FEATURES, 0.0) | same | {"timeDiff": 90.0, "encoderCosSim": 0.0 * encoder}
+    asked = {"encoderCosSim": encoder, "encoderContrast": encoder - 0.2}
+    alike = dict.fromkeys(FEATURES, 0.5) | same | {"timeDiff": 2.0, "nameConflict": 0.0} | asked
+    neither = {"encoderCosSim": 0.0 * encoder, "encoderContrast": 0.0 * encoder - 0.2}
+    unlike = dict.fromkeys(FEATURES, 0.0) | same | {"timeDiff": 90.0, "nameConflict": 1.0} | neither
     assert linker.probability(alike) > 0.9
-    assert linker.probability(unlike) < 0.1
+    assert linker.probability(unlike) < 0.15
     assert linker.probability(alike | {"alternatives": 6.0}) < linker.probability(alike)
 
 
@@ -101,20 +103,45 @@ def test_the_shipped_weights_have_the_signs_that_make_sense() -> None:
     linker = Linker.default()
     for row in linker.weights_:
         weights = dict(zip(linker.features, row, strict=True))
-        assert weights.pop("timeDiff") < 0
+        assert weights.pop("timeDiff") <= 0
+        assert weights.pop("nameConflict") <= 0
         assert weights.pop("alternatives") == 0  # its weight is given
         weights.pop("sameLanguage")
         assert min(weights.values()) >= 0
         assert weights["sharedPlaces"] > 0
     text, one_language, encoder = (
-        LINKER_FEATURES.index(name) for name in ("textCosSim", "sameLanguageSim", "encoderCosSim")
+        LINKER_FEATURES.index(name) for name in ("textCosSim", "sameLanguageSim", "encoderContrast")
     )
     assert min(linker.weights_[:2, text]) > 0
     assert min(linker.weights_[2:, one_language]) > 0
     assert (linker.weights_[:, encoder] > 0).tolist() == [True, False, True, False]
+    conflict = LINKER_FEATURES.index("nameConflict")
+    assert max(linker.weights_[:2, conflict]) < 0
     zeros = dict.fromkeys(LINKER_FEATURES, 0.0) | {"timeDiff": 400.0, "sameLanguage": 0.0}
     shares = linker.contributions(zeros)
     assert all(shares[name] <= 0 for name in LINKER_FEATURES if name != "sameLanguage")
+
+
+def test_names_that_differ_speak_against_a_link_and_never_for_one() -> None:
+    linker = Linker.default()
+    same = dict.fromkeys(LINKER_FEATURES, 0.4) | {"sameLanguage": 0.0, "alternatives": 2.0, "timeDiff": 3.0}
+    found = [linker.contributions(same | {"nameConflict": n})["nameConflict"] for n in (0.0, 1.0, 2.0)]
+    assert found[0] == 0
+    assert found == sorted(found, reverse=True)
+    assert found[2] < found[1] < 0
+
+
+def test_a_linker_without_the_newer_features_links_as_before(tmp_path: Path) -> None:
+    newer = {"encoderContrast", "nameConflict"}
+    older = tuple(name for name in LINKER_FEATURES if name not in newer)
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 60)
+    fitted = Linker(older).fit(labels[:, None] + rng.random((60, len(older))), labels)
+    io.save(fitted, tmp_path / "older.isogloss")
+    again = io.load(tmp_path / "older.isogloss", expected=Linker)
+    features = dict.fromkeys(FEATURES, 0.5)
+    assert again.probability(features) == again.probability(features | dict.fromkeys(newer, 3.0))
+    assert again.probability(features) == fitted.probability(features)
 
 
 def test_pairs_without_an_embedding_have_weights_of_their_own() -> None:

@@ -161,11 +161,20 @@ def test_features_are_those_of_their_definitions() -> None:
         "textCosSim": 0.5,
         "sharedNumbers": 1.0,
         "sharedPlaces": 1.0,
+        "nameConflict": 0.0,
         "linkRatio": 0.1,
         "sameLanguage": 0.0,
     }
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert all(np.isnan(found[name]) for name in ("keywordCosSim", "sharedDates", "latentCosSim"))
+
+
+def test_names_conflict_where_both_clusters_have_their_own() -> None:
+    one = ClusterProfile(1, "de", [_sign("a", "de", 1, entities={"x": 3.0, "y": 4.0, "z": 1.0})])
+    two = ClusterProfile(2, "en", [_sign("b", "en", 1, entities={"x": 1.0, "u": 1.0, "v": 2.0, "w": 1.0})])
+    nameless = ClusterProfile(3, "en", [_sign("c", "en", 1)])
+    assert pair_features(one, two, [])["nameConflict"] == pytest.approx(np.log(3))
+    assert np.isnan(pair_features(one, nameless, [])["nameConflict"])
 
 
 def test_features_do_not_depend_on_which_cluster_is_first() -> None:

@@ -20,6 +20,7 @@ from isogloss.events import (
 from isogloss.events.checkpoint import restore_stream, save_stream
 from isogloss.events.cluster import ClusterSettings
 from isogloss.events.ingest import sample_corpus, sample_news
+from isogloss.events.track import AgglomerationRules
 from isogloss.events.training import bcubed
 from isogloss.exceptions import ArticleError, ModelFileError
 from tests.elsewhere import run_elsewhere
@@ -179,7 +180,7 @@ def test_what_is_over_is_forgotten():
 def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
     news, begin = News(seed=5, stories=30), SHORT[0].time
     records = [news.article(begin + timedelta(seconds=n)) for n in range(600)]
-    settings = EventStreamSettings(ClusterSettings(max_articles=100))
+    settings = EventStreamSettings(ClusterSettings(max_articles=100), AgglomerationRules(prior=0.0))
     kept = []
     stream = EventStream(settings)
     stream.observer = lambda _: kept.append((len(stream.links.articles), len(stream.expired_since)))

@@ -141,7 +141,7 @@ def _offers(groups: dict[int, Group], a: int, rules: AgglomerationRules) -> Iter
 def _mean(one: Group, other: Group, b: int, rules: AgglomerationRules) -> float:
     linked = one.linked.get(b, 0.0)
     rest = max(0.0, one.weight * other.weight - linked)
-    return one.sums.get(b, 0.0) / (linked + rules.unlinked * rest)
+    return one.sums.get(b, 0.0) / (linked + rules.unlinked * rest + rules.prior)
 
 
 def _allowed(one: Group, other: Group, b: int, rules: AgglomerationRules) -> bool:

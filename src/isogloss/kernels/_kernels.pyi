@@ -330,6 +330,7 @@ def join_clusters(
     same_language: float,
     doubt: float,
     unlinked: float,
+    prior: float,
     group: _Indices,
 ) -> None: ...
 def number_pairs(

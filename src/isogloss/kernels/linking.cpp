@@ -22,7 +22,7 @@ namespace {
 using namespace isogloss;
 
 struct Rules {
-    double threshold, impossible, same_language, doubt, unlinked;
+    double threshold, impossible, same_language, doubt, unlinked, prior;
 };
 
 // What is between a group and another one: the weighted sum of the links, the weight of the pairs that have a link,
@@ -47,10 +47,11 @@ std::vector<Bond>::iterator place_of(Group &group, i32 other) {
                             [](const Bond &bond, i32 wanted) { return bond.other < wanted; });
 }
 
-// The mean probability of the pairs of two groups; pairs without a link count as 0, with a smaller weight.
+// The mean probability of the pairs of two groups; pairs without a link count as 0, with a smaller weight, and so does
+// a prior, which small groups must outweigh.
 double mean(const Group &one, const Group &other, const Bond &bond, const Rules &rules) {
     const double rest = std::max(0.0, one.weight * other.weight - bond.linked);
-    return bond.sum / (bond.linked + rules.unlinked * rest);
+    return bond.sum / (bond.linked + rules.unlinked * rest + rules.prior);
 }
 
 // Whether groups may join: no impossible pair, and languages that both have are linked themselves.
@@ -231,11 +232,12 @@ void join_all(std::vector<Group> &groups, const Rules &rules, i32 *group) {
 // Joins clusters, whose ids ascend, the most probable pair first; each gets the place of the first of its group.
 // Of each cluster the probabilities of its links are given by the ids of the others, both ways.
 void join_clusters(In<i64> ids, In<double> weights, In<i32> languages, nb::list linked, double threshold,
-                   double impossible, double same_language, double doubt, double unlinked, Out<i32> group) {
+                   double impossible, double same_language, double doubt, double unlinked, double prior,
+                   Out<i32> group) {
     const std::size_t n = ids.shape(0);
     if (weights.shape(0) != n || languages.shape(0) != n || group.shape(0) != n || linked.size() != n)
         throw std::invalid_argument("lengths differ");
-    const Rules rules{threshold, impossible, same_language, doubt, unlinked};
+    const Rules rules{threshold, impossible, same_language, doubt, unlinked, prior};
     const Links links = links_of(ids, linked);
     const nb::gil_scoped_release released;
     std::vector<Group> groups = groups_of(weights, languages, links, rules);
@@ -302,5 +304,5 @@ void bind_linking(nb::module_ &m) {
           nb::arg("chances"));
     m.def("join_clusters", &join_clusters, nb::arg("ids"), nb::arg("weights"), nb::arg("languages"),
           nb::arg("linked"), nb::arg("threshold"), nb::arg("impossible"), nb::arg("same_language"), nb::arg("doubt"),
-          nb::arg("unlinked"), nb::arg("group").noconvert());
+          nb::arg("unlinked"), nb::arg("prior"), nb::arg("group").noconvert());
 }

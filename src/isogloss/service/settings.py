@@ -190,7 +190,7 @@ class StreamSettings(_Section):
     window_days: PositiveFloat = Field(10.0, description="days after its last article until a story expires")
     max_articles: PositiveInt = Field(200_000, description="maximum number of articles in the window")
     threshold: PositiveFloat = Field(
-        0.25, description="mean probability of links from which clusters are one event"
+        0.2, description="mean probability of links from which clusters are one event"
     )
     encoder: bool | str = Field(
         True,

@@ -26,7 +26,7 @@ from isogloss.events.checkpoint._columns import (
     unpack_weights,
     unprefixed,
 )
-from isogloss.events.link import ArticleProfile, CandidateIndex, ClusterProfile, LinkState
+from isogloss.events.link import ArticleProfile, Background, CandidateIndex, ClusterProfile, LinkState
 
 __all__ = ["load_links", "save_links"]
 
@@ -71,6 +71,7 @@ def _article_arrays(articles: Sequence[ArticleProfile]) -> Arrays:
     found: Arrays = {
         "times": np.array([one.time for one in articles], dtype=np.float64),
         "rates": np.array([one.rate for one in articles], dtype=np.float64),
+        "backgrounds": np.array([one.background for one in articles], dtype=np.float64).reshape(-1, 2),
         "date_counts": np.array([len(one.dates) for one in articles], dtype=np.int32),
         "dates": np.array([day.toordinal() for one in articles for day in one.dates], dtype=np.int32),
         **prefixed("vectors", pack_vectors([one.vector for one in articles])),
@@ -100,6 +101,7 @@ def _articles(arrays: Arrays) -> Iterator[ArticleProfile]:
     days = list(map(date.fromordinal, arrays["dates"].tolist()))
     columns["dates"] = map(tuple, split_rows(days, arrays["date_counts"]))
     columns["rate"] = arrays["rates"].tolist()
+    columns["background"] = (Background(*pair) for pair in arrays["backgrounds"].tolist())
     for name in _POINT_FIELDS:
         columns[name] = _points(arrays[name].tolist(), iter(arrays[f"{name}s"]))
     for row in zip(*columns.values(), strict=True):

@@ -38,7 +38,7 @@ from isogloss.similarity import Encoder, TextModel
 
 __all__ = ["restore_stream", "save_stream"]
 
-_FORMAT_VERSION = 4
+_FORMAT_VERSION = 5
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)
 """Suffixes of the names of arrays that are compressed."""
@@ -50,6 +50,7 @@ def save_stream(stream: EventStream) -> bytes:
     duplicates, seen = _save_duplicates(stream.duplicates)
     windows, counted = _save_windows(stream.profile_builder)
     centring = stream.profile_builder.centring
+    sample = stream.profile_builder.sample.state_dict()
     links, linked = save_links(stream.links)
     tracker, tracked = _save_tracker(stream.tracker)
     arrays = {
@@ -58,6 +59,7 @@ def save_stream(stream: EventStream) -> bytes:
         **prefixed("windows", counted),
         **prefixed("embeddings", centring.sums),
         "embedding_total": centring.total,
+        **prefixed("sample", sample["arrays"]),
         **prefixed("links", linked),
         **prefixed("tracker", tracked),
     }
@@ -69,6 +71,7 @@ def save_stream(stream: EventStream) -> bytes:
         "windows": windows,
         "arrivals": stream.profile_builder.arrivals.counts,
         "embeddings": centring.counts,
+        "sample": sample["header"],
         "links": links,
         "tracker": tracker,
         "copies": stream.reprints_of,
@@ -136,6 +139,7 @@ def _load(stream: EventStream, header: Mapping[str, Any], arrays: Arrays) -> Non
     builder.centring.counts = header["embeddings"]
     builder.centring.total = arrays["embedding_total"]
     builder.centring.sums = {lang: sums[lang] for lang in header["embeddings"]}
+    builder.sample.load_state(header["sample"], unprefixed(arrays, "sample"))
     load_links(stream.links, header["links"], unprefixed(arrays, "links"))
     _load_tracker(stream.tracker, header["tracker"], unprefixed(arrays, "tracker"))
     stream.reprints_of = header["copies"]

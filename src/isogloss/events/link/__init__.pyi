@@ -1,3 +1,4 @@
+from ._background import Background as Background
 from ._candidates import MIN_SIMILARITY as MIN_SIMILARITY
 from ._candidates import CandidateIndex as CandidateIndex
 from ._explanation import LinkExplanation as LinkExplanation

@@ -49,7 +49,7 @@ _KEYWORD_CHARS = 8
 _REASONS: Mapping[str, tuple[tuple[str, ...], str, str]] = MappingProxyType(
     {
         "names": (
-            ("entityCosSim", "entityJaccardSim", "hasSameLocation", "sharedPlaces"),
+            ("entityCosSim", "entityJaccardSim", "hasSameLocation", "sharedPlaces", "nameConflict"),
             "They name some of the same people, organisations or places",
             "they name different people, organisations or places",
         ),
@@ -76,7 +76,7 @@ _REASONS: Mapping[str, tuple[tuple[str, ...], str, str]] = MappingProxyType(
             "the similarity model finds the texts different",
         ),
         "encoder": (
-            ("encoderCosSim",),
+            ("encoderCosSim", "encoderContrast"),
             "The sentence encoder finds the texts similar",
             "the sentence encoder finds the texts different",
         ),

@@ -1,4 +1,4 @@
-r"""Features of a pair of clusters (thesis, section 7.2, and eleven more).
+r"""Features of a pair of clusters (thesis, section 7.2, and thirteen more).
 
 For two clusters c and d, links are the pairs of their articles of which one is a candidate of the other
 (:mod:`isogloss.events.link._candidates`) with similar texts:
@@ -25,12 +25,16 @@ For two clusters c and d, links are the pairs of their articles of which one is 
 ``encoderCosSim``    cosine of the sums of sentence embeddings
 ``alternatives``     log(1 + r (h + 6)), with r the articles per hour of a language and h ``timeDiff``; the
                      mean of both languages
+``encoderContrast``  ``encoderCosSim`` less the larger of what the two clusters find at other times by
+                     embedding (:mod:`~isogloss.events.link._background`), in the language of the other
+``nameConflict``     log(1 + n), with n the entities of the cluster with fewer that the other does not have
 ==================== ==============================================================================
 
 Pairs that are near in the latent space or by their embeddings only are not links here, so all features but
-``latentCosSim`` and ``encoderCosSim`` are the same with and without them. ``alternatives`` tells how dense a
-stream is: with many articles between the two, many pairs are as similar by chance. The first nine are those
-of the thesis. A feature is NaN where it is not defined, such as the cosine of entities of clusters without.
+``latentCosSim``, ``encoderCosSim`` and ``encoderContrast`` are the same with and without them.
+``alternatives`` tells how dense a stream is: with many articles between the two, many pairs are as similar by
+chance. The first nine are those of the thesis. A feature is NaN where it is not defined, such as the cosine
+of entities of clusters without.
 """
 
 from __future__ import annotations
@@ -78,6 +82,8 @@ FEATURES = (
     "sameLanguageSim",
     "encoderCosSim",
     "alternatives",
+    "encoderContrast",
+    "nameConflict",
 )
 """All features, in display order."""
 
@@ -171,6 +177,11 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSu
     inner, shared = _overlaps(packed, first, second)
     hours = np.abs(one["mean_time"] - other["mean_time"]) / _HOUR_S
     text = _cosine("vector", inner, one, other)
+    encoder = _point_cosine([profile.embedding for profile in profiles], first, second)
+    found_elsewhere = np.where(
+        language, np.maximum(one["own"], other["own"]), np.maximum(one["foreign"], other["foreign"])
+    )
+    fewer_names = np.minimum(one["entities"], other["entities"])
     columns = {
         "linkCount": support.links,
         "avgSimScore": support.sums / np.maximum(support.links, 1.0),
@@ -193,12 +204,14 @@ def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSu
         "sameLanguage": language.astype(np.float64),
         "titlesAlone": (one["bare"] + other["bare"]) / (one["articles"] + other["articles"]),
         "sameLanguageSim": np.where(language, text, 0.0),
-        "encoderCosSim": _point_cosine([profile.embedding for profile in profiles], first, second),
+        "encoderCosSim": encoder,
         "alternatives": (
             np.log1p(one["rate"] * (hours + _SAME_MOMENT_H))
             + np.log1p(other["rate"] * (hours + _SAME_MOMENT_H))
         )
         / 2,
+        "encoderContrast": encoder - found_elsewhere,
+        "nameConflict": np.where(fewer_names > 0, np.log1p(fewer_names - shared["entities"]), nan),
     }
     return np.column_stack([columns[name] for name in FEATURES])
 

@@ -1,6 +1,7 @@
 r"""Link classifier: logistic regression whose weights have the sign that makes sense.
 
-Features are standardised, unbounded ones after taking logarithms. With :math:`z` the standardised features,
+Features are standardised, unbounded ones after taking logarithms; a count of differences is
+only scaled. With :math:`z` the standardised features,
 
 .. math::
 
@@ -44,12 +45,16 @@ Array = NDArray[np.float64]
 _Parameters = tuple[Array, Array, float]
 """Weights, constants of missing features, and the constant."""
 
-_DISTANCES = frozenset({"timeDiff", "timeGap", "alternatives"})
+_DISTANCES = frozenset({"timeDiff", "timeGap", "alternatives", "nameConflict"})
 """Features with weights of at most 0."""
+_UNCENTRED = frozenset({"nameConflict"})
+"""Distances that are not centred: where nothing differs, that is no evidence for a link."""
 _UNSIGNED = frozenset({"sameLanguage", "titlesAlone"})
 """Features whose weights may have either sign."""
 _ENCODER = "encoderCosSim"
 """The feature whose absence selects the second set of weights."""
+_ENCODER_FEATURES = frozenset({_ENCODER, "encoderContrast"})
+"""Features that are missing without an encoder."""
 _ENCODED, _PLAIN, _ENCODED_ALIKE, _PLAIN_ALIKE = range(4)
 """Sets of weights: with an embedding and without, for two languages and for one."""
 _MISSING_PENALTY = 3.0
@@ -289,7 +294,7 @@ class Linker(ClassifierMixin, Estimator):
 
     def _without_encoder(self, raw: Array) -> Array:
         """Return features as they would be if no encoder were installed."""
-        absent = np.array([name == _ENCODER for name in self.features])
+        absent = np.array([name in _ENCODER_FEATURES for name in self.features])
         return np.where(absent, np.nan, raw)
 
     def _adopt(self, prior: Linker) -> list[_Parameters]:
@@ -357,7 +362,8 @@ class Linker(ClassifierMixin, Estimator):
         values = self._log_transform(raw)
         weights = ~np.isnan(values) * shares[:, None]
         totals = np.maximum(weights.sum(axis=0), 1e-12)
-        self.means_ = (np.nan_to_num(values) * weights).sum(axis=0) / totals
+        centred = np.array([name not in _UNCENTRED for name in self.features])
+        self.means_ = np.where(centred, (np.nan_to_num(values) * weights).sum(axis=0) / totals, 0.0)
         spread = np.nan_to_num(values - self.means_)
         deviations = np.sqrt((spread**2 * weights).sum(axis=0) / totals)
         self.scales_ = np.where(deviations > 1e-12, deviations, 1.0)

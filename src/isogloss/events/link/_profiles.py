@@ -36,6 +36,7 @@ from isogloss.events.cluster import (
     add_vectors,
     strip_site_name,
 )
+from isogloss.events.link._background import NO_BACKGROUND, Background, BackgroundSample
 from isogloss.kernels import PackedProfile, count_terms
 
 __all__ = [
@@ -123,6 +124,8 @@ class ArticleProfile:
         Its sentence embedding, centred by language, of length one.
     rate : float
         Articles of its language per hour, when it arrived.
+    background : Background
+        Its similarity to articles of other days by embedding, when it arrived.
     """
 
     id: str
@@ -139,14 +142,15 @@ class ArticleProfile:
     latent: NDArray[np.float32] | None = None
     embedding: NDArray[np.float16] | None = None
     rate: float = 0.0
+    background: Background = NO_BACKGROUND
 
 
 class ProfileBuilder:
     """Completes article profiles by what the stream before them tells.
 
-    Terms are weighted by idf over a sliding window, embeddings are centred, and the rate at which articles
-    arrive is recorded, each per language. Memory: grows with the terms of the last days, up to four megabytes
-    for each language beside them.
+    Terms are weighted by idf over a sliding window, embeddings are centred and compared with those of other
+    days, and the rate at which articles arrive is recorded, each per language. Memory: grows with the terms
+    of the last days, up to four megabytes for each language beside them.
 
     Parameters
     ----------
@@ -181,6 +185,7 @@ class ProfileBuilder:
         self.windows: dict[str, TermWindow] = {}
         self.arrivals = ArrivalRates()
         self.centring = EmbeddingCentring()
+        self.sample = BackgroundSample()
 
     def build(
         self,
@@ -207,11 +212,15 @@ class ProfileBuilder:
         latent: NDArray[np.float32] | None = None,
         embedding: NDArray[np.float32] | None = None,
     ) -> ArticleProfile:
-        """Weight the terms of a profile, centre its embedding, and count both."""
+        """Weight the terms of a profile, centre and compare its embedding, and count both."""
         vector = self.window(profile.lang).add(profile.terms, profile.lang, profile.day)
         annotated = dict(profile.annotated)
         for name in ("entities", "keywords"):
             annotated[name] = _intern_names(annotated.get(name, {}))
+        centred, background = None, NO_BACKGROUND
+        if embedding is not None:
+            centred = self.centring.centre(embedding, profile.lang)
+            background = self.sample.measure(centred, profile.lang, profile.time)
         return ArticleProfile(
             profile.id,
             profile.lang,
@@ -220,8 +229,9 @@ class ProfileBuilder:
             profile.sentence,
             vector,
             latent=latent,
-            embedding=None if embedding is None else self.centring.centre(embedding, profile.lang),
+            embedding=centred,
             rate=self.arrivals.add(profile.lang, profile.time),
+            background=background,
             **annotated,
         )
 
@@ -410,7 +420,7 @@ _MAX_TERMS = 512
 COMPARED_FIELDS = ("entities", "keywords", "places", "numbers", "dates", "vector")
 """Fields that profiles are compared by."""
 
-PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last", "rate")
+PROFILE_STATISTICS = ("articles", "bare", "mean_time", "first", "last", "rate", "own", "foreign")
 """Scalar statistics of a profile."""
 
 _N_NAMED_FIELDS = len(COMPARED_FIELDS) - 1
@@ -442,6 +452,10 @@ class ClusterProfile:
         Sums of latent vectors and of embeddings.
     rates : float
         Sum of the arrival rates of its articles.
+    encoded : int
+        Articles with an embedding.
+    own, foreign : float
+        Sums of the background of these.
     ranked : tuple of ArticleProfile
         Cache of its first articles by centrality; emptied by every change.
     """
@@ -457,7 +471,8 @@ class ClusterProfile:
         self.most_named: str | None = None
         self.latent: NDArray[np.float64] | None = None
         self.embedding: NDArray[np.float32] | None = None
-        self.rates = 0.0
+        self.rates = self.own = self.foreign = 0.0
+        self.encoded = 0
         self.ranked: tuple[ArticleProfile, ...] = ()
         self._packed = PackedProfile(_N_NAMED_FIELDS)
         self._packed_articles = 0
@@ -481,8 +496,10 @@ class ClusterProfile:
     def packed(self) -> PackedProfile:
         """The profile in the form that compiled loops compare."""
         if self._packed_articles != len(self.articles):
-            n = len(self.articles)
-            statistics = [n, self.without_body, self.mean_time, self.first, self.last, self.rates / n]
+            n, encoded = len(self.articles), max(self.encoded, 1)
+            times = [self.mean_time, self.first, self.last]
+            means = [self.rates / n, self.own / encoded, self.foreign / encoded]
+            statistics = [n, self.without_body, *times, *means]
             self._packed.set_statistics(
                 *self.vector, np.array(statistics, dtype=np.float64), [self.lang, self.most_named]
             )
@@ -504,6 +521,9 @@ class ClusterProfile:
         if article.embedding is not None:
             single = article.embedding.astype(np.float32)
             self.embedding = single if self.embedding is None else self.embedding + single
+            self.encoded += 1
+            self.own += article.background.own
+            self.foreign += article.background.foreign
         self.rates += article.rate
         self._name(article.places)
         dates = tuple(day.isoformat() for day in article.dates)

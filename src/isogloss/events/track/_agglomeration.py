@@ -5,13 +5,16 @@ two groups,
 
 .. math::
 
-    p(G, H) = \frac{\sum_{c \in G, d \in H} u_{cd} w_c w_d\, p_{cd}}{\sum_{c \in G, d \in H} u_{cd} w_c w_d},
+    p(G, H) = \frac{\sum_{c \in G, d \in H} u_{cd} w_c w_d\, p_{cd}}
+                   {\pi + \sum_{c \in G, d \in H} u_{cd} w_c w_d},
     \qquad w_c = \sqrt{\text{articles of } c},
 
 is at least a threshold. A pair of clusters that were never candidates of each other has probability 0 there,
 so one wrong link between two stories of several clusters is outvoted by all the pairs that are not linked.
 Between languages that share few names, clusters of one story are often not found as candidates either: such a
-pair counts less, :math:`u_{cd} = \mu`, than one that is linked, :math:`u_{cd} = 1`.
+pair counts less, :math:`u_{cd} = \mu`, than one that is linked, :math:`u_{cd} = 1`. Most wrong events are
+single articles with one weak link between them, so every mean also has a prior: a pair without a link, of
+weight :math:`\pi`, which two articles must outweigh by a strong link and large groups hardly notice.
 A wrong link does not come first because it is strong: :math:`p_{cd}` is discounted by the support of third
 clusters, which are linked to both or to neither if c and d are one story,
 
@@ -60,13 +63,16 @@ class AgglomerationRules:
         The share of a probability, :math:`\lambda`, that third clusters must support.
     unlinked : float
         Weight :math:`\mu` of a pair of clusters without a link, relative to one with a link.
+    prior : float
+        Weight :math:`\pi` of the prior, relative to a link between two articles.
     """
 
-    threshold: float = 0.25
+    threshold: float = 0.2
     impossible: float = 0.001
-    same_language: float = 0.3
-    doubt: float = 0.5
+    same_language: float = 0.25
+    doubt: float = 0.9
     unlinked: float = 0.3
+    prior: float = 1.5
 
 
 def agglomerate(
@@ -147,7 +153,8 @@ def _mean_link(
     rules: AgglomerationRules,
 ) -> float:
     """Return the mean probability of the links of a cluster to a group; 0 if a rule keeps them apart."""
-    total = weights = own_total = own_weights = 0.0
+    total = own_total = own_weights = 0.0
+    weights = rules.prior / sqrt(sizes[one])
     for other in group:
         p = near.get(other)
         if p is not None and p < rules.impossible:
@@ -179,6 +186,7 @@ def _join(
         rules.same_language,
         rules.doubt,
         rules.unlinked,
+        rules.prior,
         first,
     )
     groups: dict[int, list[int]] = {}

@@ -34,6 +34,8 @@ FEATURE_NAMES = {
     "sameLanguageSim": "same words within the language",
     "encoderCosSim": "same meaning (encoder)",
     "alternatives": "other stories at that time",
+    "encoderContrast": "same meaning, compared with other days",
+    "nameConflict": "different names",
     "(constant)": "prior",
 }
 """Names of features on pages."""
