@@ -12,7 +12,7 @@ from tests.browser.visit import PHONE, chromium, demo
 EVENT = "/search?q=Nordvik+and+Castell+Lines+to+merge"
 """Where the first card is the event to show."""
 
-LANGUAGES = "/?sort=size"
+ICELAND = "/place/2629691"
 COMPARED = (
     "/compare?a=A+fire+in+the+museum+injured+two+people+on+Thursday"
     "&b=Un+incendie+au+mus%C3%A9e+a+bless%C3%A9+deux+personnes+jeudi&lang_a=en&lang_b=fr"
@@ -24,9 +24,10 @@ def _wide(height):
 
 
 PICTURES = {
-    "pages-now": (LANGUAGES, "light", _wide(800), ""),
+    "pages-now": ("/", "light", _wide(800), ""),
     "pages-event": (EVENT, "light", _wide(1060), ""),
     "pages-why": (EVENT, "dark", _wide(850), ".link-evidence"),
+    "pages-place": (ICELAND, "light", _wide(800), ""),
     "pages-search": (
         "/search?q=%D0%B7%D0%B5%D0%BC%D0%BB%D0%B5%D1%82%D1%80%D1%8F%D1%81%D0%B5%D0%BD%D0%B8%D0%B5",
         "light",
@@ -38,7 +39,7 @@ PICTURES = {
     "pages-dictionary": ("/dictionary?word=election&lang=en", "light", _wide(430), ""),
     "pages-models": ("/models", "light", _wide(800), ""),
     "pages-status": ("/status", "light", _wide(760), ""),
-    "pages-phone": (LANGUAGES, "dark", PHONE, ""),
+    "pages-phone": ("/", "dark", PHONE, ""),
 }
 
 

@@ -172,6 +172,11 @@ def test_events_that_are_new_or_changed_since_a_line(filled):
         assert [each["id"] for each in found.events] == ["e3", "e2"]
 
 
+def test_changes_are_counted_up_to_a_limit(filled, monkeypatch):
+    monkeypatch.setattr("isogloss.store.queries._events.MAX_COUNTED_CHANGES", 1)
+    assert filled.count_new_and_changed(0) == (1, 0)
+
+
 def test_the_most_frequent_sources_of_events(filled):
     assert filled.frequent_terms("source", ["e1", "e2"], 2) == {"Auk": 1, "Gull": 1}
     assert filled.frequent_terms("source", ["e2"], 9) == {"Auk": 1, "Tern": 1}

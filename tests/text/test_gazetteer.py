@@ -81,6 +81,12 @@ def test_an_ambiguous_name_is_the_larger_place_unless_the_text_is_about_another_
     assert 0.5 < alone.weight < 1
 
 
+@pytest.mark.parametrize("text", ["сказал Артём Дзюба", "по словам Артёма", "ракета стартовала из Куру"])
+def test_first_names_and_small_places_are_not_cities_in_another_case(gazetteer, text):
+    """Artyom is a city and a first name; Kourou in Russian looks like the accusative of Kure in Japan."""
+    assert gazetteer.find(text, "ru") == []
+
+
 def test_words_that_are_no_names_are_left_alone(gazetteer):
     assert named(gazetteer, "Nice people like Reading and a Mobile phone", "en") == []
     assert named(gazetteer, "Nach dem Essen blieb der Rest in der Halle", "de") == []

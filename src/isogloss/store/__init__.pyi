@@ -30,6 +30,7 @@ from .queries._articles import JournalLine as JournalLine
 from .queries._articles import Receipt as Receipt
 from .queries._articles import from_micros as from_micros
 from .queries._articles import to_micros as to_micros
+from .queries._events import MAX_COUNTED_CHANGES as MAX_COUNTED_CHANGES
 from .queries._events import EventQuery as EventQuery
 from .queries._events import EventQueryResult as EventQueryResult
 from .queries._events import event_title as event_title

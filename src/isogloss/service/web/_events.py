@@ -49,7 +49,7 @@ from isogloss.service.web._session import (
 )
 from isogloss.service.web._visits import VISIT_COOKIE, VISIT_COOKIE_DAYS, Visits
 from isogloss.service.web.drawing import event_map, timeline
-from isogloss.store import EventQuery, EventQueryResult, Store
+from isogloss.store import MAX_COUNTED_CHANGES, EventQuery, EventQueryResult, Store
 
 event_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -97,6 +97,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
             newest=latest.newest,
             visits=visits,
             since_visit=since_visit,
+            more_changes=since_visit is not None and sum(since_visit) >= MAX_COUNTED_CHANGES,
             map=event_map(common_places(cards, filters), "/map.svg", width=MAP_WIDTH),
         )
 

@@ -38,6 +38,7 @@ from ._attempts import record_line_start as record_line_start
 from ._attempts import retry_quarantined as retry_quarantined
 from ._attempts import worker_started as worker_started
 from ._attempts import worker_stopped as worker_stopped
+from ._events import MAX_COUNTED_CHANGES as MAX_COUNTED_CHANGES
 from ._events import EventQuery as EventQuery
 from ._events import EventQueryResult as EventQueryResult
 from ._events import add_verdict as add_verdict

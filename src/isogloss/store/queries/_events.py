@@ -14,6 +14,7 @@ from isogloss.store.interface import Row, Session
 
 SORT_COLUMNS = ("importance", "last", "size", "languages", "changed")
 MAX_EVENTS_PER_PAGE = 200
+MAX_COUNTED_CHANGES = 1000
 _INDEXED_COLUMNS = frozenset({"importance", "last", "changed"})
 
 _COMMON_TERM_EVENTS = 300
@@ -152,11 +153,14 @@ def _event(row: Row) -> dict[str, Any]:
 
 
 def count_new_and_changed(session: Session, line: int) -> tuple[int, int]:
-    """Count the events that are new since a journal line, and older ones that have changed since then."""
+    """Count the events that are new since a journal line, and older ones that have changed since then.
+
+    At most :data:`MAX_COUNTED_CHANGES` are counted, those that changed last.
+    """
     row = session.one(
-        "SELECT count(*), coalesce(sum(CASE WHEN created > ? THEN 1 ELSE 0 END), 0) FROM event "
-        "WHERE changed > ?",
-        [line, line],
+        "SELECT count(*), coalesce(sum(CASE WHEN created > ? THEN 1 ELSE 0 END), 0) FROM "
+        "(SELECT created FROM event WHERE changed > ? ORDER BY changed DESC, id DESC LIMIT ?) AS found",
+        [line, line, MAX_COUNTED_CHANGES],
     )
     found, new = row or (0, 0)
     return int(new), int(found) - int(new)

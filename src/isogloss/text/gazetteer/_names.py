@@ -182,6 +182,8 @@ class WordSpotter:
         return self._names.goes_on(stems) if self._stem_depths is None else stems in self._stem_openings
 
     def _in_another_case(self, key: str) -> tuple[Name, ...] | None:
+        if key in self._common:
+            return None
         stem = _stem_of(key, self._stem) if self._stem else None
         return None if stem is None else self._stems.get(stem)
 

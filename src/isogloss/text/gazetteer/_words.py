@@ -88,7 +88,8 @@ _COMMON: dict[str, str] = {
     "pt": "real união cruz contagem",
     "nl": "hoorn best born weert met kern engels vereniging turks jaren",
     "sq": "nuk hapur puna disa",
-    "ru": "орел мирный свободный",
+    "ru": "орел мирный свободный артем артём куру",  # a first name; Kourou, which is too small to be listed
+    "uk": "артем",
 }
 """Common words that are also names of cities, in the form in which they are looked up."""
 
