@@ -45,7 +45,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "thorough": {"schedule": "1:3,hmm:5,4:3"},
 }
-"""Settings for a result in a fifth of the time of the default, or in about six times its time."""
+"""Settings for a result in about a quarter of the time of the default, or in four to eight times its time."""
 
 BELOW_ONE = Interval(Real, 0, 1, closed="left")
 

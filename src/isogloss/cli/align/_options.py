@@ -26,7 +26,7 @@ Preset: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="|".join(_PRESETS),
-        help="How much work to do: quick takes about a fifth of the time of the default, thorough six times.",
+        help="How much work to do: quick takes a quarter of the time of the default, thorough 4 to 8 times.",
     ),
 ]
 Schedule: TypeAlias = Annotated[
