@@ -2,10 +2,9 @@
 
 Ours is one iteration of Model 1 and one of the HMM, chosen on the development sentences; fast_align, the one
 in systran-align, runs as its authors recommend: five iterations with the diagonal favoured, its tension
-fitted, and variational Bayes; this build only
-returns symmetrised links, which have more errors than the intersection of its directions (15.9 against 12.7
-per cent). Accuracy is the alignment error rate (per cent, lower is better) on the test
-sentences of the Hansards.
+fitted, and variational Bayes. This build only returns symmetrised links, which have more errors than the
+intersection of its directions (15.9 against 12.7 per cent). Accuracy is the alignment error rate (per cent,
+lower is better) on the test sentences of the Hansards.
 """
 
 from __future__ import annotations
