@@ -26,7 +26,7 @@ def _wide(height):
 PICTURES = {
     "pages-now": ("/", "light", _wide(800), ""),
     "pages-event": (EVENT, "light", _wide(1060), ""),
-    "pages-why": (EVENT, "dark", _wide(850), ".link-evidence"),
+    "pages-why": (EVENT, "dark", _wide(850), "[aria-labelledby=why]"),
     "pages-place": (ICELAND, "light", _wide(800), ""),
     "pages-search": (
         "/search?q=%D0%B7%D0%B5%D0%BC%D0%BB%D0%B5%D1%82%D1%80%D1%8F%D1%81%D0%B5%D0%BD%D0%B8%D0%B5",

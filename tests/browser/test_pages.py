@@ -15,6 +15,7 @@ from isogloss.service.auth import make_token, revoke_token
 from isogloss.store import EventRow, Store, Update
 from tests.browser import extremes, newsroom
 from tests.browser.visit import DESK, PHONE, Watch, chromium, let_draw, new_page, serving
+from tests.service import stories
 
 NAME = "e22"
 PAGES = (
@@ -22,6 +23,7 @@ PAGES = (
     f"/event/{NAME}",
     "/event/large",
     "/event/single",
+    "/event/weeks",
     "/?lang=sl&since=2025-01-01&place=x",
     "/place/geo:3161732",
     "/concept/word:nordvik",
@@ -53,6 +55,7 @@ def store(tmp_path_factory):
     with Store(tmp_path_factory.mktemp("browser") / "news.db") as made:
         newsroom.fill(made)
         extremes.fill(made)
+        stories.fill(made, {"weeks": stories.LONG["e1"]}, base=70_000)
         made.hostile = newsroom.fill_hostile(made, made.position())
         yield made
 
@@ -290,9 +293,10 @@ def test_the_filters_of_a_small_screen_open_by_keyboard(visit):
 def test_a_link_is_judged_by_keyboard_alone(visit, store):
     page = visit(f"/event/{NAME}")
     before = len(_verdicts(store))
-    page.locator(".link-evidence > summary").nth(1).focus()
+    page.locator(".matrix a:not([aria-current])").first.focus()
     page.keyboard.press("Enter")
-    note = page.locator(".link-evidence").nth(1).get_by_label("Note")
+    page.wait_for_url("**link=*")
+    note = page.locator(".link-evidence").get_by_label("Note")
     expect(note).to_be_visible()
     note.focus()
     page.keyboard.type("two ships")

@@ -4,11 +4,12 @@ import sys
 from types import SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from isogloss.events.annotate import news_word
 from isogloss.exceptions import SettingsError
-from isogloss.lexicon import BilingualDictionary
+from isogloss.lexicon import BilingualDictionary, InducedDictionary
 from isogloss.service.models import Models, WordTranslations, open_translator
 from isogloss.service.models import _translator as translator_module
 
@@ -59,10 +60,12 @@ def test_words_of_an_aligner():
         ("地震", "zh", "earthquake"),
         ("Hund", "de", None),
         ("Milliarden", "de", None),
+        ("maritime", "fr", None),
+        ("mari", "xx", None),
     ],
 )
 def test_news_words_in_english(word, lang, english):
-    """Words of grouped meanings, such as dog and horse, are left alone."""
+    """Words of grouped meanings, such as dog and horse, are left alone, and words that go on for long."""
     assert news_word(word, lang) == english
 
 
@@ -173,3 +176,24 @@ def test_missing_libraries_are_named(tmp_path, monkeypatch):
     ):
         open_translator(str(tmp_path))
     assert open_translator("") is None
+
+
+def test_a_learned_translation_counts_if_it_holds_in_both_directions():
+    scores = np.array([0.9, 0.8, 0.7])
+    ranks = np.array([1, 1, 1])
+    pairs = (("trap", "zupfen"), ("merge", "fusionieren"), ("close", "zupfen"))
+    learned = InducedDictionary("en", "de", pairs, scores, ranks, scores)
+    made = Models(lexicon=WordTranslations([learned])).glosser
+    assert made.gloss("zupfen", "de", ["en"]).text == "trap"
+    worse = InducedDictionary(
+        "de", "en", (("zupfen", "trap"), ("falle", "trap")), scores[1:], ranks[1:], scores[1:]
+    )
+    made = Models(lexicon=WordTranslations([worse])).glosser
+    assert made.gloss("Falle zupfen", "de", ["en"]).text == "Falle trap"
+    assert made.gloss("Falle", "de", ["en"]) is None
+
+
+def test_a_learned_translation_of_a_stop_word_is_a_stop_word():
+    table = [("se", "broke", 0.9, 0.9, 5.0), ("et", "and", 0.9, 0.9, 5.0), ("lune", "moon", 0.9, 0.9, 5.0)]
+    made = glosser(aligners={("fr", "en"): SimpleNamespace(translation_table_=table)})
+    assert made.gloss("La lune et se", "fr", ["en"]).text == "La moon and se"

@@ -69,23 +69,41 @@ def test_a_reprint_is_counted_apart_and_listed_apart(tmp_path):
     assert list(_columns(text)) == [(2, 3, 0)]
 
 
-def test_links_that_are_not_shown_are_counted(client):
+def _cells(text):
+    """Names of the links in the matrix with their probabilities in percent."""
+    return dict(re.findall(r"\?link=(\d+-\d+)#[^>]*><span[^>]*>[^<]*</span>(?:&gt; )?(\d+) %</a>", text))
+
+
+def test_a_matrix_shows_the_links_of_the_largest_clusters(client):
     text = client.get(f"/event/{extremes.LARGE}").text
-    assert text.count('class="link-evidence"') == 20
-    assert "and 39 weaker links" in text
-    assert "more than 99 %" in text
+    assert len(_cells(text)) == 15
+    assert text.count("not linked") == 16 * 15 / 2 - 15
+    assert "Links of 484 smaller groups" in text
+    assert "and 4 stronger links" in text
+    assert "&gt; 99 %" in text
 
 
-def test_the_links_to_doubt_can_come_first(client):
-    def chances(address):
-        said = re.findall(r'-head">[^<]*: (more than )?(\d+) %</h3>', client.get(address).text)
-        return [int(percent) for _, percent in said]
+def test_every_cell_leads_to_the_reasons_of_its_link(client):
+    text = client.get("/event/e22").text
+    cells = _cells(text)
+    assert len(cells) == len(newsroom_links(client))
+    weakest = min(cells, key=lambda name: int(cells[name]))
+    assert f'id="link-{weakest}"' in text
+    assert "The weakest link" in text
+    name = max(cells, key=lambda name: int(cells[name]))
+    chosen = client.get(f"/event/e22?link={name}").text
+    assert re.findall(r'class="link-evidence" id="([^"]+)"', chosen) == [f"link-{name}"]
+    assert "The weakest link" not in chosen
+    assert chosen.count('aria-current="true"') == 1
 
-    address = "/event/e22"
-    other = re.search(r'href="(/event/e22\?first=doubtful#why)"', client.get(address).text)[1]
-    first, last = chances(address), chances(other)
-    assert len(first) > 3
-    assert first == sorted(first, reverse=True) != last == sorted(last)
+
+def newsroom_links(client):
+    return client.app.state.isogloss.store.event("e22")["links"]
+
+
+@pytest.mark.parametrize("name", ["", "7", "1-2-3", "999-1000", "<script>", "a-b"])
+def test_a_link_that_the_event_does_not_have_is_the_weakest_instead(client, name):
+    assert "The weakest link" in client.get("/event/e22", params={"link": name}).text
 
 
 def test_every_language_has_one_article_that_can_be_read(client):
@@ -114,21 +132,16 @@ def test_a_card_names_some_of_many_languages(client):
     assert f"and {len(extremes.LANGUAGES) - 12} more" in card[0]
 
 
-def test_only_the_first_reason_is_open_and_the_one_that_was_judged(client):
-    told = client.get(f"/event/{extremes.LARGE}").text
-    names = re.findall(r'<details class="link-evidence" id="([^"]+)"', told)
-    assert re.findall(r'<details class="link-evidence" id="([^"]+)" open>', told) == names[:1]
-    judged = client.get(f"/event/{extremes.LARGE}?thanks={names[7]}").text
-    assert re.findall(r'<details class="link-evidence" id="([^"]+)" open>', judged) == [names[0], names[7]]
-
-
-def test_a_judged_link_that_is_not_shown_is_thanked_for_too(client):
-    told = client.get(f"/event/{extremes.LARGE}?first=doubtful").text
-    address = re.findall(r'action="(/event/[^"]+/links/\d+/\d+)"', told)[0]
+def test_the_judged_link_is_shown_with_thanks(client):
+    told = client.get(f"/event/{extremes.LARGE}?link=50000-50059").text
+    address = re.findall(r'action="(/event/[^"]+/links/\d+/\d+)"', told)
+    assert address == [f"/event/{extremes.LARGE}/links/50000/50059"]
     key = re.search(r'name="key" value="([^"]+)"', told)[1]
-    answer = client.post(address, data={"key": key, "same": "0"})
+    answer = client.post(address[0], data={"key": key, "same": "0"})
     assert answer.status_code == 200
+    assert answer.url.query == b"link=50000-50059&thanks=1"
     assert "Thank you" in answer.text
+    assert 'id="link-50000-50059"' in answer.text
 
 
 def test_every_filter_can_be_taken_away_alone():

@@ -4,58 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from isogloss.events import Article
 from isogloss.service.story import StoryReader
-from isogloss.store import ClusterRow, EventRow, LinkRow, Update, to_micros
-from tests.service import data
-
-PORT = "Antwerp"
-
-
-def article(name, lang, title, *, day, source, body=""):
-    return Article(
-        name, lang, title, body, data.START + timedelta(days=day), source, f"https://{source}.example/{name}"
-    )
-
-
-TOLD = {
-    "e1": [
-        article("a", "en", "Fire at solvent warehouse in Antwerp: 2 dead", day=0, source="gull"),
-        article("b", "de", "Großbrand in Antwerpen: drei Tote", day=0.1, source="bote"),
-        article("c", "fr", "Incendie à Anvers : deux morts", day=0.2, source="phare"),
-    ],
-    "e2": [
-        article("d", "en", "Police raid owner of Antwerp warehouse", day=6, source="gull"),
-        article("e", "de", "Razzia nach Brand in Antwerpen", day=6.1, source="bote"),
-    ],
-    "e3": [article("f", "ru", "Шахматы: партия в Тбилиси", day=1, source="vesti")],
-}
-TERMS = {"e1": ["geo:1", "word:fire"], "e2": ["geo:1", "word:fire"], "e3": ["geo:2"]}
-
-
-def fill(store, told=TOLD, *, others=0):
-    """Events with a cluster for each article, and a link between the first two events."""
-    receipts = iter(store.add([one for articles in told.values() for one in articles]))
-    clusters, events = [], []
-    for name, articles in told.items():
-        times = [to_micros(one.time) for one in articles]
-        for one in articles:
-            number = next(receipts).seq
-            at = to_micros(one.time)
-            clusters.append(ClusterRow(number, one.lang, name, at, at, [number], {"title": one.title}))
-        details = {
-            "title": {one.lang: one.title for one in articles},
-            "languages": {one.lang: 1 for one in articles},
-            "concepts": [{"id": term, "label": term.partition(":")[2]} for term in TERMS.get(name, ())],
-        }
-        terms = [("concept", term) for term in TERMS.get(name, ())]
-        langs = [one.lang for one in articles]
-        events.append(EventRow(name, min(times), max(times), len(articles), langs, terms, details))
-    link = LinkRow(1, 4, 0.24, {"features": {}, "contributions": {}, "pairs": []})
-    store.apply(
-        Update(0, len(clusters), clusters=clusters, links=[link] if len(told) > 1 else [], events=events)
-    )
-    return store
+from tests.service.stories import TOLD, article, fill
 
 
 @pytest.fixture

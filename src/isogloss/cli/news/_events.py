@@ -28,6 +28,7 @@ from isogloss.cli._output import (
 )
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._stored import explain_event, export_events, list_events, shown_size
+from isogloss.cli.news._story import show_event
 from isogloss.exceptions import ArticleError
 from isogloss.io import atomic_write, total_size
 
@@ -142,6 +143,7 @@ def replay(
 
 events_group.command("list")(list_events)
 events_group.command("export")(export_events)
+events_group.command("show")(show_event)
 events_group.command("why")(explain_event)
 
 

@@ -250,14 +250,21 @@ def news_mentions(text: str, lang: str) -> Iterator[tuple[int, int, tuple[str, .
 def news_word(word: str, lang: str) -> str | None:
     """Return the English word for a news word that has one meaning; None for any other word.
 
+    A word of which no more than half is in the table is another word: French *mari* is not in *maritime*.
+
     Examples
     --------
     >>> news_word("Erdbebens", "de"), news_word("Ministerpräsident", "de"), news_word("blau", "de")
     ('earthquake', 'prime minister', None)
     """
-    meanings = NEWS_WORDS.find(word.lower(), lang)
+    if lang not in NEWS_WORDS.languages:
+        return None
     if is_unspaced(lang):
-        meanings = NEWS_WORDS.words(lang).get(word, ()) if lang in NEWS_WORDS.languages else ()
+        meanings = NEWS_WORDS.words(lang).get(word, ())
+    else:
+        meanings = NEWS_WORDS.find(word.lower(), lang)
+        if set(meanings).issubset(NEWS_WORDS.find(word[: len(word) // 2].lower(), lang)):
+            return None
     if len(meanings) != 1 or ("-" in meanings[0] and meanings[0] not in _TWO_WORDS) or meanings[0] == "cost":
         return None
     return meanings[0].replace("-", " ")

@@ -13,11 +13,16 @@ enough to merge them, counts by half its probability, p: the score is :math:`1 -
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import log, sqrt
-from typing import Literal
+from typing import Literal, Self
+
+from isogloss.events.annotate import concept_label
+from isogloss.events.event import Event
+from isogloss.events.link import surface_forms
 
 __all__ = ["EventOutline", "RelatedEvent", "find_related", "term_weights"]
 
@@ -53,6 +58,15 @@ class EventOutline:
     first: datetime
     last: datetime
     terms: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_event(cls, event: Event) -> Self:
+        """Return what an event is compared by: its strongest places, names and concepts."""
+        written = ChainMap(*(dict(surface_forms(title, "")) for title in event.titles.values()))
+        terms = {f"geo:{place}" for place in event.places} | event.concepts.keys()
+        labels = {term: concept_label(term) or written.get(term) for term in sorted(terms)}
+        known = {term: label for term, label in labels.items() if label is not None}
+        return cls(str(event.id), event.first, event.last, known)
 
     @property
     def middle(self) -> datetime:

@@ -12,12 +12,13 @@ from isogloss.events.annotate import news_word
 from isogloss.service.models._translator import TitleTranslator
 from isogloss.text import Tokeniser, stopwords
 
-MIN_TRANSLATION_PROBABILITY = 0.2
+MIN_TRANSLATION_PROBABILITY = 0.4
 """A word of an aligner is a translation if it is so probable in both directions."""
 
 _MAX_WORDS = 60
 
-WordLookup = Callable[[str, str, str], str | None]
+WordLookup = Callable[[str, str, str], Sequence[tuple[str, float | None]]]
+"""Translations of a word with their scores, the best first: language, word, target language."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Glosser:
     Parameters
     ----------
     lookup : callable
-        Returns the best translation of a word by the dictionaries: language, word, target language.
+        Returns the translations of a word by the dictionaries, see :data:`WordLookup`.
     aligners : mapping from (str, str) to Aligner
         Word aligners by their two languages.
     translator : TitleTranslator, optional
@@ -58,8 +59,8 @@ class Glosser:
 
     Examples
     --------
-    >>> words = {"sturm": "storm", "küste": "coast"}
-    >>> glosser = Glosser(lambda lang, word, to: words.get(word.lower()), {})
+    >>> words = {"sturm": [("storm", None)], "küste": [("coast", None)]}
+    >>> glosser = Glosser(lambda lang, word, to: words.get(word.lower(), []), {})
     >>> glosser.gloss("Sturm vor der Küste", "de", ["it", "en"]).words
     (('storm', True), ('vor', False), ('der', False), ('coast', True))
     >>> glosser.gloss("Ein Lied", "de", ["it"]) is None
@@ -111,10 +112,22 @@ class Glosser:
         return Gloss(lang=to, kind="words", words=pairs)
 
     def _word(self, lang: str, word: str, to: str) -> str | None:
-        found = self.lookup(lang, word, to)
-        if found is None:
-            found = self._table(lang, to).get(word.lower())
-        return news_word(word, lang) if found is None and to == "en" else found
+        """Return the translation of a word: by a dictionary, one that was learned, or a news word in English.
+
+        Learned translations have scores. Many are wrong, so only those count that hold in both directions,
+        and between two stop words or two other words.
+        """
+        listed = self.lookup(lang, word, to)
+        if listed and listed[0][1] is None:
+            return listed[0][0]
+        if listed:
+            back = self.lookup(to, listed[0][0], lang)
+            learned = listed[0][0] if back and back[0][0].casefold() == word.casefold() else None
+        else:
+            learned = self._table(lang, to).get(word.casefold())
+        if learned is not None and (word.lower() in stopwords(lang)) == (learned.lower() in stopwords(to)):
+            return learned
+        return news_word(word, lang) if to == "en" else None
 
     def _table(self, lang: str, to: str) -> dict[str, str]:
         """Return the best translation of each word of an aligner; computed when it is first needed."""

@@ -115,12 +115,7 @@ class Models:
     @cached_property
     def glosser(self) -> Glosser:
         """What makes glosses of titles."""
-
-        def look_up(lang: str, word: str, to: str) -> str | None:
-            found = self.lexicon.translate(lang, word, to)
-            return found[0][0] if found else None
-
-        return Glosser(look_up, self.aligners, self.translator)
+        return Glosser(self.lexicon.translate, self.aligners, self.translator)
 
     @classmethod
     def load(cls, settings: ModelSettings, store: Store) -> Models:

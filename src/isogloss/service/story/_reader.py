@@ -32,6 +32,7 @@ from isogloss.events.story import (
     term_weights,
 )
 from isogloss.store import EventQuery, Store, from_micros
+from isogloss.text import language
 
 RECENT_EVENTS = 300
 """Newest events that tell which sources usually report together, and which languages the store has."""
@@ -230,6 +231,7 @@ class StoryReader:
 
     def _study(self, event: str, articles: list[Article]) -> tuple[list[Chapter], list[QuantityComparison]]:
         """Return chapters and quantities; they are computed again when an article has changed."""
+        articles = [article for article in articles if _is_known(article.lang)]
         digest = _digest(articles)
         with self._lock:
             known = self._studied.get(event)
@@ -341,9 +343,20 @@ def _names(titles: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=MAX_CACHED_TITLES)
 def _title_names(lang: str, title: str) -> tuple[tuple[str, str], ...]:
+    if not _is_known(lang):
+        return ()
     surfaces = surface_forms(title, "")
     entities = _annotator().annotate(Article("", lang, title, "", from_micros(0))).entities
     return tuple((key, surfaces[key]) for key in entities if key in surfaces)
+
+
+@lru_cache(maxsize=1000)
+def _is_known(lang: str) -> bool:
+    """Return whether a language is known; a program may have stored articles of others."""
+    try:
+        return bool(language(lang))
+    except ValueError:
+        return False
 
 
 @cache

@@ -21,6 +21,7 @@ from isogloss.exceptions import StoreError
 from isogloss.service._change_feed import ChangeFeedResponse
 from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
+from isogloss.service.story import describe_lag
 from isogloss.service.web._event_list import (
     DAY_MICROS,
     LABELS,
@@ -31,7 +32,14 @@ from isogloss.service.web._event_list import (
     common_places,
     preferred_languages,
 )
-from isogloss.service.web._links import linked_articles, view_links
+from isogloss.service.web._links import (
+    choose_link,
+    inner_links,
+    link_matrix,
+    linked_articles,
+    other_links,
+    view_link,
+)
 from isogloss.service.web._navigation import shown_navigation
 from isogloss.service.web._rendering import PageRoute, html_response, language_name, render, render_html
 from isogloss.service.web._session import (
@@ -47,6 +55,7 @@ from isogloss.service.web._session import (
     set_cookie,
     set_lasting_cookie,
 )
+from isogloss.service.web._story import MAX_SOURCES, MAX_TITLE_ROWS, certainty, view_story
 from isogloss.service.web._visits import VISIT_COOKIE, VISIT_COOKIE_DAYS, Visits
 from isogloss.service.web.drawing import event_map, timeline
 from isogloss.store import MAX_COUNTED_CHANGES, EventQuery, EventQueryResult, Store
@@ -115,28 +124,41 @@ def event_page(request: Request, state: AppStateDep, id: str, _: PageReader) -> 
     event = _get_event(store, id)
     if event["id"] != id:
         return RedirectResponse(f"/event/{quote(event['id'], safe='')}", 308)
-    card = Card.from_event(event, preferred_languages(request.headers.get("accept-language", "")))
-    weakest_first = request.query_params.get("first") == "doubtful"
-    if weakest_first:
-        event["links"].reverse()
+    preferred = preferred_languages(request.headers.get("accept-language", ""))
+    card = Card.from_event(event, preferred)
+    chosen = choose_link(event, request.query_params.get("link", ""))
     shown, reprints = _shown_articles(event), _reprints(event)
     listed_reprints = (numbers[:MAX_LANGUAGE_REPRINTS] for numbers in reprints.values())
-    numbers = chain(*shown.values(), *listed_reprints, linked_articles(event))
+    numbers = chain(*shown.values(), *listed_reprints, linked_articles(chosen) if chosen else ())
     articles = store.articles([*numbers], bodies=False)
-    links, more_links = view_links(event, articles)
+    story = view_story(state.stories.read(event), state.models.glosser, preferred)
+    matrix, more_clusters = link_matrix(event, articles)
+    lines, more_links = other_links(event, matrix, articles)
     csrf = csrf_token(request)
     page = render(
         request,
         "event.html",
         card=card,
+        certainty=certainty(event),
+        view=story,
+        describe_lag=describe_lag,
+        max_titles=MAX_TITLE_ROWS,
+        max_sources=MAX_SOURCES,
         columns=_columns(event, shown, reprints, articles | store.articles(_newest(shown, articles))),
         timeline=timeline(
-            card.days, _lanes(event), {code: language_name(code) for code, _ in card.languages}
+            card.days,
+            _lanes(event),
+            {code: language_name(code) for code, _ in card.languages},
+            chapters=story.chapter_days,
         ),
         map=event_map(card.places, "/map.svg"),
-        links=links,
+        clusters=len(event["clusters"]),
+        matrix=matrix if len(inner_links(event)) > 1 else [],
+        more_clusters=more_clusters,
+        other_links=lines,
         more_links=more_links,
-        weakest_first=weakest_first,
+        link=view_link(event, chosen, articles) if chosen else None,
+        link_is_weakest=chosen is not None and chosen == choose_link(event, ""),
         csrf_token=csrf,
         thanks=request.query_params.get("thanks", ""),
     )
@@ -169,8 +191,8 @@ def judge_link(
     if fields.get("same") not in ("0", "1") or frozenset((a, b)) not in known:
         raise ServiceError(404, "This event has no such link; it may have changed in the meantime.")
     store.add_verdict(a, b, same=fields["same"] == "1", note=fields.get("note", "")[:1000])
-    link = f"link-{min(a, b)}-{max(a, b)}"
-    return RedirectResponse(f"/event/{quote(event['id'], safe='')}?thanks={link}#{link}", 303)
+    name = f"{min(a, b)}-{max(a, b)}"
+    return RedirectResponse(f"/event/{quote(event['id'], safe='')}?link={name}&thanks=1#link-{name}", 303)
 
 
 async def _while_allowed(request: Request, messages: AsyncIterator[str]) -> AsyncIterator[str]:

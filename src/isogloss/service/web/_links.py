@@ -1,11 +1,12 @@
-"""Links between clusters on pages: reasons in words, the nearest articles, a chart and a table."""
+"""Links between clusters on pages: a matrix of all, and the reasons of one in words, charts and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -40,7 +41,12 @@ FEATURE_NAMES = {
 }
 """Names of features on pages."""
 
-MAX_LINKS = 20
+MAX_MATRIX = 16
+"""Clusters of the matrix of links, the largest ones."""
+
+MAX_LISTED = 40
+"""Links outside the matrix that are listed, the weakest ones."""
+
 MAX_BARS = 8
 MAX_PAIRS = 5
 
@@ -65,36 +71,124 @@ class LinkView:
 
     @property
     def percent(self) -> str:
-        """Probability as text, without false precision."""
-        percent = 100 * self.probability
-        return "more than 99 %" if percent > 99 else f"{percent:.0f} %"
+        """Probability as text."""
+        return format_percent(self.probability)
 
 
-def view_links(event: Mapping[str, Any], articles: Mapping[int, Article]) -> tuple[list[LinkView], int]:
-    """Return views of the first links inside an event, and how many more there are.
+class Cell(NamedTuple):
+    """The link of two clusters in a matrix: its name, its probability as text, and a shade from 0 to 9."""
+
+    link: str
+    percent: str
+    shade: int
+
+
+class MatrixRow(NamedTuple):
+    """A cluster in a matrix: a short label, its title, and its links to the clusters above it."""
+
+    label: str
+    cluster: Mapping[str, Any]
+    title: str
+    cells: list[Cell | None]
+
+
+class LinkLine(NamedTuple):
+    """A link that is not in the matrix: its name, its probability as text, and languages and titles."""
+
+    link: str
+    percent: str
+    titles: tuple[tuple[str, str], ...]
+
+
+def link_matrix(event: Mapping[str, Any], articles: Mapping[int, Article]) -> tuple[list[MatrixRow], int]:
+    """Return a row for each of the largest clusters of an event, and how many clusters are left out.
 
     Parameters
     ----------
     event : mapping
         An event of the store, with its clusters and links.
     articles : mapping of int to Article
+        Articles of the event, for titles of clusters.
+    """
+    probabilities = {frozenset((link["a"], link["b"])): link["probability"] for link in inner_links(event)}
+    clusters = sorted(event["clusters"], key=lambda each: (-each["size"], each["id"]))[:MAX_MATRIX]
+    clusters.sort(key=lambda each: (each["lang"], each["first"], each["id"]))
+    counts: Counter[str] = Counter()
+    rows = []
+    for at, cluster in enumerate(clusters):
+        counts[cluster["lang"]] += 1
+        several = sum(each["lang"] == cluster["lang"] for each in clusters) > 1
+        label = f"{cluster['lang']}{counts[cluster['lang']] if several else ''}"
+        cells = [_cell(cluster, other, probabilities) for other in clusters[:at]]
+        rows.append(MatrixRow(label, cluster, _title(cluster, articles), cells))
+    return rows, len(event["clusters"]) - len(clusters)
+
+
+def other_links(
+    event: Mapping[str, Any], matrix: Sequence[MatrixRow], articles: Mapping[int, Article]
+) -> tuple[list[LinkLine], int]:
+    """Return the weakest links that a matrix leaves out, and how many more there are."""
+    shown = {row.cluster["id"] for row in matrix}
+    links = [link for link in inner_links(event) if not shown.issuperset((link["a"], link["b"]))]
+    links.sort(key=lambda link: (link["probability"], link["a"], link["b"]))
+    clusters = {cluster["id"]: cluster for cluster in event["clusters"]}
+    lines = []
+    for link in links[:MAX_LISTED]:
+        ends = clusters[link["a"]], clusters[link["b"]]
+        titles = tuple((end["lang"], _title(end, articles)) for end in ends)
+        lines.append(LinkLine(f"{link['a']}-{link['b']}", format_percent(link["probability"]), titles))
+    return lines, len(links) - len(lines)
+
+
+def _cell(
+    one: Mapping[str, Any], other: Mapping[str, Any], probabilities: Mapping[frozenset[int], float]
+) -> Cell | None:
+    probability = probabilities.get(frozenset((one["id"], other["id"])))
+    if probability is None:
+        return None
+    a, b = sorted((one["id"], other["id"]))
+    return Cell(f"{a}-{b}", format_percent(probability), min(int(10 * probability), 9))
+
+
+def choose_link(event: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Return the link of an event with a name such as ``3-7``; the weakest one if it has no such link."""
+    links = inner_links(event)
+    chosen = (link for link in links if f"{link['a']}-{link['b']}" == name)
+    return next(chosen, min(links, key=lambda link: link["probability"], default=None))
+
+
+def view_link(event: Mapping[str, Any], link: Mapping[str, Any], articles: Mapping[int, Article]) -> LinkView:
+    """Return the view of a link inside an event.
+
+    Parameters
+    ----------
+    event, link : mapping
+        An event of the store with its clusters, and one of its links.
+    articles : mapping of int to Article
         The articles of :func:`linked_articles`.
     """
-    links = _inner_links(event)
     clusters = {cluster["id"]: cluster for cluster in event["clusters"]}
-    views = [_view(link, clusters[link["a"]], clusters[link["b"]], articles) for link in links[:MAX_LINKS]]
-    return views, len(links) - len(views)
+    return _view(link, clusters[link["a"]], clusters[link["b"]], articles)
 
 
-def linked_articles(event: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the articles that :func:`view_links` shows."""
-    links = _inner_links(event)[:MAX_LINKS]
-    return [
-        int(number) for link in links for pair in link.get("pairs", [])[:MAX_PAIRS] for number in pair[:2]
-    ]
+def linked_articles(link: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the articles that :func:`view_link` shows."""
+    return [int(number) for pair in (link.get("pairs") or [])[:MAX_PAIRS] for number in pair[:2]]
 
 
-def _inner_links(event: Mapping[str, Any]) -> list[dict[str, Any]]:
+def format_percent(probability: float) -> str:
+    """Return a probability as text, without false precision.
+
+    Examples
+    --------
+    >>> format_percent(0.874), format_percent(0.9981)
+    ('87 %', '> 99 %')
+    """
+    percent = 100 * probability
+    return "> 99 %" if percent > 99 else f"{percent:.0f} %"
+
+
+def inner_links(event: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the links with both ends in the event."""
     own = {cluster["id"] for cluster in event["clusters"]}
     return [link for link in event["links"] if link["a"] in own and link["b"] in own]

@@ -48,7 +48,7 @@ def sparkline(days: Days, label: str = "") -> Markup:
     return svg(width, 12, alt, columns, ground, class_="sparkline", preserveAspectRatio="none")
 
 
-def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
+def timeline(days: Days, lanes: Spans, names: Mapping[str, str], *, chapters: Sequence[str] = ()) -> Markup:
     """Draw articles per day as columns, above one lane per language with its clusters.
 
     Parameters
@@ -59,6 +59,8 @@ def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
         Clusters of each language, in days since 1970.
     names : mapping of str to str
         Labels of the lanes.
+    chapters : sequence of str
+        ISO 8601 first days of chapters, where numbered lines are drawn.
     """
     start, end, counts = _columns(days)
     if not counts:
@@ -82,8 +84,13 @@ def timeline(days: Days, lanes: Spans, names: Mapping[str, str]) -> Markup:
         parts.append(element("text", names.get(lane, lane), x=left - 6, y=y + 4, text_anchor="end"))
         parts.append(element("line", x1=left, x2=left + width, y1=y, y2=y, class_="lane"))
         parts += [_span(span, first, left, scale, y, width) for span in spans]
+    height = top + 20 + 20 * len(lanes)
+    for number, day in enumerate(chapters, 1):
+        x = left + min(max(((date.fromisoformat(day) - date(1970, 1, 1)).days - first) * scale, 0.0), width)
+        parts.append(element("line", x1=x, x2=x, y1=2, y2=height - 8, class_="chapter"))
+        parts.append(element("text", str(number), x=x + 3, y=9, class_="tick"))
     alt = _alt_text(start, end, counts)
-    return svg(460, top + 20 + 20 * len(lanes), alt, *parts, class_="timeline")
+    return svg(460, height, alt, *parts, class_="timeline")
 
 
 def bars(values: Mapping[str, float], label: str) -> Markup:

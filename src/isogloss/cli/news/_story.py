@@ -1,0 +1,88 @@
+"""``isogloss events show``: titles, chapters, related events, numbers and sources of an event of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isogloss.cli._output import echo, echo_json
+from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+
+if TYPE_CHECKING:
+    from isogloss.service.story import EventStory
+
+MAX_SOURCES = 5
+
+
+def show_event(
+    event: Annotated[str, typer.Argument(help="The id of an event, such as e42.")],
+    config: Config = None,
+    store: StorePlace = None,
+    lang: Annotated[str, typer.Option(help="Language of titles, where an event has one in it.")] = "en",
+    as_json: JsonOutput = False,
+) -> None:
+    """Show titles, chapters, related events, numbers that differ and sources of an event of a store."""
+    from isogloss.exceptions import StoreError
+    from isogloss.service.story import StoryReader
+
+    settings = load_settings(config, store)
+    with open_store(settings) as opened:
+        found = opened.event(event)
+        if found is None:
+            raise StoreError(f"there is no event {event!r}; isogloss events list shows the ids of events")
+        story = StoryReader(opened, max_articles=settings.limits.story_articles).read(found)
+    if as_json:
+        echo_json({"id": found["id"]} | story.as_dict())
+        return
+    for line in _lines(found, story, lang):
+        echo(line)
+
+
+def _lines(event: Mapping[str, Any], story: EventStory, lang: str) -> Iterator[str]:
+    """Yield the story of an event as text; parts of which nothing is known are left out."""
+    from isogloss.service.story import describe_lag, format_value
+    from isogloss.store import from_micros
+
+    yield _title(event.get("title") or {}, lang)
+    yield f"{from_micros(event['first']):%d %b %Y} to {from_micros(event['last']):%d %b %Y}"
+    yield from _part("titles", [f"{one.lang:<4}{one.title}" for one in story.titles])
+    chapters = [
+        f"{number}. {chapter.first:%d %b %Y} to {chapter.last:%d %b %Y}: {_title(chapter.titles, lang)}"
+        for number, chapter in enumerate(story.chapters, 1)
+    ]
+    yield from _part("chapters", chapters if len(chapters) > 1 else [])
+    related = [
+        f"{one.id}  {one.relation}: {_title(other.get('title') or {}, lang)} ({one.reason})"
+        for one, other in story.related
+    ]
+    yield from _part("related events", related)
+    numbers = []
+    for quantity in story.quantities:
+        values = []
+        for code, one in quantity.latest.items():
+            differs = " (differs)" if code in quantity.differing else ""
+            values.append(f"{code} {format_value(one.value, quantity.kind)}{differs}")
+        numbers.append(f"{quantity.kind}: {', '.join(values)}")
+    yield from _part("numbers", numbers)
+    sources = [
+        f"{one.name}: {one.articles} article{'' if one.articles == 1 else 's'}, {describe_lag(one.lag)}"
+        for one in story.coverage.sources[:MAX_SOURCES]
+    ]
+    yield from _part("sources", sources)
+    absent = [
+        f"{one.source}: {one.reported} of {one.events} comparable events" for one in story.absent_sources
+    ]
+    yield from _part("usually report, but have not", absent)
+    yield from _part("no article in", [" ".join(story.absent_languages)] if story.absent_languages else [])
+
+
+def _part(heading: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield f"\n{heading}"
+        yield from (f"  {line}" for line in lines)
+
+
+def _title(titles: Mapping[str, str], lang: str) -> str:
+    return titles.get(lang) or next(iter(titles.values()), "") or "untitled"
