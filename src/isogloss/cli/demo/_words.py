@@ -57,21 +57,19 @@ def learn_words(folder: Path, languages: tuple[str, ...]) -> tuple[list[str], li
 def dictionary_of(aligner: Aligner, pairs: SentencePairs, lang: str) -> InducedDictionary:
     """Return the translations that an aligner has enough evidence for.
 
-    Two words must have been aligned more than once, or be the only words of a pair; stop words have no entry.
+    Two words must have been aligned more than once, or be the only words of a pair.
     The score is the geometric mean of both probabilities times n / (n + 1), with n how often they were
     aligned: words that occur twice are no certain translations, whatever the probabilities.
     """
     import numpy as np
 
     from isogloss.lexicon import InducedDictionary
-    from isogloss.text import stopwords
 
-    stop_words = stopwords(HUB)
     alone = {(source[0], target[0]) for source, target in pairs if len(source) == len(target) == 1}
     rows = [
         (s, t, sqrt(there * back) * count / (count + 1))
         for s, t, there, back, count in aligner.translation_table_
-        if (count >= _MIN_ALIGNED or (s, t) in alone) and s not in stop_words
+        if count >= _MIN_ALIGNED or (s, t) in alone
     ]
     kept = []
     for _, group in groupby(sorted(rows, key=lambda row: (row[0], -row[2], row[1])), key=lambda row: row[0]):
