@@ -16,7 +16,7 @@ from isogloss.store.interface import TextColumn
 from isogloss.store.queries import TextMatch, events_with_terms, match_articles, match_phrase
 from isogloss.text import Gazetteer, language
 
-MAX_WORDS = 12
+MAX_WORDS = 8
 """Words of a query that are looked for; of longer queries the longest ones."""
 
 MAX_ARTICLES = 2_000
