@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.resources import files
 
 import psutil
@@ -14,13 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.cli.news._events import event_table
+from isogloss.cli.news._event_table import ShownEvent, event_table
+from isogloss.cli.news._events import shown_event
 from isogloss.engine import ProcessExecutor
 from isogloss.events.analyse import _analyser as preparing
 from isogloss.events.ingest import sample_news
 from tests.waiting import LIMIT_S
 
 runner = CliRunner()
+START = datetime(2025, 3, 5, tzinfo=UTC)
 SAMPLE = (
     files("isogloss.events.ingest").joinpath("sample", "news.jsonl").read_text(encoding="utf-8").splitlines()
 )
@@ -165,11 +168,30 @@ def test_tables_fit_their_width(width):
     stream.add(sample_news().articles[:12])
     stream.update()
     written = io.StringIO()
-    Console(width=width, file=written).print(event_table(list(stream.events()), {}, width))
+    shown = [shown_event(event, {}) for event in stream.events()]
+    Console(width=width, file=written).print(event_table(shown))
     lines = written.getvalue().splitlines()
     assert all(len(line) <= width for line in lines)
+    assert len(lines) == len(shown) + 5  # one line for each event
     if width >= 80:
-        assert "sure" in lines[2]
+        assert lines[2].split() == ["title", "id", "languages", "(reprints)", "days"]
+        assert all("2025" in line for line in lines[4:-1])
+
+
+def test_a_wide_table_leaves_nothing_out():
+    from rich.console import Console
+
+    long = ShownEvent("e7", "word " * 40, ["en", "de", "fr", "sl", "it"], 12, 3, START, START, ["Paris"], 0.5)
+    narrow, wide = io.StringIO(), io.StringIO()
+    Console(width=80, file=narrow).print(event_table([long]))
+    Console(width=300, file=wide).print(event_table([long], wide=True))
+    assert [part in narrow.getvalue() for part in ("…", " 5 ", "15 (3)", "Paris")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert all(part in wide.getvalue() for part in (long.title.strip(), "en de fr sl it", "Paris", "0.50"))
 
 
 @pytest.mark.parametrize("text", ["", "{broken\n", '{"title": "no time"}\n'])

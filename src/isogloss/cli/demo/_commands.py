@@ -14,7 +14,8 @@ from isogloss.cli._output import echo_json, not_stdout, program
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.demo._models import models
 from isogloss.cli.demo._serving import check_serving, serve_sample
-from isogloss.cli.news._events import event_table, events_json, largest_first
+from isogloss.cli.news._event_table import event_table
+from isogloss.cli.news._events import events_json, largest_first, shown_event
 
 if TYPE_CHECKING:
     from isogloss.events import History
@@ -76,7 +77,7 @@ def news(
         shown = {"events": events_json(events[:limit], reprints), "scores": scores}
         echo_json(shown)
         return
-    console.print(event_table(events[:limit], reprints, console.width))
+    console.print(event_table(shown_event(each, reprints) for each in events[:limit]))
     several = sum(len(event.languages) > 1 for event in events)
     whole, pairs = scores["bcubed"], scores["pairs"]
     console.print(

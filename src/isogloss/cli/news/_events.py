@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.markup import escape
-from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
@@ -27,7 +25,8 @@ from isogloss.cli._output import (
     written,
 )
 from isogloss.cli._progress import progress_bar, reading
-from isogloss.cli.news._stored import explain_event, export_events, list_events, shown_size
+from isogloss.cli.news._event_table import ShownEvent, Wide, event_table
+from isogloss.cli.news._stored import explain_event, export_events, list_events
 from isogloss.cli.news._story import show_event
 from isogloss.exceptions import ArticleError
 from isogloss.io import atomic_write, total_size
@@ -40,8 +39,6 @@ Reprints: TypeAlias = Mapping[int, Mapping[str, str]]
 """Reprints of each event, with the articles that they repeat."""
 
 ARTICLES_PER_BATCH = 256
-_OTHERS = 54
-"""Columns of a table of events beside its titles and places."""
 
 events_group = typer.Typer(
     cls=DefaultGroup,
@@ -98,6 +95,7 @@ def find(
     linker: LinkerFile = None,
     concepts: Concepts = None,
     jobs: Jobs = 1,
+    wide: Wide = False,
     as_json: Json = False,
 ) -> None:
     """Find the events in multilingual news."""
@@ -117,7 +115,7 @@ def find(
         Console(stderr=True).print(escape(str(reader.quarantine)))
     for line in cut_lines(reader.report.notes, max_title=reader.max_title, max_text=reader.max_text):
         Console(stderr=True).print(line, highlight=False)
-    _tell(history, limit, output, as_json, {"left_out": dict(reader.quarantine.reasons)})
+    _tell(history, limit, output, as_json, wide, {"left_out": dict(reader.quarantine.reasons)})
 
 
 @events_group.command("replay")
@@ -129,6 +127,7 @@ def replay(
     linker: LinkerFile = None,
     concepts: Concepts = None,
     jobs: Jobs = 1,
+    wide: Wide = False,
     as_json: Json = False,
 ) -> None:
     """Find the events again from a journal."""
@@ -138,7 +137,7 @@ def replay(
     history = _history(model, linker, concepts, jobs)
     _run(history, read_journal(journal), total_size([journal]))
     _need_articles(history, f"{journal} has no complete line")
-    _tell(history, limit, output, as_json, {})
+    _tell(history, limit, output, as_json, wide, {})
 
 
 events_group.command("list")(list_events)
@@ -225,7 +224,9 @@ def _need_articles(history: History, why: str) -> None:
         raise ArticleError("no article", f"no valid article: {why}")
 
 
-def _tell(history: History, limit: int, output: Path | None, as_json: bool, more: dict[str, Any]) -> None:
+def _tell(
+    history: History, limit: int, output: Path | None, as_json: bool, wide: bool, more: dict[str, Any]
+) -> None:
     reprints = history.reprints_by_event()
     events = largest_first(history.events.values(), reprints)
     if output is not None:
@@ -239,8 +240,7 @@ def _tell(history: History, limit: int, output: Path | None, as_json: bool, more
         echo_json(result)
         return
     if not is_stdout(output):
-        console = Console()
-        console.print(event_table(events[:limit], reprints, console.width))
+        Console().print(event_table((shown_event(each, reprints) for each in events[:limit]), wide=wide))
     several = sum(len(event.languages) > 1 for event in events)
     report_output(
         f"{counted(articles, 'article')}, {len(history.reprints):,} of them reprints: "
@@ -258,36 +258,21 @@ def largest_first(events: Iterable[Event], reprints: Reprints) -> list[Event]:
     return sorted(events, key=key)
 
 
-def event_table(events: Sequence[Event], reprints: Reprints, width: int) -> Table:
-    """Events as a table of some width: title, languages, articles, time span, places, confidence."""
+def shown_event(event: Event, reprints: Reprints) -> ShownEvent:
+    """Return an event as the table of events shows it."""
     from isogloss.events.annotate import place_labels
 
-    room = max(width - _OTHERS, 26)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("title", no_wrap=True, max_width=min(60, room * 3 // 4))
-    table.add_column("languages", no_wrap=True, min_width=14)
-    table.add_column("articles\n(reprints)", justify="right", min_width=10)
-    table.add_column("time", no_wrap=True, min_width=9)
-    table.add_column("places", no_wrap=True, max_width=room // 4)
-    table.add_column("sure", justify="right", min_width=4)
-    for event in events:
-        table.add_row(
-            escape(event.titles.get("en", event.title)),
-            " ".join(event.languages),
-            shown_size(len(event), len(reprints.get(event.id, ()))),
-            _span(event),
-            escape(", ".join(place_labels(event.places, 2))),
-            f"{event.confidence:.2f}" if len(event.clusters) > 1 else "",
-        )
-    return table
-
-
-def _span(event: Event) -> str:
-    """The days of an event, the month once if it is the same."""
-    if event.first.date() == event.last.date():
-        return f"{event.first:%d %b}"
-    start = "%d" if (event.first.year, event.first.month) == (event.last.year, event.last.month) else "%d %b"
-    return f"{event.first.strftime(start)}-{event.last:%d %b}"
+    return ShownEvent(
+        id=str(event.id),
+        title=event.titles.get("en", event.title),
+        languages=event.languages,
+        articles=len(event),
+        reprints=len(reprints.get(event.id, ())),
+        first=event.first,
+        last=event.last,
+        places=place_labels(event.places, 3),
+        confidence=event.confidence if len(event.clusters) > 1 else None,
+    )
 
 
 def events_json(events: Iterable[Event], reprints: Reprints) -> list[dict[str, Any]]:

@@ -1,25 +1,24 @@
-"""``isogloss events list``, ``export`` and ``why``: the events of a store, and why they are events."""
+"""``isogloss events list``, ``show``, ``export`` and ``why``: the events of a store."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import progress_bar, reading
+from isogloss.cli.news._event_table import ShownEvent, Wide, event_table
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
+    from isogloss.exceptions import StoreError
     from isogloss.store import EventQuery, Store
 
 PAGE = 100
@@ -58,6 +57,7 @@ def list_events(
     languages: MinLanguages = 1,
     sort: SortBy = "last",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
+    wide: Wide = False,
     as_json: JsonOutput = False,
 ) -> None:
     """List the events of a store."""
@@ -70,7 +70,7 @@ def list_events(
     if as_json:
         echo_json({"events": [_dated(each) for each in events]})
     elif events:
-        Console().print(_table(events))
+        Console().print(event_table(map(_shown, events), wide=wide))
     else:
         echo("no events found")
 
@@ -159,12 +159,16 @@ def _query(
 
 
 def _current_id(store: Store, event: str) -> str:
-    from isogloss.exceptions import StoreError
-
     found = store.current_event_id(event)
     if found is None:
-        raise StoreError(f"there is no event {event!r}; isogloss events list shows the ids of events")
+        raise _no_event(event)
     return found
+
+
+def _no_event(event: str) -> StoreError:
+    from isogloss.exceptions import StoreError
+
+    return StoreError(f"there is no event {event!r}; isogloss events list shows the ids of events")
 
 
 def explain_event(
@@ -176,12 +180,11 @@ def explain_event(
 ) -> None:
     """Explain why the articles of an event of a store belong together: the reasons for its links in words."""
     from isogloss.events.link import link_summary
-    from isogloss.exceptions import StoreError
 
     with open_store(load_settings(config, store)) as opened:
         found = opened.event(event)
         if found is None:
-            raise StoreError(f"there is no event {event!r}; isogloss events list shows the ids of events")
+            raise _no_event(event)
         links = found["links"][:limit]
         nearest = [number for link in links for pair in link.get("pairs", [])[:1] for number in pair[:2]]
         articles = opened.articles(nearest, bodies=False)
@@ -207,11 +210,6 @@ def explain_event(
         echo("all articles are in one cluster, or the links between the clusters have expired")
 
 
-def shown_size(articles: int, reprints: int) -> str:
-    """Format the number of articles including reprints, and the number of reprints."""
-    return f"{articles + reprints:,} ({reprints:,})" if reprints else f"{articles:,}"
-
-
 def _all(store: Store, query: EventQuery, limit: int) -> Iterator[dict[str, Any]]:
     """Events of one page after the other."""
     query = dataclasses.replace(query, limit=limit)
@@ -230,33 +228,18 @@ def _dated(event: dict[str, Any]) -> dict[str, Any]:
     return event | {name: from_micros(event[name]).isoformat() for name in ("first", "last")}
 
 
-def _table(events: list[dict[str, Any]]) -> Table:
-    from isogloss.store import from_micros
+def _shown(event: Mapping[str, Any]) -> ShownEvent:
+    """An event as the table of events shows it."""
+    from isogloss.store import event_title, from_micros
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("event", no_wrap=True)
-    table.add_column("title")
-    table.add_column("languages", max_width=12)
-    table.add_column("articles\n(reprints)", justify="right", min_width=10)
-    table.add_column("time", no_wrap=True)
-    table.add_column("places", max_width=14)
-    for event in events:
-        titles = event.get("title") or {"": ""}
-        table.add_row(
-            event["id"],
-            escape(titles.get("en") or next(iter(titles.values()))),
-            " ".join(event.get("languages", {})),
-            shown_size(event["size"], event["reprints"]),
-            _days(from_micros(event["first"]), from_micros(event["last"])),
-            escape(", ".join(place["name"] for place in event.get("places", [])[:3])),
-        )
-    return table
-
-
-def _days(first: datetime, last: datetime) -> str:
-    """The days from one to another; what they have in common once."""
-    start = "%d-" if first.month == last.month else "%d %b-"
-    if first.year != last.year:
-        start = "%d %b %Y-"
-    same = first.date() == last.date()
-    return ("" if same else first.strftime(start)) + last.strftime("%d %b %Y")
+    return ShownEvent(
+        id=event["id"],
+        title=event_title(event)[0],
+        languages=[*event.get("languages", {})],
+        articles=event["size"],
+        reprints=event["reprints"],
+        first=from_micros(event["first"]),
+        last=from_micros(event["last"]),
+        places=[place["name"] for place in event.get("places", [])[:3]],
+        confidence=event.get("confidence"),
+    )
