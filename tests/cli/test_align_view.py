@@ -103,7 +103,7 @@ def write(text):
 )  # fmt: skip
 def test_lines_that_are_no_corrections_are_refused(tmp_path, line):
     (tmp_path / "c").write_text("\n" + line)
-    with pytest.raises(CorpusError, match=r"c:2: .* is not a correction; expected a JSON object"):
+    with pytest.raises(CorpusError, match=r"c:2: '.*' is not a correction; expected a JSON object"):
         read_corrections(tmp_path / "c")
 
 

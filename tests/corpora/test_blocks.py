@@ -172,6 +172,13 @@ def test_a_mark_is_one_at_the_start_of_the_file_alone(folder, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_files_in_utf_16_are_refused(mark):
+    text = io.BytesIO("\ufeffla maison\n".encode(mark))
+    with pytest.raises(CorpusError, match="fr: the file is in UTF-16; expected UTF-8"):
+        list(lines.iter_lines(text, "fr"))
+
+
 def test_numbers_on_disk_are_those_in_memory(folder, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 50)
     monkeypatch.setattr(bitexts, "BUFFER_WORDS", 7)

@@ -170,6 +170,7 @@ def test_the_command_reads_two_files_of_lines(texts):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--parallel", "sentences.tsv"], "the file name does not begin with two languages"),
         (["--parallel", "sentences.tsv"], "write PAIR=FILE, for example en-de=sentences.tsv"),
         (["--parallel", "en-xx=a.tsv"], "the language 'xx' is not known"),
         (["--parallel", "en-eng=a.tsv"], "expected two languages"),
@@ -192,7 +193,7 @@ def test_wrong_options_are_refused(tmp_path, options, said):
     [
         (b"strike\n", "does not have what is needed"),
         (b"strike\tStreik\tmany\n", "does not have what is needed"),
-        (b"\xff\xfe\tStreik\n", "does not have what is needed"),
+        (b"\xff\xff\tStreik\n", "does not have what is needed"),
     ],
 )
 def test_a_broken_lexicon_is_refused(tmp_path, content, said):

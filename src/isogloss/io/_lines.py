@@ -21,6 +21,7 @@ BLOCK_BYTES = 1 << 20
 """The size of one read."""
 
 _BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,11 @@ def iter_line_blocks(file: IO[bytes], name: str) -> Iterator[Spans]:
     while more:
         chunk = cast("io.BufferedIOBase", file).read1(BLOCK_BYTES)
         more, text = bool(chunk), rest + chunk
+        if number == 0 and text.startswith(_UTF16_BOMS):
+            raise CorpusError(
+                f"{name}: the file is in UTF-16; expected UTF-8: convert it, for example with "
+                "iconv -f UTF-16 -t UTF-8"
+            )
         stop = text.rfind(b"\n") + 1 if more else len(text)
         lines, rest = _split(text[:stop]), text[stop:]
         too_long = np.flatnonzero(np.append(lines.ends - lines.starts, len(rest)) >= MAX_LINE_BYTES)

@@ -113,8 +113,8 @@ def read_corrections(path: PathLike) -> Corrections:
             one = _parsed(json.loads(line))
         except (ValueError, KeyError, TypeError) as reason:
             raise CorpusError(
-                f"{os.fspath(path)}:{number}: {line[:60]!r} is not a correction; expected a JSON object with "
-                "pair, source, target, add and remove, as the viewer saves it"
+                f"{os.fspath(path)}:{number}: {line[:60].decode(errors='replace')!r} is not a correction; "
+                "expected a JSON object with pair, source, target, add and remove, as the viewer saves it"
             ) from reason
         if one.pair in pairs:
             raise CorpusError(

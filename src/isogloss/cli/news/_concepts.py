@@ -236,6 +236,8 @@ def _pair_and_files(given: str) -> tuple[tuple[str, str], list[Path]]:
     paths = [Path(part) for part in (rest if equals else given).split(",")]
     pair = languages_of(name if equals else paths[0])
     try:
+        if not equals and pair == ("source", "target"):
+            raise ValueError("the file name does not begin with two languages, as in en-de.tsv")
         if not 1 <= len(paths) <= 2 or not all(map(str, paths)):
             raise ValueError(f"got {len(paths)} files; expected one or two")
         codes = language(pair[0]).code, language(pair[1]).code

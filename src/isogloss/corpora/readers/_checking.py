@@ -137,7 +137,10 @@ class ParallelText(abc.ABC):
     def _leave_out(self, bad: _PairError, line: int) -> None:
         sentence = f"{self.place(line)}: {bad.what}"
         if self.on_bad == "raise":
-            raise CorpusError(f"{sentence}; mend the file, or leave such pairs out with on_bad='skip'")
+            raise CorpusError(
+                f"{sentence}; correct the file, or leave such pairs out with on_bad='skip' "
+                "(on the command line: without --strict)"
+            )
         self.report.add(bad.problem, sentence)
 
 

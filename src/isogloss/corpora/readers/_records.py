@@ -121,7 +121,10 @@ class DocumentReader(abc.ABC):
         """Raise CorpusError about a bad record, or note it in the report, as ``on_bad`` says."""
         sentence = f"{place}: {bad.what}"
         if self.on_bad == "raise":
-            raise CorpusError(f"{sentence}; mend the file, or leave such records out with on_bad='skip'")
+            raise CorpusError(
+                f"{sentence}; correct the file, or leave such records out with on_bad='skip' "
+                "(on the command line: without --strict)"
+            )
         self.report.note(sentence)
 
     def _leave_out(self, bad: BadRecordError, place: str) -> None:

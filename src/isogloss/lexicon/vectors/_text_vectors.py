@@ -97,7 +97,7 @@ class Collector:
         """Note a bad line, or refuse the file for it."""
         if self.strict:
             raise VectorFileError(
-                f"{self.path}:{line}: {what}; mend the file, or read it with strict=False to leave such "
+                f"{self.path}:{line}: {what}; correct the file, or read it with strict=False to leave such "
                 "lines out"
             )
         self._problems[kind] += 1
