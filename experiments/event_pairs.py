@@ -18,7 +18,7 @@ import json
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +96,11 @@ def main(arguments: list[str] | None = None) -> Path:
     return write_report(own_folder(options.folder, "event_pairs"), [*lines, *reading(__doc__, 3)], found)
 
 
-def represented(records: list[dict[str, Any]]) -> dict[Key, ComparedArticle]:
+def represented(
+    records: list[dict[str, Any]], encoder: Literal["auto"] | None = "auto"
+) -> dict[Key, ComparedArticle]:
     """The articles of pairs, analysed; a title ends at the first two blanks."""
-    similarity = ArticleSimilarity()
+    similarity = ArticleSimilarity(encoder=encoder)
     return {
         key: similarity.represent(similarity.article(key[1].strip().replace("  ", "\n", 1), key[0]))
         for key in dict.fromkeys(key for one in records for key in keys_of(one))

@@ -238,7 +238,7 @@ def test_further_pages_are_in_a_menu_beside_the_others(visit, size, scripts):
 def test_the_menu_closes_on_escape_and_on_a_click_elsewhere(visit):
     page = visit("/search")
     menu = page.get_by_role("navigation").locator("details")
-    for close in (lambda: page.keyboard.press("Escape"), lambda: page.locator("h1").click()):
+    for close in (lambda: page.keyboard.press("Escape"), lambda: page.locator("footer").click()):
         menu.locator("summary").click()
         expect(menu.get_by_role("link", name="Status")).to_be_visible()
         close()

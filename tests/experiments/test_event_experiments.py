@@ -164,7 +164,8 @@ def test_similar_articles_have_higher_similarities() -> None:
         {"lang1": "en", "text1": quake, "lang2": "de", "text2": text, "scores": {"overall": grade}}
         for text, grade in ((beben, 1.0), (opera, 4.0))
     ]
-    found = event_pairs.channel_similarities(records, None)
+    articles = event_pairs.represented(records, encoder=None)
+    found = event_pairs.channel_similarities(records, articles)
     column = event_pairs.CHANNELS.index("textCosSim")
     assert found[0, column] > found[1, column]
     assert np.isnan(found[:, event_pairs.CHANNELS.index("encoderCosSim")]).all()

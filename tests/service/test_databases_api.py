@@ -14,6 +14,7 @@ GOOD = {"id": "90", "lang": "en", "title": "Rain", "time": "2025-03-05T08:40:00Z
 def client(database):
     store = Store(database)
     data.fill(store)
+    data.store_texts(store)
     app = create_app(data.settings(), store, models=data.models())
     with TestClient(app, base_url=f"{data.BASE}/api/v1/", raise_server_exceptions=False) as client:
         yield client
