@@ -18,7 +18,7 @@ from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.analyse import _analyser as analysing
 from isogloss.events.analyse._analysed_article import AnalysedArticle, pack_analyses, unpack_analyses
 from isogloss.events.annotate import Annotator, ConceptDictionary
-from isogloss.events.annotate._concepts import Phrase, write_concepts
+from isogloss.events.annotate.concepts._dictionary import Phrase, write_concepts
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.similarity import LSISimilarity

@@ -153,7 +153,7 @@ def test_odd_texts_have_a_probability(text):
 def test_concepts_of_a_dictionary_count():
     class Finder:
         def match(self, words, lang):
-            from isogloss.events.annotate._concepts import Meaning, PhraseMatch
+            from isogloss.events.annotate.concepts._dictionary import Meaning, PhraseMatch
 
             places = [place for place, word in enumerate(words) if word in {"gull", "möwe"}]
             return [PhraseMatch(place, place + 1, (Meaning("gull", False, 1.0),)) for place in places]

@@ -12,7 +12,7 @@ from isogloss.cli.news._concepts import concepts_group
 from isogloss.corpora import Concepts, WikipediaDump
 from isogloss.events import Article
 from isogloss.events.annotate import Annotator, ConceptDictionary, build_concepts
-from isogloss.events.annotate._concepts import Phrase, write_concepts
+from isogloss.events.annotate.concepts._dictionary import Phrase, write_concepts
 from isogloss.exceptions import CorpusError
 
 PAGE = "<page><title>{}</title><ns>0</ns><id>{}</id>{}<revision><text>{}</text></revision></page>"

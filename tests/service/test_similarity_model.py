@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from isogloss import io
 from isogloss.cli.store._make_events import make_events
 from isogloss.events.annotate import ConceptDictionary
-from isogloss.events.annotate._concepts import Phrase, write_concepts
+from isogloss.events.annotate.concepts._dictionary import Phrase, write_concepts
 from isogloss.events.link import Linker
 from isogloss.exceptions import CorpusError, ModelFileError, SettingsError
 from isogloss.service.app import create_app

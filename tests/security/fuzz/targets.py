@@ -519,7 +519,7 @@ class Wordnets(WithFolder):
         import shutil
 
         from isogloss.events.annotate import ConceptDictionary
-        from isogloss.events.annotate._wordnet_builder import build_wordnet_concepts
+        from isogloss.events.annotate.concepts._wordnets import build_wordnet_concepts
 
         kind, content, text = given
         files = [

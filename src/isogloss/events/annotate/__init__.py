@@ -2,11 +2,10 @@
 
 :class:`Annotator` is the entry point. It finds names by their capitals (``_names``), places by a gazetteer
 and demonyms, organisations and currencies (``_entity_names``), dates (``_dates``), keywords and numbers
-(``_keywords``), and concepts if a :class:`ConceptDictionary` is given, which :func:`build_concepts` makes
-from Wikipedia, :func:`build_wordnet_concepts` from wordnets and :func:`build_lexicon_concepts` from lexicons
-or parallel text. ``_word_tables`` has the multilingual tables of demonyms and news words that come with
-isogloss. To support another language, add a file to these tables. ``_round_ups`` recognises live tickers and
-summaries by their titles, ``_labels`` turns ids into labels.
+(``_keywords``), and concepts if a :class:`ConceptDictionary` (``concepts``) is given. ``_word_tables`` has
+the multilingual tables of demonyms and news words that come with isogloss. To support another language, add
+a file to these tables. ``_round_ups`` recognises live tickers and summaries by their titles, ``_labels``
+turns ids into labels, and ``_search_terms`` has the terms that the search of the service looks up.
 """
 
 import lazy_loader

@@ -12,13 +12,13 @@ from heapq import nsmallest
 from math import log
 from typing import Literal, NamedTuple, Protocol
 
-from isogloss.events.annotate._concepts import Meaning, PhraseMatch
 from isogloss.events.annotate._dates import calendar_words, find_dates
 from isogloss.events.annotate._entity_names import abbreviations, entity_names
 from isogloss.events.annotate._keywords import TITLE_WEIGHT, find_keywords, find_numbers
 from isogloss.events.annotate._names import count_names
 from isogloss.events.annotate._word_tables import count_demonyms
 from isogloss.events.annotate._words import TokenisedText
+from isogloss.events.annotate.concepts import Meaning, PhraseMatch
 from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place

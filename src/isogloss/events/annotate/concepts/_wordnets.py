@@ -36,16 +36,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.corpora.readers import Problems
-from isogloss.events.annotate._concepts import (
+from isogloss.events.annotate._names import capitalises_nouns
+from isogloss.events.annotate._word_forms import WordForms, choose_forms, word_form
+from isogloss.events.annotate._words import is_unspaced, stop_words
+from isogloss.events.annotate.concepts._dictionary import (
     MAX_WORDS,
     PhraseMeanings,
     phrase_key,
     phrase_words,
     write_meanings,
 )
-from isogloss.events.annotate._names import capitalises_nouns
-from isogloss.events.annotate._word_forms import WordForms, choose_forms, word_form
-from isogloss.events.annotate._words import is_unspaced, stop_words
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, read_lines
 from isogloss.text import language

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 
 from isogloss.corpora import PageIndex, WikipediaDump
 from isogloss.corpora.readers import Page, normal_title
-from isogloss.events.annotate._concepts import MAX_WORDS, Phrase, phrase_words, write_concepts
 from isogloss.events.annotate._names import capitalises_nouns
 from isogloss.events.annotate._words import stop_words
+from isogloss.events.annotate.concepts._dictionary import MAX_WORDS, Phrase, phrase_words, write_concepts
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language

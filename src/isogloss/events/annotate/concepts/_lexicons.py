@@ -28,11 +28,16 @@ import numpy as np
 
 from isogloss.alignment import Aligner, read_priors
 from isogloss.corpora import ParallelText
-from isogloss.events.annotate._concepts import PhraseMeanings, phrase_key, phrase_words, write_meanings
 from isogloss.events.annotate._names import capitalises_nouns
 from isogloss.events.annotate._word_forms import choose_forms, word_form
-from isogloss.events.annotate._wordnet_builder import is_phrase
 from isogloss.events.annotate._words import TokenisedText
+from isogloss.events.annotate.concepts._dictionary import (
+    PhraseMeanings,
+    phrase_key,
+    phrase_words,
+    write_meanings,
+)
+from isogloss.events.annotate.concepts._wordnets import is_phrase
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language

@@ -1,0 +1,11 @@
+from ._dictionary import ConceptDictionary as ConceptDictionary
+from ._dictionary import Meaning as Meaning
+from ._dictionary import PhraseMatch as PhraseMatch
+from ._dictionary import phrase_words as phrase_words
+from ._lexicons import LexiconReport as LexiconReport
+from ._lexicons import TranslationCounts as TranslationCounts
+from ._lexicons import build_lexicon_concepts as build_lexicon_concepts
+from ._wikipedia import build_concepts as build_concepts
+from ._wordnets import WordnetReport as WordnetReport
+from ._wordnets import build_wordnet_concepts as build_wordnet_concepts
+from ._wordnets import wordnet_files as wordnet_files
