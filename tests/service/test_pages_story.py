@@ -106,6 +106,10 @@ def test_who_was_first_and_who_has_not_reported(tmp_path):
     assert "No article in Russian" in sources
 
 
+def test_sources_lead_to_their_pages(tmp_path):
+    assert '<a href="/source/gull">gull</a>' in page(tmp_path, TOLD)
+
+
 def test_one_article_needs_no_certainty(tmp_path):
     text = page(tmp_path, TOLD, "/event/e3")
     assert "%" not in re.search('<p class="meta">.*?</p>', text, re.DOTALL)[0]

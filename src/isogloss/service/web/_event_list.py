@@ -38,9 +38,15 @@ SORTS = {
     "changed": "last change",
 }
 PAGE_SIZE = 24
+END_OF_DAY = "T23:59:59.999999Z"
+"""What makes the last moment of a day of it, in parameters of the API."""
+
 DAY_MICROS = 86_400_000_000
 MIN_DEVELOPING_ARTICLES = 3
 """Articles of the newest two days without which an event is not developing."""
+
+MIN_REPEATED_WORDS = 3
+"""Words of a title that is left out where a summary repeats it before going on."""
 
 MAX_VALUE_CHARS = 300
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -120,6 +126,20 @@ class Filters:
         return languages + [
             (name, str(getattr(self, name)), self.url(**{name: getattr(Filters, name)})) for name in others
         ]
+
+    def api_parameters(self) -> list[tuple[str, str]]:
+        """Return the filters as parameters of the API; those of the order and of a visit are left out.
+
+        Examples
+        --------
+        >>> Filters(lang=("de",), until="2025-03-05", sort="size").api_parameters()
+        [('lang', 'de'), ('until', '2025-03-05T23:59:59.999999Z')]
+        """
+        chosen = {"min_languages": str(self.min_languages) if self.min_languages > 1 else ""}
+        chosen |= {name: getattr(self, name) for name in ("place", "concept", "source", "since")}
+        chosen["until"] = self.until and self.until + END_OF_DAY
+        languages = [("lang", code) for code in self.lang]
+        return languages + [(name, value) for name, value in chosen.items() if value]
 
     def query(self) -> EventQuery:
         """Return the query to the store."""
@@ -244,7 +264,7 @@ class Card:
             id=event["id"],
             title=titles.get(lang) or "Untitled event",
             lang=lang or "en",
-            summary=(event.get("summary") or {}).get(lang, ""),
+            summary=_without_title((event.get("summary") or {}).get(lang, ""), titles.get(lang) or ""),
             titles=[(code, text) for code, text in titles.items() if code != lang and text],
             languages=languages,
             places=[place for place in event.get("places") or [] if place.get("name")],
@@ -298,6 +318,24 @@ class Card:
     def unseen(self, line: int) -> str:
         """Return ``unseen`` or ``updated`` for an event that is new or changed since a journal line."""
         return "unseen" if self.created > line else "updated" if self.changed > line else ""
+
+
+def _without_title(summary: str, title: str) -> str:
+    """Return a summary without the title with which the text of many articles begins.
+
+    Examples
+    --------
+    >>> _without_title("Storm over the coast: Roofs flew.", "Storm over the coast")
+    'Roofs flew.'
+    >>> _without_title("Storms passed.", "Storm"), _without_title("Storm hits coast?", "Storm hits coast")
+    ('Storms passed.', '')
+    """
+    if not title or not summary.casefold().startswith(title.casefold()):
+        return summary
+    rest = summary[len(title) :]
+    if len(title.split()) < MIN_REPEATED_WORDS and any(map(str.isalnum, rest)):
+        return summary
+    return summary if rest[:1].isalnum() else rest.lstrip(" \t\n.,:;!?|-\N{EN DASH}\N{EM DASH}")
 
 
 class Facets:

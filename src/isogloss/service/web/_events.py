@@ -22,6 +22,7 @@ from isogloss.service._change_feed import ChangeFeedResponse
 from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.story import describe_lag
+from isogloss.service.web._downloads import event_downloads, search_downloads
 from isogloss.service.web._event_list import (
     DAY_MICROS,
     LABELS,
@@ -90,6 +91,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
     latest = _latest(store, position)
     since_visit = None if visits.is_first else store.count_new_and_changed(visits.last_line)
     navigation = shown_navigation(request.app)
+    downloads = search_downloads(request, filters.api_parameters())
 
     def render_page() -> str:
         return render_html(
@@ -102,6 +104,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
             sorts=SORTS,
             labels=LABELS,
             next=filters.url(cursor=page.cursor) if page.cursor else "",
+            downloads=downloads,
             position=position,
             newest=latest.newest,
             visits=visits,
@@ -111,7 +114,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
         )
 
     key = (path, filters, visits.last_line, visits.last_time, *preferred)
-    content = position, page.cursor, cards, latest, since_visit, navigation
+    content = position, page.cursor, cards, latest, since_visit, navigation, downloads
     response = html_response(state.pages.get(key, content, render_page))
     set_lasting_cookie(request, response, VISIT_COOKIE, str(visits), days=VISIT_COOKIE_DAYS)
     return response
@@ -139,6 +142,7 @@ def event_page(request: Request, state: AppStateDep, id: str, _: PageReader) -> 
         request,
         "event.html",
         card=card,
+        downloads=event_downloads(request, event["id"]),
         certainty=certainty(event),
         view=story,
         describe_lag=describe_lag,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.search import clean_query
+from isogloss.service.web._downloads import search_downloads
 from isogloss.service.web._event_list import Card, Filters, preferred_languages
 from isogloss.service.web._rendering import PageRoute, page_of, render
 from isogloss.service.web._session import PageReader
@@ -56,6 +57,7 @@ def _overview_page(request: Request, state: AppState, kind: str, id: str) -> Res
         map=event_map(_spots(overview), "/map.svg", width=MAP_WIDTH),
         cards=cards,
         filters=Filters(),
+        downloads=search_downloads(request, [(kind, overview.id)]),
         all_events=Filters().url(**{kind: overview.id}),
     )
 

@@ -23,8 +23,16 @@ from isogloss.service.api.routes import (
     visible_searches,
 )
 from isogloss.service.api.schemas import SearchParameters
-from isogloss.service.search import FoundEvent, SearchResult, clean_query, highlight, snippet
-from isogloss.service.web._event_list import Card, Filters, preferred_languages
+from isogloss.service.search import (
+    FoundEvent,
+    SearchResult,
+    clean_query,
+    highlight,
+    parse_saved,
+    snippet,
+)
+from isogloss.service.web._downloads import Downloads, search_downloads
+from isogloss.service.web._event_list import END_OF_DAY, Card, Filters, preferred_languages
 from isogloss.service.web._rendering import PageRoute, as_sentence, language_name, render
 from isogloss.service.web._session import (
     CSRF_COOKIE,
@@ -52,7 +60,6 @@ REASONS = {
 }
 """What the reasons of matches mean."""
 
-_END_OF_DAY = "T23:59:59.999999Z"
 _REPEATABLE = ("lang", "place", "concept", "source")
 _LABELS = {
     "q": "text",
@@ -84,13 +91,16 @@ def search_page(request: Request, state: AppStateDep, principal: PageReader) -> 
     """Find events by free text and filters."""
     fields = _read_fields(request.query_params)
     weak = request.query_params.get("weak") == "1"
-    notice, results, weaker, status = "", [], 0, 200
+    notice, more, weaker, status = "", False, 0, 200
+    results: list[ResultView] = []
+    downloads: Downloads | None = None
     asked = any(value for name, value in fields.items() if name != "sort")
     if asked:
         try:
             parameters = _parameters(fields)
             query, ranked, result = resolve_search(state, parameters, weak=weak)
-            results = _results(request, state, query, ranked, result)
+            results, more = _results(request, state, query, ranked, result)
+            downloads = search_downloads(request, _api_parameters(parameters))
             weaker = 0 if weak else len(result.weak)
         except ServiceError as error:
             notice, status = as_sentence(error.message), error.status
@@ -103,6 +113,8 @@ def search_page(request: Request, state: AppStateDep, principal: PageReader) -> 
         asked=asked,
         notice=notice,
         results=results,
+        more=more,
+        downloads=downloads,
         weaker=weaker,
         weaker_url=search_url(fields | {"weak": "1"}),
         hidden=[pair for pair in _pairs(fields) if pair[1]],
@@ -131,7 +143,10 @@ def saved_page(request: Request, state: AppStateDep, principal: PageReader) -> R
             "shared": not each.owner,
             "url": search_url(_fields_of(each.query)),
             "summary": _summary(each.query),
-            "error": search_error(each),
+            "error": (error := search_error(each)),
+            "downloads": None
+            if error
+            else search_downloads(request, _api_parameters(parse_saved(each.query))),
         }
         for each in visible_searches(state, principal)
     ]
@@ -214,7 +229,7 @@ def _parameters(fields: Mapping[str, Any]) -> SearchParameters:
     """
     given = {name: value for name, value in fields.items() if value}
     if len(str(given.get("until", ""))) == len("2025-03-05"):
-        given["until"] += _END_OF_DAY
+        given["until"] += END_OF_DAY
     try:
         return SearchParameters.model_validate(given)
     except ValidationError as error:
@@ -244,15 +259,23 @@ def _summary(query: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
+def _api_parameters(parameters: SearchParameters) -> list[tuple[str, str]]:
+    """Return the parameters of a search as the API takes them, without the order."""
+    given = parameters.model_dump(mode="json", exclude_defaults=True, exclude={"sort"})
+    return [pair for pair in _pairs(given) if pair[1]]
+
+
 def _results(
     request: Request, state: AppState, query: EventQuery, ranked: bool, result: SearchResult
-) -> list[ResultView]:
-    """Return the first results with titles and texts in which matches are highlighted."""
+) -> tuple[list[ResultView], bool]:
+    """Return the first results with matches highlighted, and whether there are more."""
     found = {each.id: each for each in (*result.relevant, *result.weak)}
-    events = state.store.events(query).events
+    page = state.store.events(query)
+    events = page.events
     if ranked:
         rank = {name: at for at, name in enumerate(query.ids or ())}
         events.sort(key=lambda event: rank[event["id"]])
+    more = len(events) > MAX_RESULTS or bool(page.cursor)
     events = events[:MAX_RESULTS]
     preferred = preferred_languages(request.headers.get("accept-language", ""))
     wanted = [each.article for event in events if (each := found.get(event["id"])) and each.article]
@@ -271,7 +294,7 @@ def _results(
                 match.reasons,
             )
         )
-    return views
+    return views, more
 
 
 def _marked(parts: Sequence[tuple[str, bool]]) -> Markup:

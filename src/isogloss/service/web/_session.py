@@ -39,9 +39,14 @@ def _suggest_sign_in() -> Iterator[None]:
 
 def may_read(request: Request) -> bool:
     """Return whether the token of a request still has the scope ``read``."""
+    return may_read_api(_with_token(request))
+
+
+def may_read_api(request: Request) -> bool:
+    """Return whether a request may read the API, for which the cookie of pages does not count."""
     access: AccessControl = request.app.state.access
     try:
-        return access.authenticate(_with_token(request)).has_scope("read")
+        return access.authenticate(request).has_scope("read")
     except ServiceError:
         return False
 
