@@ -356,3 +356,21 @@ def test_new_events_announce_themselves_to_those_who_signed_in(browser, tmp_path
             assert page.get_by_text("1 event is new or changed").is_visible()
             page.context.close()
     assert [each for each in watch.troubles if "status of 401" not in each] == []
+
+
+def test_the_page_of_the_api_sends_requests_and_asks_no_other_host(visit):
+    page = visit("/docs")
+    health = page.locator(".opblock", has=page.locator("[data-path='/api/v1/health']"))
+    health.locator("button.opblock-summary-control").click()
+    health.get_by_role("button", name="Try it out").click()
+    health.get_by_role("button", name="Execute").click()
+    expect(health.locator(".live-responses-table")).to_contain_text('"status": "ok"')
+
+
+def test_the_page_of_the_api_is_light_or_dark_and_fits(visit):
+    page = visit("/docs")
+    expect(page.locator(".opblock").first).to_be_visible()
+    for scheme in _look(page):
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        dark = page.evaluate("document.documentElement.classList.contains('dark-mode')")
+        assert dark == (scheme == "dark")

@@ -41,6 +41,7 @@ TABLE = [
     ("GET", "/models", "/models", "read", None),
     ("GET", "/sources", "/sources", "read", None),
     ("GET", "/status", "/status", "read", None),
+    ("GET", "/docs", "/docs", "", None),
     ("GET", "/sign-in", "/sign-in", "", None),
     ("POST", "/sign-in", None, "", None),
     ("POST", "/sign-out", "/sign-out", "", FORM),

@@ -390,3 +390,28 @@ def test_static_files_have_an_address_of_their_own_version(filled):
         assert answer.status_code == 200
         assert "max-age" in answer.headers["cache-control"]
     assert filled.get("/map.svg").headers["content-type"] == "image/svg+xml"
+
+
+def _policy(answer):
+    directives = answer.headers["content-security-policy"].split("; ")
+    return {name: sources for name, *sources in map(str.split, directives)}
+
+
+def test_only_the_page_of_the_api_may_show_the_icons_inside_its_style_sheet(filled):
+    others = _policy(filled.get("/status"))
+    assert others["img-src"] == ["'self'"]
+    assert _policy(filled.get("/docs")) == others | {"img-src": ["'self'", "data:"]}
+
+
+def test_the_page_of_the_api_is_made_of_files_of_the_service(filled):
+    text = filled.get("/docs").text
+    _accessible(Elements(text))
+    addresses = re.findall(r'<(?:script src|link rel="stylesheet" href)="([^"]+)"', text)
+    assert {each.partition("?")[0] for each in addresses} >= {
+        "/static/swagger-ui.css",
+        "/static/swagger-ui-bundle.js",
+        "/static/api.js",
+    }
+    assert [filled.get(each).status_code for each in addresses] == [200] * len(addresses)
+    document = re.search(r'data-openapi="([^"]+)"', text)[1]
+    assert "/api/v1/events" in filled.get(document).json()["paths"]

@@ -43,12 +43,12 @@ def _links(store, path="/", models=None):
 def test_frequent_pages_come_first_and_the_others_are_in_a_menu(store):
     links = _links(store, models=newsroom.models())
     assert [path for path, in_more, _ in links if not in_more][:2] == ["/", "/search"]
-    in_more = ["/compare", "/topics", "/dictionary", "/models", "/status"]
+    in_more = ["/compare", "/topics", "/dictionary", "/models", "/status", "/docs"]
     assert [path for path, in_more, _ in links if in_more] == in_more
 
 
 def test_without_models_there_are_no_links_to_pages_that_need_them(store):
-    assert [path for path, in_more, _ in _links(store) if in_more] == ["/models", "/status"]
+    assert [path for path, in_more, _ in _links(store) if in_more] == ["/models", "/status", "/docs"]
 
 
 @pytest.mark.parametrize("path", ["/search", "/status"])

@@ -5,7 +5,7 @@
 ``_sources``     sources of articles, health of feeds
 ``_overviews``   a place, a concept, a source
 ``_texts``       search, comparison, topics, dictionary
-``_system``      models, status, sign-in, static files
+``_system``      models, status, the API, sign-in, static files
 ``_session``     token and CSRF cookies
 ``_navigation``  the pages that every page links to
 ``_rendering``   templates, error pages

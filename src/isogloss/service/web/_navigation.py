@@ -69,6 +69,7 @@ ENTRIES = (
     NavigationEntry("Dictionary", "/dictionary", more=True, has_content=has_dictionary),
     NavigationEntry("Models", "/models", more=True),
     NavigationEntry("Status", "/status", more=True),
+    NavigationEntry("API", "/docs", more=True),
 )
 """All pages of the navigation in the order in which they are shown."""
 

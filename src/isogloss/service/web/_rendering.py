@@ -7,6 +7,8 @@ import mimetypes
 from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import cache, lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -26,6 +28,9 @@ _FOLDER = Path(__file__).parent
 
 HEADERS = {"cache-control": "no-store", "referrer-policy": "same-origin"}
 """Headers of pages. With ``no-referrer``, browsers would send forms with the origin ``null``."""
+
+SWAGGER_FILES = frozenset({"swagger-ui.css", "swagger-ui-bundle.js"})
+"""Static files that come from the package fastapi-offline, which carries Swagger UI."""
 
 HEADINGS = {
     401: "Sign in required",
@@ -171,14 +176,18 @@ def templates() -> Environment:
 
 @cache
 def static_file(name: str) -> tuple[bytes, str, str]:
-    """Return a file of ``static``: its content, its media type, and a digest for cache busting.
+    """Return a file of ``static`` or Swagger UI: its content, its media type, and a digest for cache busting.
 
     Raises
     ------
     ServiceError
         There is no such file. Names are looked up in a listing, so that none can leave the folder.
     """
-    known = {path.name: path for path in (_FOLDER / "static").iterdir() if path.is_file()}
+    known: dict[str, Traversable] = {
+        path.name: path for path in (_FOLDER / "static").iterdir() if path.is_file()
+    }
+    if name in SWAGGER_FILES:
+        known[name] = files("fastapi_offline") / "static" / name
     if name not in known:
         raise ServiceError(404, "There is no such file.")
     content = known[name].read_bytes()

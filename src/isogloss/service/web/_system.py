@@ -1,4 +1,4 @@
-"""Pages about the service itself: models, status, sign-in, static files."""
+"""Pages about the service itself: models, status, the API, sign-in, static files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from isogloss.service._state import AppStateDep
 from isogloss.service.api.routes import list_models
 from isogloss.service.api.schemas import ModelResponse
 from isogloss.service.auth import ANONYMOUS, AccessControl, verify_token
+from isogloss.service.http import SECURITY_HEADERS
 from isogloss.service.web._rendering import PageRoute, render, static_file
 from isogloss.service.web._reports import report_sections
 from isogloss.service.web._session import (
@@ -29,6 +30,11 @@ from isogloss.service.web._session import (
 from isogloss.service.web.drawing import world_map_svg
 
 system_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+API_PAGE_POLICY = SECURITY_HEADERS["content-security-policy"].replace(
+    "img-src 'self'", "img-src 'self' data:"
+)
+"""Content security policy of the page of the API: the style sheet of Swagger UI contains its icons."""
 
 CACHE_ONE_DAY = "public, max-age=86400"
 MAX_QUARANTINED = 20
@@ -103,6 +109,14 @@ def status(request: Request, state: AppStateDep, principal: PageReader) -> Respo
         limits=[(name.replace("_", " "), f"{value:,}".removesuffix(".0")) for name, value in limits.items()],
         quarantine=store.quarantined(MAX_QUARANTINED),
     )
+
+
+@system_pages.get("/docs")
+def api_page(request: Request) -> Response:
+    """Show the routes of the API, and send requests to them, with Swagger UI."""
+    page = render(request, "api.html", openapi_url=request.app.openapi_url)
+    page.headers["content-security-policy"] = API_PAGE_POLICY
+    return page
 
 
 @system_pages.get("/sign-in")
