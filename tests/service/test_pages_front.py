@@ -112,6 +112,15 @@ def test_events_by_source(visitor):
     assert _shown(visitor.get("/?source=nobody").text) == []
 
 
+def test_more_sources_than_articles_are_those_of_reprints(visitor):
+    visitor.store.add([data.article(1, "en", "Storm"), data.article(2, "en", "Storm")])
+    with visitor.store.database.write() as session:
+        session.run("UPDATE article SET source = 'The Tern' WHERE seq = 2")
+    cluster = ClusterRow(1, "en", "e1", 0, 0, [1, 2])
+    _apply(visitor.store, _event("e1", {9: 1}, 1), clusters=[cluster])
+    assert "1 article and reprints from 2 sources" in " ".join(visitor.get("/").text.split())
+
+
 def test_what_is_new_and_changed_since_the_last_visit(visitor):
     _apply(visitor.store, _event("a", {9: 1}), _event("b", {8: 1}))
     first = visitor.get("/")

@@ -91,7 +91,13 @@ class CheckedUrl:
     path: str
 
     @classmethod
-    def parse(cls, url: str, ports: frozenset[int] = frozenset(DEFAULT_PORTS.values())) -> CheckedUrl:
+    def parse(
+        cls,
+        url: str,
+        ports: frozenset[int] = frozenset(DEFAULT_PORTS.values()),
+        *,
+        setting: str = "`ports`, or on the command line with --private",
+    ) -> CheckedUrl:
         """Parse and check a URL.
 
         Parameters
@@ -100,6 +106,8 @@ class CheckedUrl:
             The URL.
         ports : frozenset of int
             Allowed ports.
+        setting : str
+            Where more ports can be allowed, for the message.
 
         Raises
         ------
@@ -122,10 +130,7 @@ class CheckedUrl:
         if not host or "@" in parts.netloc:
             raise FeedError(f"{url[:200]!r}: expected a host and no user name or password before it")
         if port not in ports:
-            raise FeedError(
-                f"{url[:200]!r}: port {port} is not among {sorted(ports)}; allow it in `ports`, or on the "
-                "command line with --private"
-            )
+            raise FeedError(f"{url[:200]!r}: port {port} is not among {sorted(ports)}; allow it in {setting}")
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
         query = quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
         return cls(parts.scheme, host, port, f"{path}?{query}" if query else path)

@@ -35,7 +35,9 @@ def check_address(settings: Settings, channel: str, address: str) -> str:
     """Return the URL of a webhook or the address of an e-mail; raise ValueError if it is not allowed."""
     if channel == "webhook":
         try:
-            return CheckedUrl.parse(address, frozenset(settings.alerts.ports)).url
+            return CheckedUrl.parse(
+                address, frozenset(settings.alerts.ports), setting="alerts.ports in the settings"
+            ).url
         except FeedError as error:
             raise ValueError(str(error)) from error
     if not (settings.mail.host and settings.mail.sender):
