@@ -12,7 +12,7 @@ from tests.service.stories import LONG, TOLD, fill
 
 SHOWN = """\
 Fire at solvent warehouse in Antwerp: 2 dead
-05 Mar 2025 to 05 Mar 2025
+5 Mar 2025, 3 articles, 3 languages
 
 titles
   de  Großbrand in Antwerpen: drei Tote
@@ -45,6 +45,11 @@ def test_the_story_of_an_event_as_text(news):
     assert show(news, "--lang", "de").stdout.startswith("Großbrand in Antwerpen")
 
 
+def test_sources_that_are_left_out_are_counted(news, monkeypatch):
+    monkeypatch.setattr("isogloss.cli.news._story.MAX_SOURCES", 1)
+    assert "sources\n  gull: 1 article, first\n  and 2 more; --json lists all of them\n" in show(news).stdout
+
+
 def test_the_same_as_json(news):
     told = json.loads(show(news, "--json").stdout)
     assert (told["id"], told["examined"]) == ("e1", 3)
@@ -56,8 +61,8 @@ def test_chapters_as_text(tmp_path):
     with Store(tmp_path / "news.db") as store:
         fill(store, LONG)
     shown = show(tmp_path / "news.db").stdout
-    assert "chapters\n  1. 05 Mar 2025 to 09 Mar 2025: Earthquake in Vienna" in shown
-    assert "  2. 19 Mar 2025 to 22 Mar 2025: Court in Graz" in shown
+    assert "chapters\n  1. 5-9 Mar 2025: Earthquake in Vienna" in shown
+    assert "  2. 19-22 Mar 2025: Court in Graz" in shown
 
 
 def test_an_event_that_is_not_there(tmp_path):

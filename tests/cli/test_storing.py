@@ -2,7 +2,7 @@
 
 import json
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
+from isogloss.cli.news._events import events_group
 from isogloss.cli.news._stored import list_events
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import IsoglossError, SettingsError, StoreError, StoreVersionError
@@ -300,6 +301,13 @@ def test_events_of_a_store(stored):
     assert everything[0]["id"] in run("--store", stored, of=listing)
 
 
+@pytest.mark.parametrize("text", ["yesterday", "2011", "2025-13-01"])
+def test_a_time_that_is_none_is_refused(stored, text):
+    failed = CliRunner().invoke(events_group, ["list", "--store", str(stored), "--since", text])
+    assert failed.exit_code == 2
+    assert "expected one such as 2025-03-05" in " ".join(failed.stderr.replace("│", " ").split())
+
+
 def test_events_of_a_store_by_names_and_times_as_the_api_has_them(stored):
     everything = listed("--store", stored, "--limit", 500)
     assert listed("--store", stored, "--lang", "DEU") == listed("--store", stored, "--lang", "de")
@@ -309,6 +317,10 @@ def test_events_of_a_store_by_names_and_times_as_the_api_has_them(stored):
     found = listed("--store", stored, "--since", f"{last:%Y-%m-%dT%H:%M:%S}")
     assert found[:1] == everything[:1]
     assert listed("--store", stored, "--since", "0001-01-01", "--until", "9999-12-31") == everything[:20]
+    zoned = last.replace(microsecond=0).astimezone(timezone(timedelta(hours=2)))
+    assert listed("--store", stored, "--since", zoned.isoformat()) == found
+    first = min(datetime.fromisoformat(event["first"]) for event in everything)
+    assert listed("--store", stored, "--until", f"{first:%Y-%m-%d}")
     place = next(event["places"][0] for event in everything if event["places"])
     by_name = listed("--store", stored, "--place", place["name"])
     assert by_name

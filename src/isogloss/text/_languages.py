@@ -83,8 +83,9 @@ def language(code: str) -> Language:
     found = _index().get(base)
     if found is None:
         near = ", ".join(f"{one.code} ({one.name})" for one in _near(base))
+        near = f"; near ones: {near}" if near else ""
         raise ValueError(
-            f"the language {code!r:.40} is not known; near ones: {near or 'none'}; "
+            f"the language {code!r:.40} is not known{near}; "
             "give an ISO 639 code, which isogloss.text.known_languages() lists"
         )
     return found

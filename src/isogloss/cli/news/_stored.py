@@ -34,15 +34,49 @@ Place = Annotated[
 Concept = Annotated[
     list[str] | None, typer.Option("--concept", help="Only events about this concept: a name or an id.")
 ]
+
+
+def parse_time(text: str) -> datetime:
+    """Parse a time, which is in UTC unless it has a zone."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is not a time; expected one such as 2025-03-05 or 2025-03-05T08:40"
+        ) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def parse_end(text: str) -> datetime:
+    """Parse a time; a day means its end."""
+    time = parse_time(text)
+    is_day = len(text) <= len("2025-03-05")
+    return time.replace(hour=23, minute=59, second=59, microsecond=999_999) if is_day else time
+
+
 Since = Annotated[
-    datetime | None, typer.Option("--since", help="Only events with an article since this time (UTC).")
+    datetime | None,
+    typer.Option(
+        "--since",
+        parser=parse_time,
+        metavar="<time>",
+        help="Only events with an article on this day or later, such as 2025-03-05 (UTC).",
+    ),
 ]
-Until = Annotated[datetime | None, typer.Option("--until", help="Only events that began by this time (UTC).")]
+Until = Annotated[
+    datetime | None,
+    typer.Option(
+        "--until",
+        parser=parse_end,
+        metavar="<time>",
+        help="Only events with an article on this day or earlier, such as 2025-03-05 (UTC).",
+    ),
+]
 MinLanguages = Annotated[
     int, typer.Option("--languages", help="Only events in at least this many languages.", min=1)
 ]
 SortBy = Annotated[
-    str, typer.Option("--sort", help="Sort by last, size, languages or changed, largest first.")
+    str, typer.Option("--sort", help="Sort by importance, last, size, languages or changed, largest first.")
 ]
 
 
@@ -150,8 +184,8 @@ def _query(
     from isogloss.store import EventQuery, to_micros
 
     return EventQuery(
-        since=to_micros(since.replace(tzinfo=UTC)) if since else None,
-        until=to_micros(until.replace(tzinfo=UTC)) if until else None,
+        since=to_micros(since) if since else None,
+        until=to_micros(until) if until else None,
         terms=resolve_terms(store, lang=lang or (), place=place or (), concept=concept or ()),
         min_languages=languages,
         sort=sort,

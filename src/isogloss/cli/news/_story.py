@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isogloss.cli._output import echo, echo_json
+from isogloss.cli.news._event_table import shown_days
 from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
@@ -46,10 +47,11 @@ def _lines(event: Mapping[str, Any], story: EventStory, lang: str) -> Iterator[s
     from isogloss.store import from_micros
 
     yield _title(event.get("title") or {}, lang)
-    yield f"{from_micros(event['first']):%d %b %Y} to {from_micros(event['last']):%d %b %Y}"
+    days = shown_days(from_micros(event["first"]), from_micros(event["last"]))
+    yield f"{days}, {_counted(event['size'], 'article')}, {_counted(len(story.titles), 'language')}"
     yield from _part("titles", [f"{one.lang:<4}{one.title}" for one in story.titles])
     chapters = [
-        f"{number}. {chapter.first:%d %b %Y} to {chapter.last:%d %b %Y}: {_title(chapter.titles, lang)}"
+        f"{number}. {shown_days(chapter.first, chapter.last)}: {_title(chapter.titles, lang)}"
         for number, chapter in enumerate(story.chapters, 1)
     ]
     yield from _part("chapters", chapters if len(chapters) > 1 else [])
@@ -67,15 +69,21 @@ def _lines(event: Mapping[str, Any], story: EventStory, lang: str) -> Iterator[s
         numbers.append(f"{quantity.kind}: {', '.join(values)}")
     yield from _part("numbers", numbers)
     sources = [
-        f"{one.name}: {one.articles} article{'' if one.articles == 1 else 's'}, {describe_lag(one.lag)}"
+        f"{one.name}: {_counted(one.articles, 'article')}, {describe_lag(one.lag)}"
         for one in story.coverage.sources[:MAX_SOURCES]
     ]
+    if len(story.coverage.sources) > MAX_SOURCES:
+        sources.append(f"and {len(story.coverage.sources) - MAX_SOURCES} more; --json lists all of them")
     yield from _part("sources", sources)
     absent = [
         f"{one.source}: {one.reported} of {one.events} comparable events" for one in story.absent_sources
     ]
     yield from _part("usually report, but have not", absent)
     yield from _part("no article in", [" ".join(story.absent_languages)] if story.absent_languages else [])
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _part(heading: str, lines: list[str]) -> Iterator[str]:
