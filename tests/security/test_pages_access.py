@@ -41,6 +41,13 @@ TABLE = [
     ("GET", "/models", "/models", "read", None),
     ("GET", "/sources", "/sources", "read", None),
     ("GET", "/status", "/status", "read", None),
+    (
+        "POST",
+        "/alerts",
+        "/alerts",
+        "write",
+        FORM | {"event": "e1", "address": "https://desk.example/hook"},
+    ),
     ("GET", "/docs", "/docs", "", None),
     ("GET", "/sign-in", "/sign-in", "", None),
     ("POST", "/sign-in", None, "", None),

@@ -43,6 +43,7 @@ from isogloss.service.search import EventSearch, create_neighbour_index
 from isogloss.service.settings import Settings
 from isogloss.service.story import StoryReader
 from isogloss.service.web import (
+    alert_pages,
     event_pages,
     overview_pages,
     render_error,
@@ -79,7 +80,15 @@ ROUTERS = (
     status_router,
     tokens_router,
 )
-PAGE_ROUTERS = (event_pages, overview_pages, search_pages, source_pages, text_pages, system_pages)
+PAGE_ROUTERS = (
+    event_pages,
+    overview_pages,
+    search_pages,
+    source_pages,
+    text_pages,
+    alert_pages,
+    system_pages,
+)
 
 
 def create_app(

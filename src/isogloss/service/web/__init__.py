@@ -4,6 +4,7 @@
 ``_events``      list of events, one event, verdicts
 ``_sources``     sources of articles, health of feeds
 ``_overviews``   a place, a concept, a source
+``_alerts``      the form that makes an alert
 ``_texts``       search, comparison, topics, dictionary
 ``_system``      models, status, the API, sign-in, static files
 ``_session``     token and CSRF cookies

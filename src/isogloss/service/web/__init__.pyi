@@ -1,3 +1,4 @@
+from ._alerts import alert_pages as alert_pages
 from ._events import event_pages as event_pages
 from ._navigation import routed_entries as routed_entries
 from ._overviews import overview_pages as overview_pages

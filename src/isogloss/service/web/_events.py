@@ -22,6 +22,7 @@ from isogloss.service._change_feed import ChangeFeedResponse
 from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.story import describe_lag
+from isogloss.service.web._alerts import alert_form
 from isogloss.service.web._downloads import event_downloads, search_downloads
 from isogloss.service.web._event_list import (
     DAY_MICROS,
@@ -121,7 +122,7 @@ def list_page(request: Request, state: AppStateDep, _: PageReader) -> Response:
 
 
 @event_pages.get("/event/{id}")
-def event_page(request: Request, state: AppStateDep, id: str, _: PageReader) -> Response:
+def event_page(request: Request, state: AppStateDep, id: str, principal: PageReader) -> Response:
     """Show an event: its articles by language, when, where, and the evidence of its links."""
     store = state.store
     event = _get_event(store, id)
@@ -143,6 +144,7 @@ def event_page(request: Request, state: AppStateDep, id: str, _: PageReader) -> 
         "event.html",
         card=card,
         downloads=event_downloads(request, event["id"]),
+        alerting=alert_form(state, principal),
         certainty=certainty(event),
         view=story,
         describe_lag=describe_lag,

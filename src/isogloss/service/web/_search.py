@@ -31,6 +31,7 @@ from isogloss.service.search import (
     parse_saved,
     snippet,
 )
+from isogloss.service.web._alerts import alert_form
 from isogloss.service.web._downloads import Downloads, search_downloads
 from isogloss.service.web._event_list import END_OF_DAY, Card, Filters, preferred_languages
 from isogloss.service.web._rendering import PageRoute, as_sentence, language_name, render
@@ -155,6 +156,7 @@ def saved_page(request: Request, state: AppStateDep, principal: PageReader) -> R
         "saved.html",
         searches=searches,
         may_write=principal.has_scope("write"),
+        alerting=alert_form(state, principal),
         signed_in=bool(principal.id),
         csrf_token=csrf,
     )
