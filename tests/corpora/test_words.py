@@ -36,6 +36,12 @@ def test_each_side_is_split_if_it_is_raw(files, tokenised, source, target):
         assert [text[a:b] for a, b in offsets] == words
 
 
+def test_texts_have_no_line_breaks_of_windows(files):
+    (files / "en").write_bytes(RAW.replace("\n", "\r\n").encode())
+    pairs = list(WordPairs(LinePairs("en", "fr")).with_offsets())
+    assert [pair.texts[0] for pair in pairs] == RAW.splitlines()
+
+
 def test_one_pair_at_a_time_and_many_are_the_same(files):
     pairs = WordPairs(LinePairs("en", "fr"))
     one, many = Bitext.from_pairs(list(pairs)), Bitext.from_pairs(pairs)

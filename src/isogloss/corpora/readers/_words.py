@@ -82,7 +82,7 @@ class WordPairs(PlainPairs):
     def with_offsets(self) -> Iterator[WordsOfPair]:
         """The text of every pair, its words and their offsets; a bad pair has no words."""
         for raw, (source, target) in zip(self.text.raw(), self, strict=True):
-            texts = tuple((side or b"").decode("utf-8", "replace") for side in raw[1:])
+            texts = tuple((side or b"").removesuffix(b"\r").decode("utf-8", "replace") for side in raw[1:])
             offsets = (word_offsets(text, words) for text, words in zip(texts, (source, target), strict=True))
             yield WordsOfPair((texts[0], texts[1]), (source, target), (next(offsets), next(offsets)))
 
