@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from isogloss.events.track import AgglomerationRules
@@ -52,6 +52,11 @@ def vectors() -> st.SearchStrategy[list[twin.Sparse]]:
     )
 
 
+@example(
+    links={(1, 6): 0.95, (1, 11): 0.001, (6, 11): 0.95},
+    rules=AgglomerationRules(threshold=0.5, same_language=0.0, doubt=0.0, unlinked=0.2, prior=0.0),
+    sizes=[1, 1, 1, 1, 1, 5, 1, 1, 1, 1, 6, 1],
+)
 @given(links=LINKS, rules=RULES, sizes=st.lists(st.integers(1, 30), min_size=12, max_size=12))
 def test_events_are_those_of_the_twin(
     links: dict[twin.Pair, float], rules: AgglomerationRules, sizes: list[int]

@@ -124,7 +124,7 @@ def _support(one: Mapping[int, float], other: Mapping[int, float], a: int, b: in
 
 def _connect(groups: dict[int, Group], a: int, b: int, p: float, same: bool) -> None:
     one, other = groups[a], groups[b]
-    one.sums[b] = other.sums[a] = p * one.weight * other.weight
+    one.sums[b] = other.sums[a] = p * (one.weight * other.weight)  # as the kernel does, for equal ties
     one.linked[b] = other.linked[a] = one.weight * other.weight
     if same:
         one.own[b] = other.own[a] = one.sums[b]

@@ -35,6 +35,12 @@ def test_no_gloss_where_nothing_is_known():
     assert glosser().gloss("Feuer", "x-unknown", ["en"]) is None
 
 
+def test_no_gloss_where_too_few_words_are_known():
+    assert glosser().gloss("Hafen Antwerpen Zander", "de", ["en"]).text == "port Antwerpen Zander"
+    assert glosser().gloss("Hafen Antwerpen Zander Barsch", "de", ["en"]) is None
+    assert glosser().gloss("Der Hafen der Zander", "de", ["en"]) is not None  # stop words do not count
+
+
 def test_no_gloss_for_those_who_read_the_title():
     assert glosser().gloss("Feuer im Hafen", "de", ["de", "en"]) is None
     assert glosser().gloss("Feuer im Hafen", "de", ["fr", "de", "en"]) is None

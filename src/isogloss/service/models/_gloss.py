@@ -15,6 +15,9 @@ from isogloss.text import Tokeniser, stopwords
 MIN_TRANSLATION_PROBABILITY = 0.4
 """A word of an aligner is a translation if it is so probable in both directions."""
 
+MIN_KNOWN_SHARE = 1 / 3
+"""Share of the words of a title, stop words aside, that must be known for a gloss word by word."""
+
 _MAX_WORDS = 60
 
 WordLookup = Callable[[str, str, str], Sequence[tuple[str, float | None]]]
@@ -77,7 +80,7 @@ class Glosser:
         self._tables: dict[tuple[str, str], dict[str, str]] = {}
 
     def gloss(self, text: str, lang: str, readers: Sequence[str]) -> Gloss | None:
-        """Return a gloss in the first language of the reader for which something is known; None if none is.
+        """Return a gloss in the first language of the reader for which enough is known; None if none is.
 
         Parameters
         ----------
@@ -106,7 +109,8 @@ class Glosser:
         except ValueError:  # a language that is not known
             return None
         known = [self._word(lang, word, to) for word in words]
-        if not any(found and word.lower() not in stops for word, found in zip(words, known, strict=True)):
+        content = [found for word, found in zip(words, known, strict=True) if word.lower() not in stops]
+        if not any(content) or sum(map(bool, content)) < MIN_KNOWN_SHARE * len(content):
             return None
         pairs = tuple((found or word, found is not None) for word, found in zip(words, known, strict=True))
         return Gloss(lang=to, kind="words", words=pairs)
