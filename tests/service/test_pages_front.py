@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from isogloss.service.app import create_app
 from isogloss.service.web._event_list import Card
-from isogloss.service.web._visits import VISIT_COOKIE, VISIT_GAP_S, Visits
+from isogloss.service.web._session import VISIT_COOKIE, VISIT_GAP_S, Visits
 from isogloss.store import ClusterRow, EventRow, Update
 from tests.service import data
 

@@ -49,7 +49,6 @@ from isogloss.service.web import (
     render_error,
     routed_entries,
     search_pages,
-    source_pages,
     system_pages,
     text_pages,
 )
@@ -84,7 +83,6 @@ PAGE_ROUTERS = (
     event_pages,
     overview_pages,
     search_pages,
-    source_pages,
     text_pages,
     alert_pages,
     system_pages,

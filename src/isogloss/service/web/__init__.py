@@ -2,12 +2,11 @@
 
 ===============  ============================================================
 ``_events``      list of events, one event, verdicts
-``_sources``     sources of articles, health of feeds
-``_overviews``   a place, a concept, a source
+``_overviews``   sources and feeds; a place, a concept, a source
 ``_alerts``      the form that makes an alert
 ``_texts``       search, comparison, topics, dictionary
 ``_system``      models, status, the API, sign-in, static files
-``_session``     token and CSRF cookies
+``_session``     cookies: token, CSRF, last visit
 ``_navigation``  the pages that every page links to
 ``_rendering``   templates, error pages
 ``drawing``      plots and maps as SVG

@@ -4,6 +4,5 @@ from ._navigation import routed_entries as routed_entries
 from ._overviews import overview_pages as overview_pages
 from ._rendering import render_error as render_error
 from ._search import search_pages as search_pages
-from ._sources import source_pages as source_pages
 from ._system import system_pages as system_pages
 from ._texts import text_pages as text_pages

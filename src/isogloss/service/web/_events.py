@@ -46,9 +46,12 @@ from isogloss.service.web._navigation import shown_navigation
 from isogloss.service.web._rendering import PageRoute, html_response, language_name, render, render_html
 from isogloss.service.web._session import (
     CSRF_COOKIE,
+    VISIT_COOKIE,
+    VISIT_COOKIE_DAYS,
     FormFields,
     PageReader,
     PageWriter,
+    Visits,
     check_csrf,
     check_same_origin,
     csrf_token,
@@ -58,7 +61,6 @@ from isogloss.service.web._session import (
     set_lasting_cookie,
 )
 from isogloss.service.web._story import MAX_SOURCES, MAX_TITLE_ROWS, certainty, view_story
-from isogloss.service.web._visits import VISIT_COOKIE, VISIT_COOKIE_DAYS, Visits
 from isogloss.service.web.drawing import event_map, timeline
 from isogloss.store import MAX_COUNTED_CHANGES, EventQuery, EventQueryResult, Store
 
