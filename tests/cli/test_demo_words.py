@@ -10,8 +10,8 @@ from isogloss.alignment import Aligner
 from isogloss.cli.demo._words import dictionary_of, evaluation, learn_words
 from isogloss.events.ingest import sample_corpus, sample_pairs
 from isogloss.lexicon import BilingualDictionary, read_induced
-from isogloss.service.web._reports import report_sections
-from isogloss.service.web._texts import EXAMPLE_TEXTS
+from isogloss.service.web.pages._texts import EXAMPLE_TEXTS
+from isogloss.service.web.presentation._reports import report_sections
 from isogloss.similarity import LSISimilarity
 from isogloss.text import Tokeniser
 

@@ -10,7 +10,7 @@ from isogloss.events.annotate import Annotator
 from isogloss.events.comparison import CHANNELS
 from isogloss.events.comparison._channels import MAX_SENTENCE_CHARS, MAX_SENTENCES, split_sentences
 from isogloss.events.ingest import sample_corpus, sample_news
-from isogloss.service.web._texts import EXAMPLE_TEXTS
+from isogloss.service.web.pages._texts import EXAMPLE_TEXTS
 from isogloss.similarity import HubSimilarity, UniversalEncoder
 
 QUAKE = {

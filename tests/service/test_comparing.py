@@ -8,7 +8,7 @@ pytest.importorskip("fastapi")
 from isogloss.events.ingest import sample_corpus
 from isogloss.service.api.schemas import TextInput
 from isogloss.service.models import Models, TextComparer
-from isogloss.service.web._texts import EXAMPLE_TEXTS
+from isogloss.service.web.pages._texts import EXAMPLE_TEXTS
 from isogloss.similarity import HubSimilarity
 from tests.service import data
 

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from isogloss.exceptions import StoreBusyError, StoreFullError
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.app import create_app
-from isogloss.service.web._event_list import SORTS, Filters
 from isogloss.service.web._rendering import _prefers_html
+from isogloss.service.web.presentation._event_list import SORTS, Filters
 from isogloss.store import Store
 from tests.service import data
 

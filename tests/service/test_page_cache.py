@@ -38,7 +38,7 @@ def _written(client, address, **options):
 
 def test_a_page_is_rendered_once(client, monkeypatch):
     first = client.get("/").text
-    monkeypatch.setattr("isogloss.service.web._events.render_html", lambda *_, **__: "written again")
+    monkeypatch.setattr("isogloss.service.web.pages._events.render_html", lambda *_, **__: "written again")
     assert client.get("/").text == first
     assert client.get("/?lang=de").text == "written again"
     assert client.get("/", headers={"Accept-Language": "de"}).text == "written again"

@@ -14,8 +14,8 @@ from isogloss.events import Article
 from isogloss.service.app import create_app
 from isogloss.service.models import Models
 from isogloss.service.settings import Settings
-from isogloss.service.web._event_list import Filters
-from isogloss.service.web._reports import report_sections
+from isogloss.service.web.presentation._event_list import Filters
+from isogloss.service.web.presentation._reports import report_sections
 from isogloss.store import ClusterRow, EventRow, Store, Update, to_micros
 from tests.browser import extremes, newsroom
 

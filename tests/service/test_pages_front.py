@@ -9,8 +9,8 @@ pytest.importorskip("fastapi")
 from starlette.testclient import TestClient
 
 from isogloss.service.app import create_app
-from isogloss.service.web._event_list import Card
 from isogloss.service.web._session import VISIT_COOKIE, VISIT_GAP_S, Visits
+from isogloss.service.web.presentation._event_list import Card
 from isogloss.store import ClusterRow, EventRow, Update
 from tests.service import data
 
@@ -30,7 +30,7 @@ def visitor(store, monkeypatch):
     """A client whose clock is ``visitor.now``."""
     with TestClient(create_app(data.settings(), store), base_url=data.BASE) as client:
         client.now, client.store = NOW, store
-        monkeypatch.setattr("isogloss.service.web._events.time", lambda: client.now)
+        monkeypatch.setattr("isogloss.service.web.pages._events.time", lambda: client.now)
         yield client
 
 

@@ -1,16 +1,14 @@
 """Web pages: rendered on the server, usable without JavaScript, nothing loaded from other hosts.
 
-===============  ============================================================
-``_events``      list of events, one event, verdicts
-``_overviews``   sources and feeds; a place, a concept, a source
-``_alerts``      the form that makes an alert
-``_texts``       search, comparison, topics, dictionary
-``_system``      models, status, the API, sign-in, static files
-``_session``     cookies: token, CSRF, last visit
-``_navigation``  the pages that every page links to
-``_rendering``   templates, error pages
-``drawing``      plots and maps as SVG
-===============  ============================================================
+================  ===========================================================
+``pages``         the handlers, by subject
+``presentation``  what templates show: cards, filters, links, stories, reports
+``drawing``       plots and maps as SVG
+``_session``      cookies: token, CSRF, last visit
+``_navigation``   the pages that every page links to
+``_rendering``    templates, error pages
+``_downloads``    links to the tables of a page as files
+================  ===========================================================
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-from ._alerts import alert_pages as alert_pages
-from ._events import event_pages as event_pages
 from ._navigation import routed_entries as routed_entries
-from ._overviews import overview_pages as overview_pages
 from ._rendering import render_error as render_error
-from ._search import search_pages as search_pages
-from ._system import system_pages as system_pages
-from ._texts import text_pages as text_pages
+from .pages import alert_pages as alert_pages
+from .pages import event_pages as event_pages
+from .pages import overview_pages as overview_pages
+from .pages import search_pages as search_pages
+from .pages import system_pages as system_pages
+from .pages import text_pages as text_pages

@@ -10,10 +10,10 @@ from isogloss.service._state import AppState, AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.search import clean_query
 from isogloss.service.web._downloads import search_downloads
-from isogloss.service.web._event_list import Card, Filters, preferred_languages
 from isogloss.service.web._rendering import PageRoute, page_of, render
 from isogloss.service.web._session import PageReader
 from isogloss.service.web.drawing import event_map, timeline
+from isogloss.service.web.presentation import Card, Filters, preferred_languages
 from isogloss.store import EventQuery, Overview
 
 overview_pages = APIRouter(route_class=PageRoute, include_in_schema=False)

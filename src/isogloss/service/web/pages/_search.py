@@ -31,9 +31,7 @@ from isogloss.service.search import (
     parse_saved,
     snippet,
 )
-from isogloss.service.web._alerts import alert_form
 from isogloss.service.web._downloads import Downloads, search_downloads
-from isogloss.service.web._event_list import END_OF_DAY, Card, Filters, preferred_languages
 from isogloss.service.web._rendering import PageRoute, as_sentence, language_name, render
 from isogloss.service.web._session import (
     CSRF_COOKIE,
@@ -44,6 +42,8 @@ from isogloss.service.web._session import (
     csrf_token,
     set_cookie,
 )
+from isogloss.service.web.pages._alerts import alert_form
+from isogloss.service.web.presentation import END_OF_DAY, Card, Filters, preferred_languages
 from isogloss.store import EventQuery, Store
 
 search_pages = APIRouter(route_class=PageRoute, include_in_schema=False)

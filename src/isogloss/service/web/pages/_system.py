@@ -15,7 +15,6 @@ from isogloss.service.api.schemas import ModelResponse
 from isogloss.service.auth import ANONYMOUS, AccessControl, verify_token
 from isogloss.service.http import SECURITY_HEADERS
 from isogloss.service.web._rendering import PageRoute, render, static_file
-from isogloss.service.web._reports import report_sections
 from isogloss.service.web._session import (
     CSRF_COOKIE,
     TOKEN_COOKIE,
@@ -28,6 +27,7 @@ from isogloss.service.web._session import (
     set_cookie,
 )
 from isogloss.service.web.drawing import world_map_svg
+from isogloss.service.web.presentation import report_sections
 
 system_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 

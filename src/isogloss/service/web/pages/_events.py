@@ -22,26 +22,7 @@ from isogloss.service._change_feed import ChangeFeedResponse
 from isogloss.service._state import AppStateDep
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.story import describe_lag
-from isogloss.service.web._alerts import alert_form
 from isogloss.service.web._downloads import event_downloads, search_downloads
-from isogloss.service.web._event_list import (
-    DAY_MICROS,
-    LABELS,
-    SORTS,
-    Card,
-    Facets,
-    Filters,
-    common_places,
-    preferred_languages,
-)
-from isogloss.service.web._links import (
-    choose_link,
-    inner_links,
-    link_matrix,
-    linked_articles,
-    other_links,
-    view_link,
-)
 from isogloss.service.web._navigation import shown_navigation
 from isogloss.service.web._rendering import PageRoute, html_response, language_name, render, render_html
 from isogloss.service.web._session import (
@@ -60,8 +41,28 @@ from isogloss.service.web._session import (
     set_cookie,
     set_lasting_cookie,
 )
-from isogloss.service.web._story import MAX_SOURCES, MAX_TITLE_ROWS, certainty, view_story
 from isogloss.service.web.drawing import event_map, timeline
+from isogloss.service.web.pages._alerts import alert_form
+from isogloss.service.web.presentation import (
+    DAY_MICROS,
+    LABELS,
+    MAX_SOURCES,
+    MAX_TITLE_ROWS,
+    SORTS,
+    Card,
+    Facets,
+    Filters,
+    certainty,
+    choose_link,
+    common_places,
+    inner_links,
+    link_matrix,
+    linked_articles,
+    other_links,
+    preferred_languages,
+    view_link,
+    view_story,
+)
 from isogloss.store import MAX_COUNTED_CHANGES, EventQuery, EventQueryResult, Store
 
 event_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
