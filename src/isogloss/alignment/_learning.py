@@ -97,30 +97,20 @@ def _has_all_of(aligner: AlignerBase, bitext: Bitext) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Learner:
-    """A text to learn from, and what is known before it is read.
-
-    Parameters
-    ----------
-    aligner : Aligner
-        Its settings are looked at, and nothing is changed.
-    bitext : Bitext
-        The text.
-    table : PairTable
-        Pairs of the lexicon, among them all of the text.
-    classes : pair of int arrays
-        Classes of source and of target words, on which jumps depend.
-    lexical : LexicalPrior
-        Pseudo-counts of the lexicon.
-    jumps : pair of arrays or None
-        Pseudo-jumps by class and width, if any are known.
-    """
+    """A text to learn from, and what is known before it is read."""
 
     aligner: AlignerBase
+    """Its settings are looked at, and nothing is changed."""
     bitext: Bitext
+    """The text."""
     table: PairTable
+    """Pairs of the lexicon, among them all of the text."""
     classes: Classes
+    """Classes of source and of target words, on which jumps depend."""
     lexical: LexicalPrior
+    """Pseudo-counts of the lexicon."""
     jumps: tuple[Array, Array] | None
+    """Pseudo-jumps by class and width, if any are known."""
 
     @classmethod
     def of(

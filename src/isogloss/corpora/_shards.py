@@ -52,39 +52,26 @@ class Shard(NamedTuple):
 
 @dataclasses.dataclass
 class LanguageCounter:
-    """Counts the documents of a language into shards.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the shards are, and go.
-    language : str
-        Its code.
-    reader : iterable of Document
-        The documents, in the same order each time.
-    tokenise : callable
-        Gives the words of a text.
-    align : callable or None
-        Gives the row of a document; its id when None.
-    min_words : int
-        A document with fewer different words is a stub and is left out.
-    shard_size : int
-        Documents to read for a shard.
-    n_jobs : int
-        Processes; with more than one, ``tokenise`` must be such that it can be sent to them.
-    progress : callable or None
-        Called with the language and the number of documents read so far.
-    """
+    """Counts the documents of a language into shards."""
 
     folder: Path
+    """Where the shards are, and go."""
     language: str
+    """Its code."""
     reader: Iterable[Document]
+    """The documents, in the same order each time."""
     tokenise: Tokenise
+    """Gives the words of a text."""
     align: Align | None = None
+    """Gives the row of a document; its id when None."""
     min_words: int = 20
+    """A document with fewer different words is a stub and is left out."""
     shard_size: int = 5000
+    """Documents to read for a shard."""
     n_jobs: int = 1
+    """Processes; with more than one, ``tokenise`` must be such that it can be sent to them."""
     progress: Callable[[str, int], None] | None = None
+    """Called with the language and the number of documents read so far."""
 
     def run(self) -> None:
         """Read what has not been read yet, and write it."""

@@ -61,55 +61,36 @@ class EventStreamSettings:
 
 
 class ArticleOutcome(NamedTuple):
-    """Result of adding an article.
-
-    Attributes
-    ----------
-    article : str
-        Id of the article.
-    cluster : int
-        Its cluster, or that of its original.
-    original : str or None
-        The article that it reprints; a reprint is in no cluster itself.
-    repeated : bool
-        Whether the article was known; nothing changed then.
-    latent : array or None
-        Its point in the latent space, if there is a model that knows words of it.
-    """
+    """Result of adding an article."""
 
     article: str
+    """Id of the article."""
     cluster: int
+    """Its cluster, or that of its original."""
     original: str | None = None
+    """The article that it reprints; a reprint is in no cluster itself."""
     repeated: bool = False
+    """Whether the article was known; nothing changed then."""
     latent: NDArray[np.float32] | None = None
+    """Its point in the latent space, if there is a model that knows words of it."""
 
 
 @dataclass
 class StreamChanges:
-    """Changes of a stream between two updates.
-
-    Attributes
-    ----------
-    clusters : set of int
-        New or changed.
-    merged : dict of int to int
-        Clusters that were merged into others, or lost their articles to them.
-    events : set of int
-        New or changed.
-    aliases : dict of int to int
-        Events that were merged into others.
-    ended : set of int
-        Events whose last cluster expired.
-    reprints : list of (str, str)
-        Reprints and their originals.
-    """
+    """Changes of a stream between two updates."""
 
     clusters: set[int] = field(default_factory=set)
+    """New or changed."""
     merged: dict[int, int] = field(default_factory=dict)
+    """Clusters that were merged into others, or lost their articles to them."""
     events: set[int] = field(default_factory=set)
+    """New or changed."""
     aliases: dict[int, int] = field(default_factory=dict)
+    """Events that were merged into others."""
     ended: set[int] = field(default_factory=set)
+    """Events whose last cluster expired."""
     reprints: list[tuple[str, str]] = field(default_factory=list)
+    """Reprints and their originals."""
 
 
 class EventStream:

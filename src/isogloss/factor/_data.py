@@ -53,35 +53,27 @@ class Observed:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FactorData:
-    """All patterns, and the sums over them that no parameter changes.
-
-    Attributes
-    ----------
-    patterns : tuple of Observed
-        Standardised.
-    dims, kind
-        Features of each view, and the kind of noise.
-    units : Units
-        How to get back to the units of the rows. The origin is the mean over the rows that have the
-        feature, so the standardised values sum to zero.
-    rows : array (V,)
-        Rows of each view.
-    groups : array (V,)
-        Views that are present in the same patterns have the same number; sums over their rows are shared.
-    scatter : array
-        Second moments within views about the origin, laid out like the noise.
-    log_scale : float
-        Log Jacobian of the standardisation, summed over rows.
-    """
+    """All patterns, and the sums over them that no parameter changes."""
 
     patterns: tuple[Observed, ...]
+    """Standardised."""
     dims: tuple[int, ...]
     kind: str
+    """Features of each view, and the kind of noise."""
     units: Units
+    """How to get back to the units of the rows. The origin is the mean over the rows that have the
+    feature, so the standardised values sum to zero.
+    """
     rows: Array
+    """Rows of each view. Shape (V,)."""
     groups: NDArray[np.int64]
+    """Views that are present in the same patterns have the same number; sums over their rows are shared.
+    Shape (V,).
+    """
     scatter: Array
+    """Second moments within views about the origin, laid out like the noise."""
     log_scale: float
+    """Log Jacobian of the standardisation, summed over rows."""
 
     @cached_property
     def cuts(self) -> list[slice]:

@@ -37,24 +37,16 @@ _BISECTIONS = 50
 
 @dataclass(frozen=True, eq=False)
 class OneView:
-    """A view regressed on what the others say of the factors.
-
-    Attributes
-    ----------
-    W : array (d, k)
-        Coefficients of the regression.
-    residual : array (d, d)
-        Covariance of its residuals.
-    zz : array (k, k)
-        Second moment of the factors' means given the other views.
-    C : array (k, k)
-        Covariance of the factors given the other views.
-    """
+    """A view regressed on what the others say of the factors."""
 
     W: Array
+    """Coefficients of the regression. Shape (d, k)."""
     residual: Array
+    """Covariance of its residuals. Shape (d, d)."""
     zz: Array
+    """Second moment of the factors' means given the other views. Shape (k, k)."""
     C: Array
+    """Covariance of the factors given the other views. Shape (k, k)."""
 
     def likelihood(self, W: Array, noise: Array) -> float:
         """Twice the conditional log-likelihood per row, less a constant."""

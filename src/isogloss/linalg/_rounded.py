@@ -67,21 +67,14 @@ class RoundedVectors:
 
 @dataclass(frozen=True, eq=False)
 class RoundedQueries:
-    """Queries in seven bits, in the order in which products read them.
-
-    Parameters
-    ----------
-    packed : array of uint8
-        The bytes, 64 standing for zero.
-    scales : array of shape (n,), float32
-        What a step is worth in each.
-    dims : int
-        Dimensions.
-    """
+    """Queries in seven bits, in the order in which products read them."""
 
     packed: NDArray[np.uint8]
+    """The bytes, 64 standing for zero."""
     scales: Single
+    """What a step is worth in each. Shape (n,)."""
     dims: int
+    """Dimensions."""
 
     @classmethod
     def of(cls, x: Single) -> Self:

@@ -36,15 +36,12 @@ class CertifiedMultiview(Multiview):
     """A model whose first component can be judged.
 
     Subclasses implement ``_judge_on``, and keep a reference to the rows of the fit where they keep no sums.
-
-    Attributes
-    ----------
-    sdp_gain_ : float or None
-        By how much the start from the relaxation ended above the best of the others, 0 if it did not;
-        None without ``sdp_start``.
     """
 
     sdp_gain_: float | None
+    """By how much the start from the relaxation ended above the best of the others, 0 if it did not; None
+    without ``sdp_start``.
+    """
     _fitted_views: Views | None = None
 
     @property

@@ -31,27 +31,18 @@ _LOG10 = float(np.log(10.0))
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Level:
-    """The n-grams of one length, in the order of their contexts and then of their last words.
-
-    Parameters
-    ----------
-    parents : array of int64
-        Rows of the contexts in the level before; -1 for single words.
-    last : array of int32
-        Last words.
-    log_probs : array
-        Logarithms, to base 10, of the listed probabilities.
-    backoffs : array
-        Logarithms, to base 10, of the back-off weights.
-    n_words : int
-        Size of the vocabulary.
-    """
+    """The n-grams of one length, in the order of their contexts and then of their last words."""
 
     parents: Rows
+    """Rows of the contexts in the level before; -1 for single words."""
     last: NDArray[np.int32]
+    """Last words."""
     log_probs: Array
+    """Logarithms, to base 10, of the listed probabilities."""
     backoffs: Array
+    """Logarithms, to base 10, of the back-off weights."""
     n_words: int
+    """Size of the vocabulary."""
 
     def __len__(self) -> int:
         return len(self.last)

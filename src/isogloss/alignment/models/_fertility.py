@@ -97,30 +97,20 @@ class FertilityTrained(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class FertilityTrainer:
-    """State shared by the fertility models of a schedule.
-
-    Parameters
-    ----------
-    simple : Trained
-        What the simple models have learned, over which pairs.
-    layout : PositionLayout
-        Position tables of Model 3.
-    classes : WordClasses
-        On which displacements depend.
-    settings : FertilitySettings
-        Of every stage, but for the model.
-    engine : Engine
-        Where the sums run.
-    pruned : bool
-        Whether pairs were dropped, so that the progress has to tell which are left.
-    """
+    """State shared by the fertility models of a schedule."""
 
     simple: Trained
+    """What the simple models have learned, over which pairs."""
     layout: PositionLayout
+    """Position tables of Model 3."""
     classes: WordClasses
+    """On which displacements depend."""
     settings: FertilitySettings
+    """Of every stage, but for the model."""
     engine: Engine
+    """Where the sums run."""
     pruned: bool = False
+    """Whether pairs were dropped, so that the progress has to tell which are left."""
 
     def batches(
         self, bitext: Bitext, starts: Starts, batch_pairs: int | None, keep: bool | None

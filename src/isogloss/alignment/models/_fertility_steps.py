@@ -54,34 +54,24 @@ MIN_PROBABILITY = 1e-12
 
 @dataclasses.dataclass(frozen=True)
 class FertilitySettings:
-    """Everything that stays fixed while one model is trained.
-
-    Parameters
-    ----------
-    model : {'3', '4', '5'}
-        The model.
-    search : {'neighbours', 'all', 'given'}
-        The alignments of the E-step.
-    null : float or None
-        The chance :math:`p_1` of a word from nothing; None learns it.
-    fertility_pseudo, distortion_pseudo : float
-        Pseudo-counts per word and per context, spread like the average over all.
-    lexical : LexicalPrior
-        Pseudo-counts of the lexicon.
-    threads : int
-        Threads of the compiled loop; the result does not depend on them.
-    before : mapping of str to array, optional
-        Sums that another text has left, of any of the tables but ``links``, to be added to those of this one.
-    """
+    """Everything that stays fixed while one model is trained."""
 
     model: str = "4"
     search: str = "neighbours"
+    """The alignments of the E-step."""
     null: float | None = None
+    """The chance :math:`p_1` of a word from nothing; None learns it."""
     fertility_pseudo: float = 20.0
     distortion_pseudo: float = 25.0
+    """Pseudo-counts per word and per context, spread like the average over all."""
     lexical: LexicalPrior = dataclasses.field(default_factory=LexicalPrior)
+    """Pseudo-counts of the lexicon."""
     threads: int = 1
+    """Threads of the compiled loop; the result does not depend on them."""
     before: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+    """Sums that another text has left, of any of the tables but ``links``, to be added to those of this
+    one.
+    """
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,22 +26,16 @@ NULL_PSEUDO = 1e-3
 
 @dataclasses.dataclass(frozen=True)
 class LexicalPrior:
-    """Pseudo-counts of a lexicon.
-
-    Parameters
-    ----------
-    pairs : array or None
-        Pseudo-counts per pair of the table, one for both directions or one for each (pairs x 2): likeness
-        of spelling, a dictionary, what another text has taught.
-    each : float
-        Pseudo-count of every pair besides.
-    bayes : bool
-        Variational Bayes instead of the mode.
-    """
+    """Pseudo-counts of a lexicon."""
 
     pairs: Single | None = None
+    """Pseudo-counts per pair of the table, one for both directions or one for each (pairs x 2): likeness
+    of spelling, a dictionary, what another text has taught.
+    """
     each: float = 0.0
+    """Pseudo-count of every pair besides."""
     bayes: bool = False
+    """Variational Bayes instead of the mode."""
 
     def __post_init__(self) -> None:
         if self.each < 0 or (self.pairs is not None and self.pairs.min(initial=0) < 0):

@@ -48,41 +48,30 @@ DIRECTIONS = ("forward", "backward")
 
 @dataclasses.dataclass(frozen=True)
 class TrainingSettings:
-    """Everything that stays fixed while one model is trained.
-
-    Parameters
-    ----------
-    model : {'1', '2', 'diagonal', 'hmm'}
-        Which words may come from where.
-    agreement : None, 'product' or 'mutual'
-        Directions on their own; counts that are products of posteriors; or each direction read again
-        with its links weighed by the other's posterior.
-    null : float or None
-        Chance that a word comes from nothing; None makes NULL one more position (Model 1 only).
-    uniform : float
-        Share of jumps to anywhere, in the HMM.
-    jump_pseudo : float
-        Pseudo-jumps per class, spread like the first guess.
-    lexical : LexicalPrior
-        Pseudo-counts of the lexicon.
-    threads : int
-        Threads of the compiled loop; the result does not depend on them.
-    pseudo_jumps : pair of arrays, optional
-        Pseudo-jumps forward and backward, by class and width, instead of ``jump_pseudo``.
-    interpolate : float
-        Share of the old lexicon in the new one. The bound never falls for it: it is concave in the lexicon,
-        so on the way from the old one to the best one it only rises.
-    """
+    """Everything that stays fixed while one model is trained."""
 
     model: str = "hmm"
+    """Which words may come from where."""
     agreement: str | None = None
+    """Directions on their own; counts that are products of posteriors; or each direction read again with
+    its links weighed by the other's posterior.
+    """
     null: float | None = 0.1
+    """Chance that a word comes from nothing; None makes NULL one more position (Model 1 only)."""
     uniform: float = 0.1
+    """Share of jumps to anywhere, in the HMM."""
     jump_pseudo: float = 1.0
+    """Pseudo-jumps per class, spread like the first guess."""
     lexical: LexicalPrior = dataclasses.field(default_factory=LexicalPrior)
+    """Pseudo-counts of the lexicon."""
     threads: int = 1
+    """Threads of the compiled loop; the result does not depend on them."""
     pseudo_jumps: tuple[Array, Array] | None = None
+    """Pseudo-jumps forward and backward, by class and width, instead of ``jump_pseudo``."""
     interpolate: float = 0.0
+    """Share of the old lexicon in the new one. The bound never falls for it: it is concave in the lexicon,
+    so on the way from the old one to the best one it only rises.
+    """
 
     def numbers(self) -> tuple[int, int, float, float]:
         """As the compiled loop wants them."""

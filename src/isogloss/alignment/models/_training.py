@@ -39,30 +39,20 @@ class Trained(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Trainer:
-    """State shared by the stages of a schedule.
-
-    Parameters
-    ----------
-    table : PairTable
-        Pairs of the lexicon.
-    classes : pair of int arrays
-        Classes of source and of target words.
-    layout : PositionLayout or None
-        Position tables, for models that have them.
-    settings : TrainingSettings
-        Of every stage, but for the model.
-    engine : Engine
-        Where the sums run.
-    prune : float
-        After every iteration, pairs whose probability is below this in both directions leave the table.
-    """
+    """State shared by the stages of a schedule."""
 
     table: PairTable
+    """Pairs of the lexicon."""
     classes: tuple[NDArray[np.int32], NDArray[np.int32]]
+    """Classes of source and of target words."""
     layout: PositionLayout | None
+    """Position tables, for models that have them."""
     settings: TrainingSettings
+    """Of every stage, but for the model."""
     engine: Engine
+    """Where the sums run."""
     prune: float = 0.0
+    """After every iteration, pairs whose probability is below this in both directions leave the table."""
 
     def source(self, bitext: Bitext, batch_pairs: int | None, keep: bool | None) -> Batches[IndexedBitext]:
         """The text in batches with their word pairs resolved."""

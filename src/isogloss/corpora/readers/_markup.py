@@ -41,11 +41,6 @@ class WikiMarkup:
     Templates, references, formulas, code, comments, pictures with their captions, categories and links to
     the same page in other languages go.
 
-    Parameters
-    ----------
-    hidden : frozenset of str
-        Names of namespaces, in lower case, links to which are not part of the text.
-
     Examples
     --------
     >>> WikiMarkup()("'''Bled''' is a [[lake|small lake]]<ref>x</ref>.[[File:B.jpg|thumb|The lake]]{{stub}}")
@@ -53,6 +48,7 @@ class WikiMarkup:
     """
 
     hidden: frozenset[str] = frozenset({"file", "image", "category"})
+    """Names of namespaces, in lower case, links to which are not part of the text."""
 
     def __call__(self, text: str) -> str:
         """The text without markup."""

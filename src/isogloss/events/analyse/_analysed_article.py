@@ -181,27 +181,19 @@ def _encode(encoder: Encoder, article: Article) -> Latent | None:
 
 
 class AnalysisBatch(NamedTuple):
-    """Analysed articles in a few long arrays.
-
-    Attributes
-    ----------
-    profiles : list of tuples
-        Profiles without their terms.
-    lengths : list of int
-        Numbers of clustering terms and of profile terms in title and body; four for each article.
-    ids, counts : arrays
-        All terms.
-    fingerprints, latents, embeddings : array or list of arrays
-        One array if they have equal lengths, as they mostly have; otherwise a list of arrays.
-    """
+    """Analysed articles in a few long arrays."""
 
     profiles: list[tuple[Any, ...]]
+    """Profiles without their terms."""
     lengths: list[int]
+    """Numbers of clustering terms and of profile terms in title and body; four for each article."""
     ids: NDArray[np.int32]
     counts: NDArray[np.float64]
+    """All terms."""
     fingerprints: Arrays
     latents: Arrays
     embeddings: Arrays
+    """One array if they have equal lengths, as they mostly have; otherwise a list of arrays."""
 
 
 def pack_analyses(analyses: Sequence[AnalysedArticle]) -> AnalysisBatch:

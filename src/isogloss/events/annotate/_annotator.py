@@ -43,29 +43,21 @@ class ConceptFinder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Language-independent description of an article.
-
-    Attributes
-    ----------
-    entities : dict of str to float
-        Places (``geo:2950159``), organisations (``org:UN``), continents (``region:asia``), names
-        (``name:markal``), names by their consonants (``sound:mrkl``) and concepts that have a name
-        (``concept:en:Danube``), with weights.
-    keywords : dict of str to float
-        Other concepts, currencies (``currency:EUR``) and the strongest words (``word:rafarand``).
-    places : tuple of Place
-        The places with coordinates, the most often named first.
-    dates : frozenset of date
-        Days that the text mentions.
-    numbers : frozenset of str
-        Numbers by their digits.
-    """
+    """Language-independent description of an article."""
 
     entities: Mapping[str, float] = field(default_factory=dict)
+    """Places (``geo:2950159``), organisations (``org:UN``), continents (``region:asia``), names
+    (``name:markal``), names by their consonants (``sound:mrkl``) and concepts that have a name
+    (``concept:en:Danube``), with weights.
+    """
     keywords: Mapping[str, float] = field(default_factory=dict)
+    """Other concepts, currencies (``currency:EUR``) and the strongest words (``word:rafarand``)."""
     places: tuple[Place, ...] = ()
+    """The places with coordinates, the most often named first."""
     dates: frozenset[date] = frozenset()
+    """Days that the text mentions."""
     numbers: frozenset[str] = frozenset()
+    """Numbers by their digits."""
 
 
 class Annotator:

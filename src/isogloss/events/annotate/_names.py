@@ -129,18 +129,12 @@ def consonant_key(word: str) -> str:
 
 
 class NameCounts(NamedTuple):
-    """The names of a text.
-
-    Attributes
-    ----------
-    names : Counter of str
-        Names by :func:`name_key`; adjacent names are also counted as a pair.
-    sounds : dict of str to float
-        Weights of possible names by :func:`consonant_key`, and of adjacent ones as pairs.
-    """
+    """The names of a text."""
 
     names: Counter[str]
+    """Names by :func:`name_key`; adjacent names are also counted as a pair."""
     sounds: dict[str, float]
+    """Weights of possible names by :func:`consonant_key`, and of adjacent ones as pairs."""
 
 
 def count_names(

@@ -49,19 +49,13 @@ _NOT_TERM = re.compile(r"[^0-9a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class SearchTerms:
-    """The terms that an article is found by, separated by blanks.
-
-    Attributes
-    ----------
-    title, body : str
-        Forms of its words, in order.
-    keys : str
-        Meanings and names.
-    """
+    """The terms that an article is found by, separated by blanks."""
 
     title: str = ""
     body: str = ""
+    """Forms of its words, in order."""
     keys: str = ""
+    """Meanings and names."""
 
 
 def article_search_terms(title: str, body: str, lang: str) -> SearchTerms:

@@ -31,15 +31,6 @@ _STARTS_CAPITAL, _STARTS_DIGIT, _AT_START, _AT_END, _ENDS_SENTENCE = 1, 2, 4, 8,
 class TokenisedText:
     """A text as a sequence of words.
 
-    Attributes
-    ----------
-    tokens : list of str
-        What is between spaces, including punctuation.
-    words, lower : list of str
-        The tokens without the punctuation around them, and the same in lower case; may be empty strings.
-    lowercase : set of str
-        The words that are written in lower case.
-
     Examples
     --------
     >>> words = TokenisedText.of('"Storm Ada," he said. Roofs flew.', "en")
@@ -50,9 +41,12 @@ class TokenisedText:
     """
 
     tokens: list[str]
+    """What is between spaces, including punctuation."""
     words: list[str]
     lower: list[str]
+    """The tokens without the punctuation around them, and the same in lower case; may be empty strings."""
     lowercase: set[str]
+    """The words that are written in lower case."""
     _flags: bytes
 
     @classmethod

@@ -31,39 +31,25 @@ __all__ = ["Decision", "Move", "repair", "transition"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The changes that an article makes to the clusters.
-
-    Attributes
-    ----------
-    article : str
-        Id of the article.
-    cluster : int
-        Its cluster.
-    created : bool
-        Whether the cluster is new.
-    repeated : bool
-        Whether the article was known; nothing changed then.
-    similarity : float
-        Similarity to the cluster it joined; 0 for a new one.
-    merged : tuple of (int, int)
-        Merged clusters: source and target, in the order of the merges.
-    moved : tuple of Move
-        Articles that were reassigned to another cluster, after all merges, in this order.
-    emptied : tuple of int
-        Clusters that all articles moved away from.
-    expired : tuple of int
-        Clusters that expired before the article came.
-    """
+    """The changes that an article makes to the clusters."""
 
     article: str
+    """Id of the article."""
     cluster: int
     created: bool = False
+    """Whether the cluster is new."""
     repeated: bool = False
+    """Whether the article was known; nothing changed then."""
     similarity: float = 0.0
+    """Similarity to the cluster it joined; 0 for a new one."""
     merged: tuple[tuple[int, int], ...] = ()
+    """Merged clusters: source and target, in the order of the merges."""
     moved: tuple[Move, ...] = ()
+    """Articles that were reassigned to another cluster, after all merges, in this order."""
     emptied: tuple[int, ...] = ()
+    """Clusters that all articles moved away from."""
     expired: tuple[int, ...] = ()
+    """Clusters that expired before the article came."""
 
 
 def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:

@@ -26,54 +26,37 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """Settings of online clustering.
-
-    Parameters
-    ----------
-    threshold : float
-        Minimum similarity of an article without a body to its cluster.
-    body_threshold : float
-        The same for an article with a body.
-    body_terms : int
-        Distinct words that a body needs to count as one.
-    merge_threshold : float
-        Minimum similarity of two clusters that are merged.
-    half_life : float
-        Days in which similarity decays by half.
-    mean_share : float
-        Reference time of a cluster: 0 for its last article, 1 for the mean of its articles.
-    window : float
-        Days after its last article at which a cluster expires; also the window of term counts.
-    max_age : float
-        Days after its first article at which a cluster expires in any case.
-    max_articles : int
-        Maximum number of articles; beyond it, the clusters that are next to expire are dropped.
-    candidates : int
-        Clusters that an article is compared with.
-    repair_every : int
-        Articles of a language after which as many are reassigned; 0 for never.
-    margin : float
-        How much better another cluster must be for an article to move.
-    prior, body_weight, body_power, max_terms
-        See :class:`~isogloss.events.cluster.TermWindow`.
-    """
+    """Settings of online clustering."""
 
     threshold: float = 0.25
+    """Minimum similarity of an article without a body to its cluster."""
     body_threshold: float = 0.38
+    """The same for an article with a body."""
     body_terms: int = 30
+    """Distinct words that a body needs to count as one."""
     merge_threshold: float = 0.4
+    """Minimum similarity of two clusters that are merged."""
     half_life: float = 2.0
+    """Days in which similarity decays by half."""
     mean_share: float = 0.6
+    """Reference time of a cluster: 0 for its last article, 1 for the mean of its articles."""
     window: float = 10.0
+    """Days after its last article at which a cluster expires; also the window of term counts."""
     max_age: float = 30.0
+    """Days after its first article at which a cluster expires in any case."""
     max_articles: int = 1_000_000
+    """Maximum number of articles; beyond it, the clusters that are next to expire are dropped."""
     candidates: int = 16
+    """Clusters that an article is compared with."""
     repair_every: int = 256
+    """Articles of a language after which as many are reassigned; 0 for never."""
     margin: float = 0.0
+    """How much better another cluster must be for an article to move."""
     prior: float = 100.0
     body_weight: float = 2.5
     body_power: float = 2.0
     max_terms: int = 128
+    """See :class:`~isogloss.events.cluster.TermWindow`."""
 
 
 class ClusterState:
@@ -205,56 +188,37 @@ MAX_CENTROID_TERMS = 512
 
 @dataclass(slots=True)
 class Member:
-    """An article in a cluster.
-
-    Attributes
-    ----------
-    cluster : int
-        Id of its cluster.
-    time : float
-        Seconds since 1970.
-    vector : Vector
-        Of length one; emptied once the article is no longer reassigned.
-    threshold : float
-        Minimum similarity to a cluster that it may join.
-    """
+    """An article in a cluster."""
 
     cluster: int
+    """Id of its cluster."""
     time: float
+    """Seconds since 1970."""
     vector: Vector
+    """Of length one; emptied once the article is no longer reassigned."""
     threshold: float
+    """Minimum similarity to a cluster that it may join."""
 
 
 @dataclass(slots=True)
 class Cluster:
-    """Articles of one language about one story.
-
-    Attributes
-    ----------
-    id : int
-        Increasing from 1 on; ids are never reused.
-    lang : str
-        The language of all its articles.
-    article_ids : list of str
-        In the order of arrival.
-    total : Vector
-        The sum of the vectors of its articles.
-    norm : float
-        Norm of the sum.
-    earliest, latest : float
-        Times of its first and its last article, in seconds since 1970.
-    seconds : float
-        The sum of the times of its articles.
-    """
+    """Articles of one language about one story."""
 
     id: int
+    """Increasing from 1 on; ids are never reused."""
     lang: str
+    """The language of all its articles."""
     article_ids: list[str] = field(default_factory=list)
+    """In the order of arrival."""
     total: Vector = EMPTY_VECTOR
+    """The sum of the vectors of its articles."""
     norm: float = 0.0
+    """Norm of the sum."""
     earliest: float = np.inf
     latest: float = -np.inf
+    """Times of its first and its last article, in seconds since 1970."""
     seconds: float = 0.0
+    """The sum of the times of its articles."""
 
     def __len__(self) -> int:
         return len(self.article_ids)

@@ -47,16 +47,11 @@ Weights = NDArray[np.float64]
 
 
 class Terms(NamedTuple):
-    """Term ids and counts of the title and of the body.
-
-    Attributes
-    ----------
-    title, body : (ids, counts)
-        Increasing ids, and a count for each.
-    """
+    """Term ids and counts of the title and of the body."""
 
     title: tuple[Ids, Weights]
     body: tuple[Ids, Weights]
+    """Increasing ids, and a count for each."""
 
 
 def article_terms(article: Article) -> Terms:

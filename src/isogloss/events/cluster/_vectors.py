@@ -47,18 +47,12 @@ _MAX_OPEN_ARTICLES = 4096
 
 
 class Vector(NamedTuple):
-    """A sparse vector.
-
-    Attributes
-    ----------
-    ids : ndarray of int32
-        Term ids, increasing.
-    weights : ndarray of float64
-        A weight for each.
-    """
+    """A sparse vector."""
 
     ids: Ids
+    """Term ids, increasing."""
     weights: Weights
+    """A weight for each."""
 
     @property
     def norm(self) -> float:

@@ -75,21 +75,16 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[\u3002\uff01\uff1f])")
 
 @dataclass(frozen=True, slots=True)
 class ComparedArticle:
-    """What is compared of an article.
-
-    Attributes
-    ----------
-    lang : str
-        Its language.
-    profile : ClusterProfile
-        Its names, places, numbers, dates, keywords and words.
-    sentences : array (sentences x dimensions) or None
-        Embeddings of its sentences, the title first; None without an encoder for the language.
-    """
+    """What is compared of an article."""
 
     lang: str
+    """Its language."""
     profile: ClusterProfile
+    """Its names, places, numbers, dates, keywords and words."""
     sentences: Vector | None
+    """Embeddings of its sentences, the title first; None without an encoder for the language. Shape
+    (sentences, dimensions).
+    """
 
 
 def represent(

@@ -46,22 +46,16 @@ CALIBRATIONS = {
 
 
 class ArticleComparison(NamedTuple):
-    """How similar two articles are, and why.
-
-    Attributes
-    ----------
-    probability : float
-        The probability that they tell the same story.
-    channels : mapping of str to float
-        Their similarities by each kind of evidence, see :data:`~isogloss.events.comparison.CHANNELS`; NaN
-        where there is none.
-    contributions : mapping of str to float
-        What each adds to the log odds; ``(constant)`` is the constant.
-    """
+    """How similar two articles are, and why."""
 
     probability: float
+    """The probability that they tell the same story."""
     channels: Mapping[str, float]
+    """Their similarities by each kind of evidence, see :data:`~isogloss.events.comparison.CHANNELS`; NaN
+    where there is none.
+    """
     contributions: Mapping[str, float]
+    """What each adds to the log odds; ``(constant)`` is the constant."""
 
 
 class ArticleSimilarity:

@@ -17,25 +17,17 @@ __all__ = ["Quarantine", "QuarantinedRecord"]
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedRecord:
-    """A record that is not an article.
-
-    Attributes
-    ----------
-    reason : str
-        Kind of problem, in a word or two.
-    what : str
-        Description of the problem.
-    file, line : str, int
-        Where it was read.
-    record : str
-        Its beginning.
-    """
+    """A record that is not an article."""
 
     reason: str
+    """Kind of problem, in a word or two."""
     what: str
+    """Description of the problem."""
     file: str
     line: int
+    """Where it was read."""
     record: str
+    """Its beginning."""
 
 
 class Quarantine:

@@ -33,21 +33,14 @@ _NOW = datetime(2025, 4, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class SampleNews:
-    """Sample articles with their true events and reprints.
-
-    Attributes
-    ----------
-    articles : tuple of Article
-        In chronological order.
-    events : dict of str to str
-        The event of each article by its id.
-    reprints : dict of str to str
-        The original of every reprint.
-    """
+    """Sample articles with their true events and reprints."""
 
     articles: tuple[Article, ...]
+    """In chronological order."""
     events: dict[str, str]
+    """The event of each article by its id."""
     reprints: dict[str, str]
+    """The original of every reprint."""
 
 
 def sample_news() -> SampleNews:

@@ -27,18 +27,12 @@ _PRIOR, _PRIOR_COUNT = 0.25, 20.0
 
 
 class Background(NamedTuple):
-    """Mean similarity of an article to the nearest ones of other days.
-
-    Attributes
-    ----------
-    own : float
-        To those of its language.
-    foreign : float
-        To those of other languages.
-    """
+    """Mean similarity of an article to the nearest ones of other days."""
 
     own: float
+    """To those of its language."""
     foreign: float
+    """To those of other languages."""
 
 
 NO_BACKGROUND = Background(_PRIOR, _PRIOR)

@@ -42,21 +42,14 @@ _LIST_ARRAYS = ("rows", "lists", "next")
 
 
 class Candidates(NamedTuple):
-    """Candidates of an article.
-
-    Attributes
-    ----------
-    numbers : ndarray of int32
-        Their serial numbers, ascending.
-    similarities : ndarray of float64
-        Similarities of their texts to the text of the article.
-    groups : ndarray of int32
-        Ids of their clusters.
-    """
+    """Candidates of an article."""
 
     numbers: Ids
+    """Their serial numbers, ascending."""
     similarities: Weights
+    """Similarities of their texts to the text of the article."""
     groups: Ids
+    """Ids of their clusters."""
 
 
 class CandidateIndex:

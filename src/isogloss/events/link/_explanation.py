@@ -89,46 +89,30 @@ _PRIORS = frozenset({"(constant)", "alternatives", "sameLanguage", "titlesAlone"
 
 
 class FeatureContribution(NamedTuple):
-    """A feature and its contribution to the log odds.
-
-    Attributes
-    ----------
-    feature : str
-        Its name; ``(constant)`` for the constant.
-    value : float or None
-        Its value; None when it is missing.
-    contribution : float
-        What it adds to the log odds; positive values favour one story.
-    """
+    """A feature and its contribution to the log odds."""
 
     feature: str
+    """Its name; ``(constant)`` for the constant."""
     value: float | None
+    """Its value; None when it is missing."""
     contribution: float
+    """What it adds to the log odds; positive values favour one story."""
 
 
 class LinkExplanation(NamedTuple):
-    """Explanation of the probability of a link.
-
-    Attributes
-    ----------
-    a, b : int
-        The clusters.
-    probability : float
-        That they tell one story.
-    summary : tuple of str
-        The strongest reasons in words, at most three; those for the link come first.
-    reasons : tuple of FeatureContribution
-        All features, by decreasing contribution; the contributions add up to the log odds.
-    pairs : tuple of (str, str, float)
-        Titles of the most similar articles of both, with their similarity.
-    """
+    """Explanation of the probability of a link."""
 
     a: int
     b: int
+    """The clusters."""
     probability: float
+    """That they tell one story."""
     summary: tuple[str, ...]
+    """The strongest reasons in words, at most three; those for the link come first."""
     reasons: tuple[FeatureContribution, ...]
+    """All features, by decreasing contribution; the contributions add up to the log odds."""
     pairs: tuple[tuple[str, str, float], ...]
+    """Titles of the most similar articles of both, with their similarity."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return a dictionary that JSON can hold."""

@@ -102,18 +102,12 @@ _SAME_MOMENT_H = 6.0
 
 
 class PairSupport(NamedTuple):
-    """Links between the articles of pairs of clusters.
-
-    Attributes
-    ----------
-    links : array
-        Number of links of each pair; pairs of articles that are near in the latent space only do not count.
-    sums : array
-        Sum of the similarities of the links.
-    """
+    """Links between the articles of pairs of clusters."""
 
     links: Array
+    """Number of links of each pair; pairs of articles that are near in the latent space only do not count."""
     sums: Array
+    """Sum of the similarities of the links."""
 
 
 def pair_support(similarities: Sequence[Sequence[float]]) -> PairSupport:

@@ -28,25 +28,17 @@ _MAX_SHOWN_PAIRS = 5
 
 @dataclass(frozen=True)
 class Link:
-    """Two clusters that may tell one story, and the evidence.
-
-    Attributes
-    ----------
-    a, b : int
-        The clusters, the smaller id first.
-    probability : float
-        That they tell one story.
-    features : dict of str to float
-        See :mod:`isogloss.events.link._features`.
-    pairs : tuple of (str, str, float)
-        The most similar pairs of articles: an article of ``a``, one of ``b``, their similarity.
-    """
+    """Two clusters that may tell one story, and the evidence."""
 
     a: int
     b: int
+    """The clusters, the smaller id first."""
     probability: float
+    """That they tell one story."""
     features: Mapping[str, float]
+    """See :mod:`isogloss.events.link._features`."""
     pairs: tuple[tuple[str, str, float], ...]
+    """The most similar pairs of articles: an article of ``a``, one of ``b``, their similarity."""
 
 
 class LinkState:

@@ -100,49 +100,34 @@ class AnnotationLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArticleProfile:
-    """An article as the linker compares it.
-
-    Attributes
-    ----------
-    id, lang, title : str
-        As the article has them.
-    time : float
-        Seconds since 1970.
-    sentence : str
-        The first sentence of the body.
-    vector : Vector
-        Weighted n-grams and concepts, of length one.
-    entities, keywords : dict of str to float
-        Weights by language-independent ids; the strongest only.
-    places, numbers : tuple of str
-        Place ids, the strongest first, and numbers by their digits.
-    dates : tuple of date
-        Dates that the text mentions.
-    latent : array or None
-        Its point in the latent space of a :mod:`isogloss.similarity` model, of length one.
-    embedding : array or None
-        Its sentence embedding, centred by language, of length one.
-    rate : float
-        Articles of its language per hour, when it arrived.
-    background : Background
-        Its similarity to articles of other days by embedding, when it arrived.
-    """
+    """An article as the linker compares it."""
 
     id: str
     lang: str
     title: str
+    """As the article has them."""
     time: float
+    """Seconds since 1970."""
     sentence: str
+    """The first sentence of the body."""
     vector: Vector
+    """Weighted n-grams and concepts, of length one."""
     entities: Mapping[str, float] = field(default_factory=dict)
     keywords: Mapping[str, float] = field(default_factory=dict)
+    """Weights by language-independent ids; the strongest only."""
     places: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    """Place ids, the strongest first, and numbers by their digits."""
     dates: tuple[date, ...] = ()
+    """Dates that the text mentions."""
     latent: NDArray[np.float32] | None = None
+    """Its point in the latent space of a :mod:`isogloss.similarity` model, of length one."""
     embedding: NDArray[np.float16] | None = None
+    """Its sentence embedding, centred by language, of length one."""
     rate: float = 0.0
+    """Articles of its language per hour, when it arrived."""
     background: Background = NO_BACKGROUND
+    """Its similarity to articles of other days by embedding, when it arrived."""
 
 
 class ProfileBuilder:
@@ -319,28 +304,20 @@ class EmbeddingCentring:
 
 @dataclass(frozen=True, slots=True)
 class UnweightedProfile:
-    """An article profile before its terms are weighted: what depends on the article alone.
-
-    Attributes
-    ----------
-    id, lang, title, time, sentence
-        As in :class:`ArticleProfile`.
-    day : date
-        Day of publication.
-    terms : Terms
-        Counts of n-grams and concepts in the title and the body.
-    annotated : dict of str to objects
-        Entities, keywords, places, numbers and dates, as :class:`ArticleProfile` has them.
-    """
+    """An article profile before its terms are weighted: what depends on the article alone."""
 
     id: str
     lang: str
     title: str
     time: float
     sentence: str
+    """As in :class:`ArticleProfile`."""
     day: date
+    """Day of publication."""
     terms: Terms
+    """Counts of n-grams and concepts in the title and the body."""
     annotated: Mapping[str, Any]
+    """Entities, keywords, places, numbers and dates, as :class:`ArticleProfile` has them."""
 
 
 def extract_profile(article: Article, annotation: AnnotationLike | None = None) -> UnweightedProfile:

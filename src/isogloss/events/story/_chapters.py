@@ -56,28 +56,19 @@ _MAX_NEW_TERMS = 4
 
 @dataclass(frozen=True)
 class Chapter:
-    """A segment of the time line of an event.
-
-    Attributes
-    ----------
-    first, last : datetime
-        Times of its first and last article.
-    titles : mapping of str to str
-        For each language the title that is most typical of the chapter; languages with most articles first.
-    articles : tuple of Article
-        Its articles, the oldest first.
-    pause_days : int
-        Whole days without articles before it; 0 for the first chapter.
-    new_terms : tuple of str
-        Labels of names and concepts that set it apart from the other chapters, the strongest first.
-    """
+    """A segment of the time line of an event."""
 
     first: datetime
     last: datetime
+    """Times of its first and last article."""
     titles: Mapping[str, str]
+    """For each language the title that is most typical of the chapter; languages with most articles first."""
     articles: tuple[Article, ...]
+    """Its articles, the oldest first."""
     pause_days: int
+    """Whole days without articles before it; 0 for the first chapter."""
     new_terms: tuple[str, ...]
+    """Labels of names and concepts that set it apart from the other chapters, the strongest first."""
 
 
 def find_chapters(articles: Iterable[Article], annotator: Annotator | None = None) -> list[Chapter]:

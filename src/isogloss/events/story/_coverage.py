@@ -29,47 +29,31 @@ _MAX_COMMON_SOURCES = 2
 
 
 class SourceReport(NamedTuple):
-    """What a source has reported of an event in one language.
-
-    Attributes
-    ----------
-    source, lang : str
-        Name and language.
-    articles : int
-        Number of its articles, including reprints.
-    first : datetime
-        Time of the first of them.
-    """
+    """What a source has reported of an event in one language."""
 
     source: str
     lang: str
+    """Name and language."""
     articles: int
+    """Number of its articles, including reprints."""
     first: datetime
+    """Time of the first of them."""
 
 
 @dataclass(frozen=True)
 class SourceCoverage:
-    """A source or a language, with the number of its articles and how long after the first it began.
-
-    Attributes
-    ----------
-    name : str
-        Name of the source, or code of the language.
-    languages : tuple of str
-        Languages of its articles, those with most articles first.
-    articles : int
-        Number of articles, including reprints.
-    first : datetime
-        Time of its first article.
-    lag : timedelta
-        Time since the first article of the event.
-    """
+    """A source or a language, with the number of its articles and how long after the first it began."""
 
     name: str
+    """Name of the source, or code of the language."""
     languages: tuple[str, ...]
+    """Languages of its articles, those with most articles first."""
     articles: int
+    """Number of articles, including reprints."""
     first: datetime
+    """Time of its first article."""
     lag: timedelta
+    """Time since the first article of the event."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +66,13 @@ class Coverage:
 
 @dataclass(frozen=True)
 class AbsentSource:
-    """A source that reported most comparable events, but not this one.
-
-    Attributes
-    ----------
-    source : str
-        Its name.
-    reported, events : int
-        How many of how many comparable events it reported.
-    """
+    """A source that reported most comparable events, but not this one."""
 
     source: str
+    """Its name."""
     reported: int
     events: int
+    """How many of how many comparable events it reported."""
 
 
 def describe_coverage(reports: Iterable[SourceReport]) -> Coverage:

@@ -98,21 +98,14 @@ _MAX_RATIO = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity in a text.
-
-    Attributes
-    ----------
-    kind : str
-        What is counted: ``dead``, ``votes (%)``, ``EUR``.
-    value : float
-        How many.
-    phrase : str
-        The clause that says so.
-    """
+    """A quantity in a text."""
 
     kind: str
+    """What is counted: ``dead``, ``votes (%)``, ``EUR``."""
     value: float
+    """How many."""
     phrase: str
+    """The clause that says so."""
 
 
 class QuantityMention(NamedTuple):
@@ -125,24 +118,16 @@ class QuantityMention(NamedTuple):
 
 @dataclass(frozen=True)
 class QuantityComparison:
-    """A quantity that at least two articles state.
-
-    Attributes
-    ----------
-    kind : str
-        What is counted.
-    mentions : tuple of QuantityMention
-        What each article says, the latest first.
-    latest : mapping of str to QuantityMention
-        The latest of each language.
-    differing : frozenset of str
-        Languages whose latest value is not that of most languages; the later one counts if as many have it.
-    """
+    """A quantity that at least two articles state."""
 
     kind: str
+    """What is counted."""
     mentions: tuple[QuantityMention, ...]
+    """What each article says, the latest first."""
     latest: Mapping[str, QuantityMention]
+    """The latest of each language."""
     differing: frozenset[str]
+    """Languages whose latest value is not that of most languages; the later one counts if as many have it."""
 
 
 def find_quantities(text: str, lang: str) -> list[Quantity]:

@@ -42,22 +42,14 @@ _MAX_LABELS = 3
 
 @dataclass(frozen=True)
 class EventOutline:
-    """What events are compared by.
-
-    Attributes
-    ----------
-    id : str
-        Id of the event.
-    first, last : datetime
-        Times of its first and last article.
-    terms : mapping of str to str
-        Names, places and concepts with their labels.
-    """
+    """What events are compared by."""
 
     id: str
     first: datetime
     last: datetime
+    """Times of its first and last article."""
     terms: Mapping[str, str] = field(default_factory=dict)
+    """Names, places and concepts with their labels."""
 
     @classmethod
     def from_event(cls, event: Event) -> Self:
@@ -76,27 +68,17 @@ class EventOutline:
 
 @dataclass(frozen=True)
 class RelatedEvent:
-    """A related event.
-
-    Attributes
-    ----------
-    id : str
-        Its id.
-    relation : {'earlier', 'later', 'related'}
-        Whether it came before or after, or at the same time.
-    score : float
-        How closely it is related, from 0 to 1.
-    reason : str
-        Why, in words.
-    link : float or None
-        The probability of the strongest link between clusters of both events.
-    """
+    """A related event."""
 
     id: str
     relation: Relation
+    """Whether it came before or after, or at the same time."""
     score: float
+    """How closely it is related, from 0 to 1."""
     reason: str
+    """Why, in words."""
     link: float | None = None
+    """The probability of the strongest link between clusters of both events."""
 
 
 def find_related(

@@ -49,30 +49,20 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class AgglomerationRules:
-    r"""Rules for merging groups of clusters into one event.
-
-    Parameters
-    ----------
-    threshold : float
-        Minimum mean probability of the links between two groups.
-    impossible : float
-        Probability of a link below which its clusters are never in one event.
-    same_language : float
-        Minimum mean probability of the links between clusters of a language that both groups have.
-    doubt : float
-        The share of a probability, :math:`\lambda`, that third clusters must support.
-    unlinked : float
-        Weight :math:`\mu` of a pair of clusters without a link, relative to one with a link.
-    prior : float
-        Weight :math:`\pi` of the prior, relative to a link between two articles.
-    """
+    r"""Rules for merging groups of clusters into one event."""
 
     threshold: float = 0.2
+    """Minimum mean probability of the links between two groups."""
     impossible: float = 0.001
+    """Probability of a link below which its clusters are never in one event."""
     same_language: float = 0.25
+    """Minimum mean probability of the links between clusters of a language that both groups have."""
     doubt: float = 0.9
+    r"""The share of a probability, :math:`\lambda`, that third clusters must support."""
     unlinked: float = 0.3
+    r"""Weight :math:`\mu` of a pair of clusters without a link, relative to one with a link."""
     prior: float = 1.5
+    r"""Weight :math:`\pi` of the prior, relative to a link between two articles."""
 
 
 def agglomerate(

@@ -38,17 +38,12 @@ __all__ = [
 
 
 class ClusteringScores(NamedTuple):
-    """Precision, recall and their harmonic mean.
-
-    Attributes
-    ----------
-    precision, recall, f1 : float
-        Between 0 and 1.
-    """
+    """Precision, recall and their harmonic mean."""
 
     precision: float
     recall: float
     f1: float
+    """Between 0 and 1."""
 
     @classmethod
     def of(cls, precision: float, recall: float) -> ClusteringScores:
@@ -58,21 +53,14 @@ class ClusteringScores(NamedTuple):
 
 
 class LanguageScores(NamedTuple):
-    """Scores by language, and their mean.
-
-    Attributes
-    ----------
-    macro : ClusteringScores
-        Mean precision, recall and F1 over languages.
-    languages : dict of str to ClusteringScores
-        By language, in alphabetical order.
-    articles : dict of str to int
-        Articles of each language.
-    """
+    """Scores by language, and their mean."""
 
     macro: ClusteringScores
+    """Mean precision, recall and F1 over languages."""
     languages: dict[str, ClusteringScores]
+    """By language, in alphabetical order."""
     articles: dict[str, int]
+    """Articles of each language."""
 
 
 def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
@@ -171,27 +159,19 @@ def _share(part: int, whole: int) -> float:
 
 
 class LinkScores(NamedTuple):
-    """Scores of a linker, in per cent.
-
-    Attributes
-    ----------
-    accuracy, precision, recall, f1 : float
-        Means over folds.
-    deviations : tuple of float
-        Standard deviations over folds, of the four.
-    repeats_deviation : float
-        Standard deviation over repeats of the mean accuracy of a repeat.
-    pairs : int
-        Pairs that were scored.
-    """
+    """Scores of a linker, in per cent."""
 
     accuracy: float
     precision: float
     recall: float
     f1: float
+    """Means over folds."""
     deviations: tuple[float, float, float, float]
+    """Standard deviations over folds, of the four."""
     repeats_deviation: float
+    """Standard deviation over repeats of the mean accuracy of a repeat."""
     pairs: int
+    """Pairs that were scored."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return a dictionary that JSON can hold."""

@@ -47,22 +47,15 @@ LOOSE_CLUSTERS = ClusterSettings(threshold=0.2, body_threshold=0.14)
 
 
 class LabelledPairs(NamedTuple):
-    """Features of pairs of clusters, and whether each pair is one event.
-
-    Attributes
-    ----------
-    features : array (pairs x features)
-        In the order of :data:`~isogloss.events.link.FEATURES`.
-    labels : array of 0 and 1
-        1 for one event.
-    languages, events : list of (str, str)
-        Of the two clusters.
-    """
+    """Features of pairs of clusters, and whether each pair is one event."""
 
     features: NDArray[np.float64]
+    """In the order of :data:`~isogloss.events.link.FEATURES`. Shape (pairs, features)."""
     labels: NDArray[np.int64]
+    """1 for one event."""
     languages: list[tuple[str, str]]
     events: list[tuple[str, str]]
+    """Of the two clusters."""
 
     def columns(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return some of the features, in this order."""
@@ -254,18 +247,12 @@ _NO_CLAMP = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class LabelledNews(NamedTuple):
-    """Articles with known events.
-
-    Attributes
-    ----------
-    articles : list of Article
-        In chronological order.
-    events : dict of str to str
-        The event of each by its id.
-    """
+    """Articles with known events."""
 
     articles: list[Article]
+    """In chronological order."""
     events: dict[str, str]
+    """The event of each by its id."""
 
 
 def read_labelled_news(path: Path) -> LabelledNews:

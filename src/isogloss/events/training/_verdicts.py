@@ -36,24 +36,16 @@ REPLACED = "clusters with a later verdict"
 
 
 class JudgedPairs(NamedTuple):
-    """Linked clusters with verdicts.
-
-    Attributes
-    ----------
-    features : list of mapping
-        Features of each link by name; None where one is missing.
-    labels : array of 0 and 1
-        1 for one event.
-    clusters : array (verdicts x 2)
-        The clusters.
-    skipped : Counter of str
-        How many verdicts were left out, by what they are about.
-    """
+    """Linked clusters with verdicts."""
 
     features: list[Mapping[str, float | None]]
+    """Features of each link by name; None where one is missing."""
     labels: NDArray[np.int64]
+    """1 for one event."""
     clusters: NDArray[np.int64]
+    """The clusters. Shape (verdicts, 2)."""
     skipped: Counter[str]
+    """How many verdicts were left out, by what they are about."""
 
 
 def judged_pairs(verdicts: Iterable[Mapping[str, Any]]) -> JudgedPairs:

@@ -42,18 +42,12 @@ class Plate:
 
 @dataclasses.dataclass(frozen=True)
 class Places:
-    """Positions: horizontal in the unit of the widths, vertical the number of the layer.
-
-    Attributes
-    ----------
-    nodes : dict of str to (x, y)
-        Centres of the nodes.
-    bends : dict of edge to list of (x, y)
-        Points between the ends of an edge that spans several layers.
-    """
+    """Positions: horizontal in the unit of the widths, vertical the number of the layer."""
 
     nodes: dict[str, tuple[float, int]]
+    """Centres of the nodes."""
     bends: dict[tuple[str, str], list[tuple[float, int]]]
+    """Points between the ends of an edge that spans several layers."""
 
 
 def places_of(

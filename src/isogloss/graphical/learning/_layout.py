@@ -30,13 +30,6 @@ Codes = NDArray[np.signedinteger[Any]]
 class Layout:
     """The positions of the variables' tables in the parameter vector.
 
-    Parameters
-    ----------
-    cards : tuple of int
-        States of each variable.
-    families : tuple of tuples of int
-        The variables of each table: the parents, then the variable itself.
-
     Examples
     --------
     >>> from isogloss.graphical import student
@@ -46,7 +39,9 @@ class Layout:
     """
 
     cards: tuple[int, ...]
+    """States of each variable."""
     families: tuple[tuple[int, ...], ...]
+    """The variables of each table: the parents, then the variable itself."""
 
     @classmethod
     def of(cls, graph: Graph) -> Layout:

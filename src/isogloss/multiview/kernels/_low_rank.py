@@ -43,27 +43,18 @@ _NEGATIVE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """Features whose inner products are nearly the kernel.
-
-    Attributes
-    ----------
-    features : array (rows, rank)
-        Their Gram matrix is the approximation.
-    landmarks : array of int
-        The rows whose columns were used.
-    map : array (landmarks, rank)
-        ``k(x, landmarks) @ map`` are the features of a new row.
-    means : array (landmarks,)
-        Means of those columns, by which new rows are centred.
-    left_out : float
-        Share of the trace of the kernel that the features lack.
-    """
+    """Features whose inner products are nearly the kernel."""
 
     features: Array
+    """Their Gram matrix is the approximation. Shape (rows, rank)."""
     landmarks: NDArray[np.int64]
+    """The rows whose columns were used."""
     map: Array
+    """``k(x, landmarks) @ map`` are the features of a new row. Shape (landmarks, rank)."""
     means: Array
+    """Means of those columns, by which new rows are centred. Shape (landmarks,)."""
     left_out: float
+    """Share of the trace of the kernel that the features lack."""
 
 
 def pivoted_cholesky(

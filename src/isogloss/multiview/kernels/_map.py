@@ -92,30 +92,22 @@ class ViewKernel:
 
 @dataclass(frozen=True, eq=False)
 class KernelSpectrum:
-    """The centred training kernel as ``vectors @ diag(values) @ vectors.T``.
-
-    Attributes
-    ----------
-    values : array (rank,)
-        Positive eigenvalues, falling.
-    vectors : array (rows, rank)
-        Orthonormal, with means zero.
-    basis : array (landmarks, rank)
-        ``basis @ c`` are the coefficients of kernel columns whose variate is ``vectors @ (values * c)``.
-    landmarks : array of int
-        Training rows whose kernel columns are used.
-    means : array (landmarks,) or None
-        Means of those columns; None when features were used instead of a kernel.
-    left_out : float
-        Share of the trace of the kernel that a low-rank approximation lacks.
-    """
+    """The centred training kernel as ``vectors @ diag(values) @ vectors.T``."""
 
     values: Array
+    """Positive eigenvalues, falling. Shape (rank,)."""
     vectors: Array
+    """Orthonormal, with means zero. Shape (rows, rank)."""
     basis: Array
+    """``basis @ c`` are the coefficients of kernel columns whose variate is ``vectors @ (values * c)``.
+    Shape (landmarks, rank).
+    """
     landmarks: NDArray[np.int64]
+    """Training rows whose kernel columns are used."""
     means: Array | None
+    """Means of those columns; None when features were used instead of a kernel. Shape (landmarks,)."""
     left_out: float = 0.0
+    """Share of the trace of the kernel that a low-rank approximation lacks."""
 
 
 def check_kernels(

@@ -38,24 +38,16 @@ _PUSH = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """The results of ascents from several starts.
-
-    Attributes
-    ----------
-    X : array (N, components)
-        The best solution.
-    trace : array (sweeps + 1,)
-        Its objective, before the first sweep and after each; never falls.
-    converged : bool
-        Whether the last sweep moved less than the tolerance allows.
-    ends : array (starts,)
-        Objective at the end of every start, in order.
-    """
+    """The results of ascents from several starts."""
 
     X: Array
+    """The best solution. Shape (N, components)."""
     trace: Array
+    """Its objective, before the first sweep and after each; never falls. Shape (sweeps + 1,)."""
     converged: bool
+    """Whether the last sweep moved less than the tolerance allows."""
     ends: Array
+    """Objective at the end of every start, in order. Shape (starts,)."""
 
     @property
     def objective(self) -> float:

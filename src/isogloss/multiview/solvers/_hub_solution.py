@@ -46,39 +46,25 @@ class Whitenings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    r"""The cross covariance of a view and the hub, in whitened coordinates.
-
-    Attributes
-    ----------
-    whitening : array (directions of the view x rank)
-        :math:`K_i^{-1}`.
-    cross : array (rank of the hub x rank)
-        :math:`G_i`, shrunk.
-    shrinkage : float
-        The part of :math:`D_{1i}` that was taken away.
-    """
+    r"""The cross covariance of a view and the hub, in whitened coordinates."""
 
     whitening: Array
+    """:math:`K_i^{-1}`. Shape (directions of the view, rank)."""
     cross: Array
+    """:math:`G_i`, shrunk. Shape (rank of the hub, rank)."""
     shrinkage: float
+    """The part of :math:`D_{1i}` that was taken away."""
 
 
 @dataclass(frozen=True, eq=False)
 class HubSolution:
-    """Coefficients of the reduced views, and what they reach on the rows seen.
-
-    Attributes
-    ----------
-    coefficients : list of array (directions of the view x components)
-    eigenvalues : array (components,)
-        Sum over the other views of the squared correlations with the hub.
-    shrinkage : array (views,)
-        See :class:`Coupling`; zero for the hub.
-    """
+    """Coefficients of the reduced views, and what they reach on the rows seen."""
 
     coefficients: list[Array]
     eigenvalues: Array
+    """Sum over the other views of the squared correlations with the hub. Shape (components,)."""
     shrinkage: Array
+    """See :class:`Coupling`; zero for the hub. Shape (views,)."""
 
 
 def solve_hub(

@@ -43,40 +43,26 @@ _LEVEL = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """The objective as a function of one view with the others fixed.
-
-    Attributes
-    ----------
-    sides : callable
-        The columns ``B`` on which the objective depends, given all projections.
-    value : callable
-        Twice what the view contributes, from ``H = W'B``.
-    slope : callable
-        Direction in which ``value`` rises, from ``B`` and ``H``; as wide as ``W``.
-    choose : callable
-        Orthonormal columns that are best for ``B``, both in orthonormal coordinates of a span.
-    """
+    """The objective as a function of one view with the others fixed."""
 
     sides: Callable[[RowProducts, int, list[Array]], Array]
+    """The columns ``B`` on which the objective depends, given all projections."""
     value: Callable[[Array], float]
+    """Twice what the view contributes, from ``H = W'B``."""
     slope: Callable[[Array, Array], Array]
+    """Direction in which ``value`` rises, from ``B`` and ``H``; as wide as ``W``."""
     choose: Callable[[Array], Array]
+    """Orthonormal columns that are best for ``B``, both in orthonormal coordinates of a span."""
 
 
 @dataclass(eq=False)
 class Variates:
-    """Weights of every view, and the rows projected by them.
-
-    Attributes
-    ----------
-    W : list of array (features, components)
-        Weights.
-    Z : list of array (rows of the view, components)
-        Projections.
-    """
+    """Weights of every view, and the rows projected by them."""
 
     W: list[Array] = field(default_factory=list)
+    """Weights. Shape (features, components)."""
     Z: list[Array] = field(default_factory=list)
+    """Projections. Shape (rows of the view, components)."""
 
     def join(self, other: Variates) -> Variates:
         """The components of both, side by side."""

@@ -41,24 +41,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class WhitenedProblem:
-    """Maximise ``x'Ax`` over blocks of unit norm; unpacks as ``A, whitenings, sizes``.
-
-    Attributes
-    ----------
-    A : array (N, N)
-        Symmetric, with identities on the diagonal.
-    whitenings : tuple of Whitening
-        One per view; ``weights = whitening.matrix @ x_i``.
-    sizes : tuple of int
-        Sizes of the blocks: the numerical ranks of the (regularised) views.
-    shrinkage : float
-        The factor ``t`` by which incomplete rows made the blocks between views shrink.
-    """
+    """Maximise ``x'Ax`` over blocks of unit norm; unpacks as ``A, whitenings, sizes``."""
 
     A: Array
+    """Symmetric, with identities on the diagonal. Shape (N, N)."""
     whitenings: tuple[Whitening, ...]
+    """One per view; ``weights = whitening.matrix @ x_i``."""
     sizes: tuple[int, ...]
+    """Sizes of the blocks: the numerical ranks of the (regularised) views."""
     shrinkage: float = 0.0
+    """The factor ``t`` by which incomplete rows made the blocks between views shrink."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.A, self.whitenings, self.sizes))

@@ -13,36 +13,24 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Weights, and how they were found.
-
-    Attributes
-    ----------
-    weights : list of array (features, components)
-        Per view; unit regularised variance.
-    objectives : array (components,)
-        What each component contributes to the objective, as the solver orders them.
-    traces : list of array
-        Objective before the first sweep and after each, one array per ascent; empty for a direct solver.
-    converged : bool
-        Whether every ascent reached its tolerance.
-    shrinkage : float
-        See :class:`~isogloss.multiview.solvers.WhitenedProblem`.
-    ends : array (ascents, starts)
-        Objective at the end of every start.
-    spectrum : array or None
-        All canonical correlations, where the solver computes them.
-    ranks : tuple of int or None
-        Ranks of the regularised views, where the solver knows them.
-    """
+    """Weights, and how they were found."""
 
     weights: list[Array]
+    """Per view; unit regularised variance. Shape (features, components)."""
     objectives: Array
+    """What each component contributes to the objective, as the solver orders them. Shape (components,)."""
     traces: list[Array]
+    """Objective before the first sweep and after each, one array per ascent; empty for a direct solver."""
     converged: bool = True
+    """Whether every ascent reached its tolerance."""
     shrinkage: float = 0.0
+    """See :class:`~isogloss.multiview.solvers.WhitenedProblem`."""
     ends: Array | None = None
+    """Objective at the end of every start. Shape (ascents, starts)."""
     spectrum: Array | None = None
+    """All canonical correlations, where the solver computes them."""
     ranks: tuple[int, ...] | None = None
+    """Ranks of the regularised views, where the solver knows them."""
 
 
 def with_signs(weights: Sequence[Array]) -> list[Array]:

@@ -16,22 +16,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """The result of a first pass over the batches.
-
-    Attributes
-    ----------
-    names, dims
-        Of the views; the same in every batch.
-    counts : array (n_views, n_views)
-        Rows that each pair of views shares; on the diagonal, rows of each view.
-    means : tuple of array
-        Feature means of each view over its rows.
-    """
+    """The result of a first pass over the batches."""
 
     names: tuple[str, ...]
     dims: tuple[int, ...]
+    """Of the views; the same in every batch."""
     counts: NDArray[np.int64]
+    """Rows that each pair of views shares; on the diagonal, rows of each view. Shape (n_views, n_views)."""
     means: tuple[Array, ...]
+    """Feature means of each view over its rows."""
 
 
 def survey_views(batch: Any) -> Survey:

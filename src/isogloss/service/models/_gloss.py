@@ -26,21 +26,14 @@ WordLookup = Callable[[str, str, str], Sequence[tuple[str, float | None]]]
 
 @dataclass(frozen=True)
 class Gloss:
-    """A title in another language.
-
-    Attributes
-    ----------
-    lang : str
-        Language of the gloss.
-    kind : {'translation', 'words'}
-        Whether a translator translated the whole title, or words were looked up one by one.
-    words : tuple of (str, bool)
-        The words of the gloss, and whether each is known; an unknown word stays as the title has it.
-    """
+    """A title in another language."""
 
     lang: str
+    """Language of the gloss."""
     kind: Literal["translation", "words"]
+    """Whether a translator translated the whole title, or words were looked up one by one."""
     words: tuple[tuple[str, bool], ...]
+    """The words of the gloss, and whether each is known; an unknown word stays as the title has it."""
 
     @property
     def text(self) -> str:

@@ -80,37 +80,25 @@ class WordTranslations:
 
 @dataclass
 class Models:
-    """The models of the service; any of them may be absent.
-
-    Parameters
-    ----------
-    similarity : TextModel, optional
-        For similarity, search and topics.
-    name, report : str, mapping
-        The name of the similarity model, and its evaluation.
-    annotator : Annotator
-        Finds names, places and keywords in texts that are compared.
-    names : NameChannel
-        Compares names, numbers and dates; it needs no training.
-    aligners : mapping from (str, str)
-        Word aligners by their two languages.
-    lexicon : WordTranslations
-        Dictionaries.
-    digest : str
-        SHA-256 of the file of the similarity model.
-    translator : TitleTranslator, optional
-        Translates titles.
-    """
+    """The models of the service; any of them may be absent."""
 
     similarity: TextModel | None = None
+    """For similarity, search and topics."""
     name: str = "similarity"
     report: Mapping[str, Any] = field(default_factory=dict)
+    """The name of the similarity model, and its evaluation."""
     annotator: Annotator = field(default_factory=Annotator)
+    """Finds names, places and keywords in texts that are compared."""
     names: NameChannel = field(default_factory=NameChannel)
+    """Compares names, numbers and dates; it needs no training."""
     aligners: Mapping[tuple[str, str], Aligner] = field(default_factory=dict)
+    """Word aligners by their two languages."""
     lexicon: WordTranslations = field(default_factory=WordTranslations)
+    """Dictionaries."""
     digest: str = ""
+    """SHA-256 of the file of the similarity model."""
     translator: TitleTranslator | None = None
+    """Translates titles."""
 
     @cached_property
     def glosser(self) -> Glosser:

@@ -42,24 +42,16 @@ _NO_VECTOR = np.empty(0, np.float32)
 
 @dataclass(frozen=True)
 class SimilarityModel:
-    """A document model as the settings name it.
-
-    Parameters
-    ----------
-    model : TextModel, optional
-        Projects documents to the meaning space; None if the settings name no model.
-    names : NameChannel, optional
-        Compares names, if the file has one.
-    report : mapping
-        Its evaluation, if the store has it.
-    digest : str
-        SHA-256 of its file, which identifies the model.
-    """
+    """A document model as the settings name it."""
 
     model: TextModel | None = None
+    """Projects documents to the meaning space; None if the settings name no model."""
     names: NameChannel | None = None
+    """Compares names, if the file has one."""
     report: Mapping[str, Any] = field(default_factory=dict)
+    """Its evaluation, if the store has it."""
     digest: str = ""
+    """SHA-256 of its file, which identifies the model."""
 
     @property
     def fingerprint(self) -> str:

@@ -66,41 +66,28 @@ _MIN_WORD_WEIGHT = 0.25
 
 @dataclass(frozen=True, slots=True)
 class FoundEvent:
-    """An event that was found.
-
-    Attributes
-    ----------
-    id : str
-        Its id.
-    relevance : float
-        How well it matches; shown from :data:`CUT_OFF`.
-    reasons : tuple of str
-        Why it was found, the strongest reason first: ``text``, ``name``, ``place``, ``concept``, ``meaning``.
-    article : int
-        The number of the newest article that matches by its text, or of the nearest; 0 if there is none.
-    """
+    """An event that was found."""
 
     id: str
     relevance: float
+    """How well it matches; shown from :data:`CUT_OFF`."""
     reasons: tuple[Reason, ...] = ()
+    """Why it was found, the strongest reason first: ``text``, ``name``, ``place``, ``concept``,
+    ``meaning``.
+    """
     article: int = 0
+    """The number of the newest article that matches by its text, or of the nearest; 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The events that match a query, the best first.
-
-    Attributes
-    ----------
-    relevant, weak : sequence of FoundEvent
-        Events from the cut-off on, and weaker matches.
-    words : sequence of QueryWord
-        The words that were looked for.
-    """
+    """The events that match a query, the best first."""
 
     relevant: Sequence[FoundEvent] = ()
     weak: Sequence[FoundEvent] = ()
+    """Events from the cut-off on, and weaker matches."""
     words: Sequence[QueryWord] = ()
+    """The words that were looked for."""
 
 
 class EventSearch:

@@ -16,24 +16,16 @@ _QUOTES = {'"': '"', "“": "”", "„": "“”", "”": "”", "«": "»", "�
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query by its parts.
-
-    Attributes
-    ----------
-    text : str
-        Everything that is looked for, without operators.
-    words : tuple of str
-        The parts of the text that are not quoted.
-    phrases : tuple of str
-        The quoted parts; their words must follow each other.
-    excluded : tuple of str
-        Words and phrases that must not occur.
-    """
+    """A query by its parts."""
 
     text: str
+    """Everything that is looked for, without operators."""
     words: tuple[str, ...] = ()
+    """The parts of the text that are not quoted."""
     phrases: tuple[str, ...] = ()
+    """The quoted parts; their words must follow each other."""
     excluded: tuple[str, ...] = ()
+    """Words and phrases that must not occur."""
 
 
 def parse_query(query: str) -> ParsedQuery:

@@ -68,36 +68,24 @@ class EventTitle(NamedTuple):
 
 @dataclass(frozen=True)
 class EventStory:
-    """What is known of an event beyond its articles.
-
-    Attributes
-    ----------
-    titles : list of EventTitle
-        Its titles, languages with most articles first.
-    chapters : list of Chapter
-        Its chapters, the oldest first; their articles have no bodies.
-    quantities : list of QuantityComparison
-        Quantities that at least two articles state.
-    related : list of RelatedStory
-        Related events, the most closely related first.
-    coverage : Coverage
-        Its sources and languages by the time of their first article.
-    absent_sources : list of AbsentSource
-        Sources that usually report together with those of the event, but have not.
-    absent_languages : list of str
-        Languages of recent events that have no article, the most frequent first.
-    examined : int
-        Articles whose texts were read for chapters and quantities; a large event has more.
-    """
+    """What is known of an event beyond its articles."""
 
     titles: list[EventTitle]
+    """Its titles, languages with most articles first."""
     chapters: list[Chapter]
+    """Its chapters, the oldest first; their articles have no bodies."""
     quantities: list[QuantityComparison]
+    """Quantities that at least two articles state."""
     related: list[RelatedStory]
+    """Related events, the most closely related first."""
     coverage: Coverage
+    """Its sources and languages by the time of their first article."""
     absent_sources: list[AbsentSource]
+    """Sources that usually report together with those of the event, but have not."""
     absent_languages: list[str]
+    """Languages of recent events that have no article, the most frequent first."""
     examined: int
+    """Articles whose texts were read for chapters and quantities; a large event has more."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return a dictionary that JSON can hold."""

@@ -20,25 +20,18 @@ def _always(_: AppState) -> bool:
 
 @dataclass(frozen=True)
 class NavigationEntry:
-    """A page in the navigation.
-
-    Parameters
-    ----------
-    label : str
-        The text of the link, one short word.
-    path : str
-        The path of the page's route.
-    more : bool
-        Whether the link is in the menu *More* instead of the first row, which has room for four on a phone.
-    has_content : callable
-        Whether there is something to see on the page. It is called for every page that is shown, so it must
-        not search the store.
-    """
+    """A page in the navigation."""
 
     label: str
+    """The text of the link, one short word."""
     path: str
+    """The path of the page's route."""
     more: bool = False
+    """Whether the link is in the menu *More* instead of the first row, which has room for four on a phone."""
     has_content: Callable[[AppState], bool] = _always
+    """Whether there is something to see on the page. It is called for every page that is shown, so it must
+    not search the store.
+    """
 
 
 @dataclass(frozen=True)

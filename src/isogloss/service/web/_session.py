@@ -166,14 +166,6 @@ def _attributes(request: Request) -> dict[str, Any]:
 class Visits:
     """The last visit of a reader and the present one, as the cookie of visits has them.
 
-    Attributes
-    ----------
-    last_line, last_time : int
-        The journal line that the reader saw last before this visit, and when, in seconds since 1970. The time
-        is 0 if there was no earlier visit.
-    line, time : int
-        The same of the latest page.
-
     Examples
     --------
     >>> first = Visits.parse("").at(line=7, now=1000)
@@ -188,8 +180,12 @@ class Visits:
 
     last_line: int = 0
     last_time: int = 0
+    """The journal line that the reader saw last before this visit, and when, in seconds since 1970. The
+    time is 0 if there was no earlier visit.
+    """
     line: int = 0
     time: int = 0
+    """The same of the latest page."""
 
     @classmethod
     def parse(cls, cookie: str) -> Self:

@@ -39,33 +39,23 @@ ALL_PORTS = frozenset(range(1, 1 << 16))
 
 @dataclass(frozen=True, slots=True)
 class StoredVisit:
-    """What a visit to a feed changed in the store.
-
-    Attributes
-    ----------
-    url : str
-        The URL of the feed.
-    new, revised, left_out : int
-        New articles, changed articles, and records in quarantine.
-    pages, summaries : int
-        Records whose text is that of their page, and others for which the page was wanted.
-    error : str
-        Why the visit failed; empty if it did not.
-    older_than_retention : int
-        Articles that the next run of the retention rule would delete.
-    cut : dict
-        Titles and bodies that were truncated.
-    """
+    """What a visit to a feed changed in the store."""
 
     url: str
+    """The URL of the feed."""
     new: int
     revised: int
     left_out: int
+    """New articles, changed articles, and records in quarantine."""
     pages: int
     summaries: int
+    """Records whose text is that of their page, and others for which the page was wanted."""
     error: str
+    """Why the visit failed; empty if it did not."""
     older_than_retention: int = 0
+    """Articles that the next run of the retention rule would delete."""
     cut: dict[str, int] = field(default_factory=dict)
+    """Titles and bodies that were truncated."""
 
     def as_record(self) -> dict[str, Any]:
         """Return a JSON-compatible record; the last two fields only if there is something to say."""

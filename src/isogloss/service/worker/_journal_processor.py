@@ -90,24 +90,6 @@ class StreamFactory:
     A checkpoint keeps the settings it was made with, so that all events of a store are made in the same way.
     Changed settings take effect after ``isogloss doctor --rebuild``.
 
-    Parameters
-    ----------
-    settings : StreamSettings
-        Settings of the stream.
-    model : TextModel, optional
-        Maps articles to the latent space.
-    n_jobs : int, optional
-        Processes that analyse articles, see :class:`~isogloss.events.EventStream`, which the caller closes.
-    scheduler : str
-        The address of a Dask scheduler whose workers do that instead.
-    points : SimilarityModel
-        The model whose points are stored with the articles, for neighbour search. It is the model of the
-        stream, unless the events of the store were started without one.
-    concepts : ConceptDictionary, optional
-        Finds concepts in articles.
-    linker : Linker, optional
-        Links clusters; by default the one that comes with isogloss.
-
     Examples
     --------
     >>> StreamFactory(StreamSettings(window_days=3))(None).settings.clusters.window
@@ -116,11 +98,19 @@ class StreamFactory:
 
     settings: StreamSettings = field(default_factory=StreamSettings)
     model: TextModel | None = None
+    """Maps articles to the latent space."""
     n_jobs: int | None = None
+    """Processes that analyse articles, see :class:`~isogloss.events.EventStream`, which the caller closes."""
     scheduler: str = ""
+    """The address of a Dask scheduler whose workers do that instead."""
     points: SimilarityModel = field(default_factory=SimilarityModel)
+    """The model whose points are stored with the articles, for neighbour search. It is the model of the
+    stream, unless the events of the store were started without one.
+    """
     concepts: ConceptDictionary | None = None
+    """Finds concepts in articles."""
     linker: Linker | None = None
+    """Links clusters; by default the one that comes with isogloss."""
 
     def __call__(self, checkpoint: bytes | None) -> EventStream:
         """Create an empty stream, or restore one from a checkpoint."""

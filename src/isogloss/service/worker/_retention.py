@@ -60,33 +60,22 @@ class PruneRefusal(NamedTuple):
 
 @dataclass(frozen=True)
 class PrunePreview:
-    """A preview of the next run: what it would delete, and whether it may.
-
-    Attributes
-    ----------
-    keep_days : int
-        The setting, or the value given instead.
-    days : float
-        Days that are kept: at least the window of the stream plus one day.
-    reference : datetime
-        The time from which they are counted back.
-    plan : PrunePlan
-        The older articles and events.
-    configured : bool
-        Whether ``keep_days`` is the setting.
-    approved : bool
-        Whether they were approved for the store.
-    refusal : PruneRefusal or None
-        Why a scheduled run deletes nothing.
-    """
+    """A preview of the next run: what it would delete, and whether it may."""
 
     keep_days: int
+    """The setting, or the value given instead."""
     days: float
+    """Days that are kept: at least the window of the stream plus one day."""
     reference: datetime
+    """The time from which they are counted back."""
     plan: PrunePlan
+    """The older articles and events."""
     configured: bool
+    """Whether ``keep_days`` is the setting."""
     approved: bool
+    """Whether they were approved for the store."""
     refusal: PruneRefusal | None
+    """Why a scheduled run deletes nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the preview as a JSON object."""
@@ -120,15 +109,6 @@ class Retention:
     Days are counted back from the newest article that is in an event and not in the future, so an archive of
     another year is not old as a whole, and no article can move the cutoff beyond the clock.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    settings : Settings
-        ``store.keep_days`` and the ``store.prune_...`` settings.
-    clock : callable
-        Returns the time.
-
     Attributes
     ----------
     pruned : int
@@ -144,7 +124,9 @@ class Retention:
 
     store: Store
     settings: Settings
+    """``store.keep_days`` and the ``store.prune_...`` settings."""
     clock: Callable[[], datetime] = _now
+    """Returns the time."""
     pruned: int = field(default=0, init=False)
     _last_run: datetime | None = field(default=None, init=False)
     _refused: str = field(default="", init=False)

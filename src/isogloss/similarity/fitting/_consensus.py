@@ -39,18 +39,14 @@ _ITERATIONS = 3
 
 
 class Consensus(NamedTuple):
-    """The consensus of the languages.
-
-    Attributes
-    ----------
-    coefficients : list of array (directions x components)
-        Regression of the common variables on the reduced documents of each language.
-    eigenvalues : array (components,)
-        Mean share of each variable that a language predicts.
-    """
+    """The consensus of the languages."""
 
     coefficients: list[Array]
+    """Regression of the common variables on the reduced documents of each language. Shape (directions,
+    components).
+    """
     eigenvalues: Array
+    """Mean share of each variable that a language predicts. Shape (components,)."""
 
 
 class _Agreement(LinearOperator):

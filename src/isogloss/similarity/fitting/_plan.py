@@ -33,29 +33,20 @@ _AROUND = 1.25
 
 @dataclass(frozen=True)
 class FitPlan:
-    """Resources of a fit.
-
-    Attributes
-    ----------
-    bytes : int
-        Most memory in use, the data included.
-    sparse_operations, dense_operations, basis_operations : float
-        Multiplications and additions with sparse and with dense matrices, and for orthonormal bases.
-    entries : float
-        Counts of words that are read and weighted, in all passes together.
-    filled_bytes : float
-        Bytes of arrays that are filled and added up.
-    seconds : float
-        Of one core.
-    """
+    """Resources of a fit."""
 
     bytes: int
+    """Most memory in use, the data included."""
     sparse_operations: float
     dense_operations: float
     basis_operations: float
+    """Multiplications and additions with sparse and with dense matrices, and for orthonormal bases."""
     entries: float
+    """Counts of words that are read and weighted, in all passes together."""
     filled_bytes: float
+    """Bytes of arrays that are filled and added up."""
     seconds: float
+    """Of one core."""
 
     def __str__(self) -> str:
         minutes, seconds = divmod(round(self.seconds), 60)

@@ -30,25 +30,17 @@ _BATCH_ROWS = 10_000
 
 
 class Shards(Protocol):
-    """Documents of several languages, by blocks of rows.
-
-    Attributes
-    ----------
-    names, dims : tuples
-        Languages, and how many words each has.
-    present : array of bool (rows x languages)
-        Which row has which language.
-    entries : int
-        Different words of all documents together.
-    n_blocks : int
-        Blocks that the rows are cut into.
-    """
+    """Documents of several languages, by blocks of rows."""
 
     names: tuple[str, ...]
     dims: tuple[int, ...]
+    """Languages, and how many words each has."""
     present: NDArray[np.bool_]
+    """Which row has which language. Shape (rows, languages)."""
     entries: int
+    """Different words of all documents together."""
     n_blocks: int
+    """Blocks that the rows are cut into."""
 
     def source(self, names: Sequence[str]) -> Source[Views]:
         """Blocks of :class:`~isogloss.views.Views` with these languages; rows with none of them may lack."""

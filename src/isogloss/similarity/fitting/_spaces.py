@@ -108,18 +108,12 @@ class LanguageSpace:
 
 @dataclass(frozen=True, eq=False)
 class Weigher:
-    """Counts with the columns of a corpus to weighted vectors; small enough to travel with a block of rows.
-
-    Attributes
-    ----------
-    columns : array of int (words of the corpus,)
-        Where each word is in the space; -1 for words that it lacks.
-    weighting : TermWeighting
-        Fitted weights of words.
-    """
+    """Turns counts with the columns of a corpus into weighted vectors; small enough to send with a block."""
 
     columns: NDArray[np.int64]
+    """Where each word is in the space; -1 for words that it lacks. Shape (words of the corpus,)."""
     weighting: TermWeighting
+    """Fitted weights of words."""
 
     def __call__(self, counts: Any) -> sparse.csr_matrix:
         """Vectors, one row for each of the counts."""

@@ -30,24 +30,18 @@ _BYTES = 250e6
 
 
 class Speeds(NamedTuple):
-    """Work per CPU second.
-
-    Attributes
-    ----------
-    sparse, dense, basis : float
-        Multiplications and additions of products with sparse matrices, of dense products, and of orthonormal
-        bases.
-    entries : float
-        Counts of words that are read from a matrix and weighted.
-    bytes : float
-        Bytes of new arrays that are filled and added to others.
-    """
+    """Work per CPU second."""
 
     sparse: float
     dense: float
     basis: float
+    """Multiplications and additions of products with sparse matrices, of dense products, and of
+    orthonormal bases.
+    """
     entries: float
+    """Counts of words that are read from a matrix and weighted."""
     bytes: float
+    """Bytes of new arrays that are filled and added to others."""
 
 
 @lru_cache(maxsize=32)

@@ -49,26 +49,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Star:
-    """A fitted hub with its spokes.
-
-    Attributes
-    ----------
-    directions : dict of str to array (words x components)
-        In double precision for the hub, in single for the others.
-    means : dict of str to array (words,)
-    eigenvalues : array (components,)
-        Sum over the other languages of squared correlations with the hub; see also :func:`fit_consensus`.
-    basis : array (words of the hub x directions)
-        Orthonormal basis of the hub from step 1.
-    covariance : array (directions x directions)
-        Covariance of the reduced hub.
-    """
+    """A fitted hub with its spokes."""
 
     directions: dict[str, Any]
+    """In double precision for the hub, in single for the others. Shape (words, components)."""
     means: dict[str, Array]
     eigenvalues: Array
+    """Sum over the other languages of squared correlations with the hub; see also :func:`fit_consensus`.
+    Shape (components,).
+    """
     basis: Array
+    """Orthonormal basis of the hub from step 1. Shape (words of the hub, directions)."""
     covariance: Array
+    """Covariance of the reduced hub. Shape (directions, directions)."""
 
 
 class _Reduced(NamedTuple):

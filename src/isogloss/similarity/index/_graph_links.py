@@ -19,21 +19,14 @@ _DAMAGED = "the links of the graph are damaged: {}; make the index anew of its d
 
 
 class GraphLinks(NamedTuple):
-    """A hierarchical graph.
-
-    Attributes
-    ----------
-    levels : array of int32 (nodes,)
-        Levels that each node is on, 1 or more.
-    neighbours : array of int32
-        Neighbours of the first node on its lowest level, then on the next ones, and so on for all nodes.
-    entry : array of int64 (1,)
-        The node where searches begin; -1 in a graph without nodes.
-    """
+    """A hierarchical graph."""
 
     levels: NDArray[np.int32]
+    """Levels that each node is on, 1 or more. Shape (nodes,)."""
     neighbours: NDArray[np.int32]
+    """Neighbours of the first node on its lowest level, then on the next ones, and so on for all nodes."""
     entry: NDArray[np.int64]
+    """The node where searches begin; -1 in a graph without nodes. Shape (1,)."""
 
     @classmethod
     def of(cls, graph: Any) -> Self:

@@ -36,20 +36,13 @@ _BLOCK = 8192
 
 
 class FittedDirections(NamedTuple):
-    """The result of a fit: directions, means and strengths of the components.
-
-    Attributes
-    ----------
-    directions : dict of str to array (words x components)
-    means : dict of str to array (words,)
-        What is subtracted from the vectors of each language.
-    strengths : array (components,)
-        How much languages agree on each component.
-    """
+    """The result of a fit: directions, means and strengths of the components."""
 
     directions: dict[str, Array]
     means: dict[str, Array]
+    """What is subtracted from the vectors of each language. Shape (words,)."""
     strengths: Array
+    """How much languages agree on each component. Shape (components,)."""
 
 
 class TextModel:

@@ -37,31 +37,21 @@ LARGE = 1_000_000
 
 
 class Spot(NamedTuple):
-    """A stretch of text that is a name.
-
-    Attributes
-    ----------
-    start, end : int
-        Where it stands.
-    key : str
-        The name as it was looked up.
-    names : tuple of Name
-        What it may mean.
-    weak : bool
-        Whether the capital letter may come from the beginning of a sentence.
-    beside : bool
-        Whether it stands next to another word with a capital letter, as in a longer name.
-    in_name : bool
-        Whether such a word follows, as the surname follows the first name.
-    """
+    """A stretch of text that is a name."""
 
     start: int
     end: int
+    """Where it stands."""
     key: str
+    """The name as it was looked up."""
     names: tuple[Name, ...]
+    """What it may mean."""
     weak: bool
+    """Whether the capital letter may come from the beginning of a sentence."""
     beside: bool
+    """Whether it stands next to another word with a capital letter, as in a longer name."""
     in_name: bool
+    """Whether such a word follows, as the surname follows the first name."""
 
 
 class NameTable:

@@ -87,23 +87,14 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class PhraseMeanings:
-    """Phrases of one language, by their hashes, with a row for each meaning.
-
-    Attributes
-    ----------
-    keys : array of uint64
-        Hashes of the phrases (:func:`phrase_key`), in any order.
-    meanings : array of int
-        Numbers of concepts.
-    weights : array of float
-        Weight that a mention gives to the concept.
-    forms : {'exact', 'snowball', 'truncated'}
-        Form of the words of the phrases.
-    """
+    """Phrases of one language, by their hashes, with a row for each meaning."""
 
     keys: NDArray[np.uint64]
+    """Hashes of the phrases (:func:`phrase_key`), in any order."""
     meanings: NDArray[np.int64]
+    """Numbers of concepts."""
     weights: NDArray[np.float64]
+    """Weight that a mention gives to the concept."""
     forms: WordForms = "exact"
 
 

@@ -51,11 +51,6 @@ _Shares = dict[tuple[str, str], float]
 class TranslationCounts:
     r"""How often the words of two languages translate each other.
 
-    Parameters
-    ----------
-    source, target : str
-        Codes of the languages.
-
     Attributes
     ----------
     counts : dict of (str, str) to float
@@ -78,6 +73,7 @@ class TranslationCounts:
 
     source: str
     target: str
+    """Codes of the languages."""
     counts: dict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     spellings: dict[str, dict[tuple[str, str], float]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(float))
@@ -175,18 +171,12 @@ class TranslationCounts:
 
 
 class LexiconReport(NamedTuple):
-    """What a concept dictionary was built from.
-
-    Attributes
-    ----------
-    hub : str
-        The language whose words are the concepts.
-    pairs : dict of str to int
-        Pairs of words that were kept, by their languages: ``en-de``.
-    """
+    """What a concept dictionary was built from."""
 
     hub: str
+    """The language whose words are the concepts."""
     pairs: dict[str, int]
+    """Pairs of words that were kept, by their languages: ``en-de``."""
 
 
 def build_lexicon_concepts(

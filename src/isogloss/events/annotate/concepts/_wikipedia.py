@@ -47,26 +47,20 @@ PhraseWords = tuple[str, ...]
 
 @dataclass
 class LinkCounts:
-    """Link and word counts of the pages of one language.
-
-    Attributes
-    ----------
-    links : mapping of words to Counter
-        How many pages link a phrase to each title.
-    capitals : Counter
-        How many links to a title begin with a capital letter inside a sentence, less those with a small one.
-    pages : Counter
-        How many pages have a word.
-    titles, redirects
-        The articles, and where other titles lead.
-    """
+    """Link and word counts of the pages of one language."""
 
     lang: str
     links: dict[PhraseWords, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """How many pages link a phrase to each title."""
     capitals: Counter[str] = field(default_factory=Counter)
+    """How many links to a title begin with a capital letter inside a sentence, less those with a small
+    one.
+    """
     pages: Counter[str] = field(default_factory=Counter)
+    """How many pages have a word."""
     titles: dict[int, str] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
+    """The articles, and where other titles lead."""
 
     def add(self, page: Page) -> None:
         """Count the links and words of a page."""

@@ -69,19 +69,13 @@ _BORROWED = {
 
 @dataclass
 class WordnetReport(Problems):
-    """What was read of wordnets, and which lines and files were skipped.
-
-    Attributes
-    ----------
-    files, lemmas : int
-        Number of files and of lines with lemmas that were used.
-    skipped_files : list of str
-        A sentence for each file that was not used.
-    """
+    """What was read of wordnets, and which lines and files were skipped."""
 
     files: int = 0
     lemmas: int = 0
+    """Number of files and of lines with lemmas that were used."""
     skipped_files: list[str] = field(default_factory=list)
+    """A sentence for each file that was not used."""
 
     def __str__(self) -> str:
         """Summarise the report: counts, then one example per line."""

@@ -228,21 +228,14 @@ async def follow_changes(
 
 
 class ResolvedSearch(NamedTuple):
-    """A search by its parameters: the query of the store, and what the free text found.
-
-    Attributes
-    ----------
-    query : EventQuery
-        The filters, with the events that were found as ``ids``: at most :data:`MAX_EVENTS`, the best first.
-    ranked : bool
-        Whether results come in the order of ``ids``.
-    result : SearchResult
-        What was found before filtering.
-    """
+    """A search by its parameters: the query of the store, and what the free text found."""
 
     query: EventQuery
+    """The filters, with the events that were found as ``ids``: at most :data:`MAX_EVENTS`, the best first."""
     ranked: bool
+    """Whether results come in the order of ``ids``."""
     result: SearchResult
+    """What was found before filtering."""
 
 
 def resolve_search(state: AppState, parameters: SearchParameters, *, weak: bool = False) -> ResolvedSearch:

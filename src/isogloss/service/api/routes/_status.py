@@ -76,24 +76,16 @@ def metrics(state: AppStateDep, _: Reader) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProgress:
-    """Progress of the worker.
-
-    Attributes
-    ----------
-    oldest_waiting_seconds : float or None
-        Age of the oldest article that waits for the worker; None if none waits.
-    last_commit_seconds : float or None
-        Time since the last commit of the worker; None if there was none.
-    free_disk_mb : int or None
-        Free space on the disk of the store; None if unknown.
-    quarantined : int
-        Number of journal lines that are skipped because they failed twice.
-    """
+    """Progress of the worker."""
 
     oldest_waiting_seconds: float | None
+    """Age of the oldest article that waits for the worker; None if none waits."""
     last_commit_seconds: float | None
+    """Time since the last commit of the worker; None if there was none."""
     free_disk_mb: int | None
+    """Free space on the disk of the store; None if unknown."""
     quarantined: int
+    """Number of journal lines that are skipped because they failed twice."""
 
 
 def read_progress(store: Store) -> WorkerProgress:

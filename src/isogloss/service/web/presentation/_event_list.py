@@ -202,48 +202,34 @@ def _midnight(day: str, offset: int = 0) -> int:
 
 @dataclass(frozen=True)
 class Card:
-    """Summary of an event for a page.
-
-    Attributes
-    ----------
-    id : str
-        Id of the event.
-    title, lang, summary : str
-        Title and summary in the preferred language of the reader, if there is one.
-    titles : list of (str, str)
-        Languages and titles of the other languages.
-    languages : list of (str, int)
-        Languages with their numbers of articles, descending.
-    places, concepts : list of dict
-        As in the store.
-    first, last, size : int
-        Times of the first and last article, and the number of articles.
-    days : list of (str, int)
-        Articles per day.
-    confidence : float or None
-        Confidence that the articles are one event.
-    sources : int
-        Number of sources.
-    created, changed : int
-        Journal lines at which the event was new, and at which it last changed.
-    """
+    """Summary of an event for a page."""
 
     id: str
+    """Id of the event."""
     title: str
     lang: str
     summary: str
+    """Title and summary in the preferred language of the reader, if there is one."""
     titles: list[tuple[str, str]]
+    """Languages and titles of the other languages."""
     languages: list[tuple[str, int]]
+    """Languages with their numbers of articles, descending."""
     places: list[dict[str, Any]]
     concepts: list[dict[str, Any]]
+    """As in the store."""
     first: int
     last: int
     size: int
+    """Times of the first and last article, and the number of articles."""
     days: list[tuple[str, int]]
+    """Articles per day."""
     confidence: float | None
+    """Confidence that the articles are one event."""
     sources: int
+    """Number of sources."""
     created: int
     changed: int
+    """Journal lines at which the event was new, and at which it last changed."""
 
     @classmethod
     def from_event(cls, event: Mapping[str, Any], preferred: Sequence[str] = ()) -> Card:
