@@ -109,16 +109,8 @@ class FertilityState:
 class FertilityReader(Reader):
     """Reads text with a fertility model, and with a simple one what is too long for it or too uneven.
 
-    Parameters
-    ----------
-    simple : Reader
-        The simple model, whose alignments the search climbs from.
-    settings : FertilitySettings
-        Which model, with how many threads.
-    state : FertilityState
-        What it has learned.
-    bitext : Bitext
-        All the text that is going to be read.
+    The search climbs from the alignments of the simple model. ``bitext`` is all the text that is going to be
+    read.
     """
 
     def __init__(

@@ -47,14 +47,8 @@ def not_stdout(path: Path | None) -> Path | None:
 def check_outputs(as_json: bool, *outputs: Path | None, error: type[IsoglossError] = CorpusError) -> None:
     """Refuse outputs that could not be written, before the work whose results they are to hold.
 
-    Parameters
-    ----------
-    as_json : bool
-        Whether a JSON object is printed to standard output as well.
-    *outputs : path or None
-        Names of files, or ``-``.
-    error : type
-        Raised for a file that cannot be written.
+    An output may be ``-`` for standard output, which ``as_json`` needs for itself. Raises ``error`` for a
+    file that cannot be written.
     """
     from isogloss.io import check_writable
 
@@ -72,14 +66,8 @@ def check_outputs(as_json: bool, *outputs: Path | None, error: type[IsoglossErro
 def written(output: Path, ending: str = ".txt") -> Iterator[Path]:
     """Path of a file to write the output to.
 
-    For standard output this is a temporary file, which is copied there when it is complete.
-
-    Parameters
-    ----------
-    output : path
-        What the user gave.
-    ending : str
-        End of the name of that temporary file, for writers that take the format from the name.
+    For standard output this is a temporary file, which is copied there when it is complete. The temporary
+    file has the given ending, for writers that take the format from the name.
     """
     if not is_stdout(output):
         yield output

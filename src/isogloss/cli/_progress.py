@@ -60,21 +60,8 @@ def reading(
 ) -> Iterator[Callable[[str], None]]:
     """Move a bar by the bytes of the files that are read meanwhile, compressed ones as they are on the disk.
 
-    Parameters
-    ----------
-    progress : Progress
-        Where the bar goes.
-    description : str
-        What is read.
-    total : int or None
-        Bytes of all the files, if known.
-    **fields
-        What further columns of the bar show.
-
-    Yields
-    ------
-    callable
-        Changes the description.
+    ``total`` is the bytes of all the files, if known; ``fields`` are for further columns of the bar. What is
+    yielded changes the description.
     """
     from isogloss.io import report_reads
 

@@ -104,18 +104,8 @@ def run_service(
 ) -> None:
     """Serve a store, and print the URL.
 
-    Parameters
-    ----------
-    settings : Settings
-        The settings.
-    store : Store
-        The store.
-    worker : bool
-        Whether to run a worker.
-    as_json : bool
-        Whether to print the URL as a JSON object.
-    beside : object, optional
-        Has methods ``start``, called when the service listens, and ``stop``, called when it has stopped.
+    With ``as_json`` the URL is printed as a JSON object. ``beside`` starts when the service listens, and
+    stops with it.
     """
     from isogloss.service import AccessLogMiddleware
     from isogloss.service.app import create_app

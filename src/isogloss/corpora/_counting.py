@@ -23,10 +23,7 @@ class CountedRows(NamedTuple):
 class WordCounter:
     """Gives words numbers as they turn up, and gathers how often each document has them.
 
-    Parameters
-    ----------
-    words : iterable of str
-        Words that have numbers already, in order.
+    The given words have numbers already, in order.
 
     Examples
     --------

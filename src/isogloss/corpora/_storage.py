@@ -90,12 +90,7 @@ def write_header(folder: Path, header: dict[str, Any]) -> None:
 class CountsWriter:
     """Counts of a language, written line by line in any order straight into mapped files.
 
-    Parameters
-    ----------
-    folder : Path
-        Where to write.
-    lengths : array of int
-        The number of different words of each line.
+    ``lengths`` are the numbers of different words of the lines.
     """
 
     def __init__(self, folder: Path, lengths: NDArray[np.int64]) -> None:

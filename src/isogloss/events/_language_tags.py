@@ -41,14 +41,10 @@ _CONFUSABLE = (
 def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -> str:
     """Return the ISO 639-1 code of the language of a text.
 
-    A tag such as ``en``, ``en-US``, ``eng`` is trusted unless the text is long enough and clearly in
-    another, not closely related language. A missing or unknown tag is replaced by what
-    :func:`~isogloss.text.identify` finds. Without the extra ``isogloss[text]`` every known tag is trusted.
-
-    Raises
-    ------
-    ArticleError
-        There is no tag, and the language of the text cannot be identified.
+    A tag such as ``en``, ``en-US``, ``eng`` is trusted unless the text is long enough and clearly in another,
+    not closely related language. A missing or unknown tag is replaced by what :func:`~isogloss.text.identify`
+    finds. Without the extra ``isogloss[text]`` every known tag is trusted. Raises ArticleError if there is no
+    tag, and the language of the text cannot be identified.
 
     Examples
     --------

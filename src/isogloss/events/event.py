@@ -93,16 +93,7 @@ def describe_event(
 ) -> Event:
     """Describe an event by its clusters.
 
-    Parameters
-    ----------
-    number : int
-        The id of the event.
-    profiles : sequence of ClusterProfile
-        Its clusters.
-    articles_by_id : mapping of str to ArticleProfile
-        Their articles by id.
-    confidence : float
-        Mean probability of its links.
+    The confidence is the mean probability of its links.
     """
     by_language: dict[str, list[ClusterProfile]] = {}
     for profile in profiles:

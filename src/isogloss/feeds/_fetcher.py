@@ -331,19 +331,9 @@ def parse_retry_after(text: str) -> float:
 def decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> bytes:
     """Decompress a body as it arrives, up to a size.
 
-    Parameters
-    ----------
-    chunks : iterable of bytes
-        The body as it is sent.
-    encoding : str
-        ``gzip``, ``deflate`` or ``identity``; an identity body that is a gzip file is decompressed too.
-    max_bytes : int
-        Maximum size of the result; not one byte more is decompressed.
-
-    Raises
-    ------
-    FeedError
-        The body is too large, damaged, truncated, or in another encoding.
+    The encoding is ``gzip``, ``deflate`` or ``identity``; an identity body that is a gzip file is
+    decompressed too. Raises FeedError for a body that is too large, damaged, truncated, or in another
+    encoding; not one byte more than ``max_bytes`` is decompressed.
 
     Examples
     --------

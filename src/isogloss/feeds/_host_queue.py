@@ -33,10 +33,7 @@ class Turn(NamedTuple):
 class HostSchedule:
     """Decides which task may run next. It knows no threads and no clock.
 
-    Parameters
-    ----------
-    pause : float
-        Seconds between the end of a request to a host and the start of the next one.
+    The pause is from the end of a request to a host to the start of the next one, in seconds.
 
     Examples
     --------
@@ -96,12 +93,7 @@ class HostSchedule:
 class HostQueue:
     """Runs tasks in threads, one at a time per host.
 
-    Parameters
-    ----------
-    n_threads : int
-        Number of tasks that run at the same time.
-    pause : float
-        Seconds between two requests to one host.
+    ``pause`` is the time between two requests to one host, in seconds.
     """
 
     def __init__(self, n_threads: int, pause: float) -> None:

@@ -94,15 +94,6 @@ def host_of(url: str) -> str:
 class RobotsCache:
     """What the robots.txt of each host allows.
 
-    Parameters
-    ----------
-    fetcher : Fetcher
-        Fetches the files.
-    user_agent : str
-        The name that is looked up in them.
-    limits : PageLimits
-        Limits of time.
-
     Notes
     -----
     As RFC 9309 says, everything is allowed if there is no such file (a status of 400 to 499), and nothing as
@@ -144,10 +135,7 @@ class RobotsCache:
     def check(self, url: str) -> float:
         """Return the pause that the host asks for between two requests, 0 if none.
 
-        Raises
-        ------
-        FeedError
-            The host does not want the page to be fetched.
+        Raises FeedError if the host does not want the page to be fetched.
         """
         with self._lock:
             _, text, reason = self._known.get(host_of(url), (0.0, "", ""))
@@ -190,10 +178,7 @@ def robots_verdict(text: str, agent: str, url: str) -> tuple[bool, float]:
 class PageReader:
     """Extracts the text of article pages in a child process.
 
-    Parameters
-    ----------
-    seconds : float
-        CPU time for one page.
+    ``seconds`` is the CPU time that one page may take.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -202,10 +187,7 @@ class PageReader:
     def read(self, response: FetchResponse) -> str:
         """Return the text of a page, one line per paragraph.
 
-        Raises
-        ------
-        FeedError
-            The page is not HTML, has no article, or cannot be parsed within the limits.
+        Raises FeedError if the page is not HTML, has no article, or cannot be parsed within the limits.
         """
         content_type = response.headers.get("content-type", "")
         kind = content_type.partition(";")[0].strip().lower()

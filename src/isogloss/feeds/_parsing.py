@@ -299,10 +299,7 @@ def _is_media(name: str) -> bool:
 def scan_xml(body: bytes) -> None:
     """Refuse XML that declares entities or nests very deeply.
 
-    Parameters
-    ----------
-    body : bytes
-        The file, in UTF-16, UTF-32 or an encoding that extends ASCII; others are refused.
+    The file is in UTF-16, UTF-32 or an encoding that extends ASCII; others are refused.
 
     Examples
     --------

@@ -379,15 +379,7 @@ class Watcher:
 
 
 class _VisitInProgress:
-    """A visit whose pages are being fetched by several threads.
-
-    Parameters
-    ----------
-    index : int
-        The number of the feed.
-    feed : FeedState
-        A copy of its state, to be changed.
-    """
+    """A visit whose pages are being fetched by several threads."""
 
     def __init__(self, index: int, feed: FeedState) -> None:
         self.index, self.feed = index, feed

@@ -85,10 +85,7 @@ class ParserProcess:
     def __call__(self, *arguments: Any) -> Any:
         """Call the function in the child process and return its result.
 
-        Raises
-        ------
-        ParserFailure
-            The function raised an exception, took too long, or its process died.
+        Raises ParserFailure if the function raised an exception or took too long, or its process died.
         """
         if self._owner != os.getpid():  # a forked copy leaves the process of its parent alone
             self._process, self._lock, self._owner = None, threading.Lock(), os.getpid()

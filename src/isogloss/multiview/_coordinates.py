@@ -101,10 +101,7 @@ class MomentCoordinates(Coordinates):
 class RowCoordinates(Coordinates):
     """The span of the rows of each view, from the linear kernel between them.
 
-    Parameters
-    ----------
-    products : RowProducts
-        The rows, which may lack views; covariances are not shrunk.
+    Rows may lack views; covariances are not shrunk.
     """
 
     def __init__(self, products: RowProducts) -> None:
@@ -132,10 +129,7 @@ class RowCoordinates(Coordinates):
 class OperatorCoordinates(Coordinates):
     """All features, by products with the rows alone; every ridge must be positive.
 
-    Parameters
-    ----------
-    products : RowProducts
-        The rows, which may lack views; covariances are not shrunk.
+    Rows may lack views; covariances are not shrunk.
     """
 
     def __init__(self, products: RowProducts) -> None:
@@ -166,10 +160,7 @@ class OperatorCoordinates(Coordinates):
 def row_coordinates(products: RowProducts) -> Coordinates:
     """The coordinates of views that suit their size.
 
-    Parameters
-    ----------
-    products : RowProducts
-        The rows, which may lack views, and the ridges.
+    Rows may lack views.
 
     Examples
     --------

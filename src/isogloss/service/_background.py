@@ -25,13 +25,7 @@ class Worker(Protocol):
 
 
 class BackgroundThread:
-    """A daemon thread that can be started and stopped; subclasses implement :meth:`run`.
-
-    Parameters
-    ----------
-    name : str
-        The name of the thread.
-    """
+    """A daemon thread that can be started and stopped; subclasses implement :meth:`run`."""
 
     def __init__(self, name: str) -> None:
         self._name = name

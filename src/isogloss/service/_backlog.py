@@ -12,14 +12,7 @@ from isogloss.store import Store
 class Backlog:
     """Number of journal lines that the worker has not processed yet.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    ttl_s : float
-        How long a count is cached, in seconds.
-    clock : callable
-        Returns the time in seconds.
+    A count is cached for ``ttl_s`` seconds.
     """
 
     def __init__(self, store: Store, *, ttl_s: float = 0.25, clock: Callable[[], float] = monotonic) -> None:

@@ -29,14 +29,7 @@ _MIN_QUERY_EVENTS = 100
 class ChangeFeed:
     """Sends changed events to a limited number of clients.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    max_clients : int
-        Concurrent clients; further ones are refused.
-    poll_seconds, heartbeat_seconds : float
-        Seconds between two queries of the store, and after which an idle client gets a comment line.
+    Further clients than ``max_clients`` are refused; an idle client gets a comment line as heartbeat.
     """
 
     def __init__(
@@ -116,16 +109,8 @@ Messages = AsyncIterator[str]
 class ChangeFeedResponse(StreamingResponse):
     """A streaming response with the messages of the change feed.
 
-    Parameters
-    ----------
-    feed : ChangeFeed
-        The feed.
-    line : int or None
-        The journal line to start after; None for the present one.
-    seconds : float, optional
-        Time after which the response ends.
-    check : callable, optional
-        Wraps the messages, and ends them when the client loses its access.
+    It starts after a journal line, by default the present one, and ends after some seconds. ``check`` wraps
+    the messages, and ends them when the client loses its access.
     """
 
     def __init__(

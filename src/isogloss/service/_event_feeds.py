@@ -73,18 +73,8 @@ def feed_of_events(
 ) -> EventFeed:
     """Return a feed with an entry for each event.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    events : sequence of mappings
-        Events of the store.
-    base : str
-        URL of the service, without a slash at the end.
-    key : str
-        What identifies the feed, such as the parameters of its search.
-    title, link : str
-        Title of the feed, and the path of the page that shows the same events.
+    ``base`` is the URL of the service without a slash at the end, ``link`` the path of the page that shows
+    the same events; ``key`` identifies the feed, such as the parameters of its search.
     """
     instance = store.instance_id()
     changed = store.line_times([event["changed"] for event in events])

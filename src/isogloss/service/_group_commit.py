@@ -36,15 +36,7 @@ class _Request:
 class GroupWriter:
     """Thread that adds the articles of all waiting requests to a store in one commit.
 
-    Parameters
-    ----------
-    store : Store
-        Store of the articles.
-
-    Attributes
-    ----------
-    commits, requests : int
-        Numbers so far.
+    ``commits`` and ``requests`` count them.
 
     Examples
     --------

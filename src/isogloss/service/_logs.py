@@ -87,12 +87,7 @@ class DroppingHandler(logging.Handler):
     """Writes records to a stream, and drops them when writing would block.
 
     A service whose log nobody reads therefore keeps running and can be stopped. Once there is room again, a
-    line says how many were dropped.
-
-    Parameters
-    ----------
-    stream : file-like, optional
-        Output; None in a process whose standard error is closed.
+    line says how many were dropped. The stream is None in a process whose standard error is closed.
     """
 
     def __init__(self, stream: TextIO | None) -> None:

@@ -16,10 +16,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 class Metrics:
     """Counters of requests and articles, and gauges that are read at every scrape.
 
-    Parameters
-    ----------
-    gauges : callable
-        Returns a help text and a value for each name.
+    ``gauges`` returns a help text and a value for each name.
     """
 
     def __init__(self, gauges: Callable[[], Mapping[str, tuple[str, float]]]) -> None:
@@ -63,15 +60,7 @@ class _Gauges:
 
 
 class MetricsMiddleware:
-    """ASGI middleware that counts and times requests by route.
-
-    Parameters
-    ----------
-    app : ASGI application
-        The wrapped application.
-    metrics : Metrics
-        The metrics.
-    """
+    """ASGI middleware that counts and times requests by route."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics

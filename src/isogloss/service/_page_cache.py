@@ -10,12 +10,8 @@ from collections.abc import Callable, Hashable
 class PageCache:
     """A bounded cache of rendered pages, each with the content that it was rendered from.
 
-    The caller has read the content from the store; the cache saves only the rendering.
-
-    Parameters
-    ----------
-    max_pages : int
-        Pages that are kept, the most recently used ones.
+    The caller has read the content from the store; the cache saves only the rendering. The most recently used
+    pages are kept.
 
     Examples
     --------
@@ -36,14 +32,8 @@ class PageCache:
     def get(self, key: Hashable, content: object, render: Callable[[], str]) -> str:
         """Return a page from the cache, or render it if its content has changed.
 
-        Parameters
-        ----------
-        key : hashable
-            Identifies the page.
-        content : object
-            Everything else that the page depends on; it must not be changed afterwards.
-        render : callable
-            Renders the page.
+        The content is everything else than the key that the page depends on; it must not be changed
+        afterwards.
         """
         cached = self._pages.get(key)
         page = cached[1] if cached is not None and cached[0] == content else render()

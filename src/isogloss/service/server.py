@@ -36,15 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class Server(uvicorn.Server):
-    """uvicorn server with connection limits that ends event streams on shutdown.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The application.
-    settings : Settings
-        Sections ``server`` and ``limits``.
-    """
+    """uvicorn server with connection limits that ends event streams on shutdown."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         self.app = app
@@ -83,10 +75,7 @@ class Server(uvicorn.Server):
 def listen(settings: Settings) -> socket.socket:
     """Open a socket on the address of the settings; port 0 chooses a free port.
 
-    Raises
-    ------
-    SettingsError
-        The address is not available.
+    Raises SettingsError if the address is not available.
     """
     host, port = settings.server.host, settings.server.port
     try:
@@ -113,16 +102,8 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish open requests. Must be called in the main thread.
 
-    Parameters
-    ----------
-    app : FastAPI
-        Application from :func:`~isogloss.service.app.create_app`.
-    settings : Settings
-        Address and limits.
-    sock : socket, optional
-        Socket from :func:`listen`; by default one is opened.
-    on_start : callable
-        Called once signals are handled, before the first request is.
+    The socket is that of :func:`listen`; by default one is opened. ``on_start`` is called once signals are
+    handled, before the first request is.
     """
     raise_descriptor_limit(settings.limits.connections)
     server = Server(app, settings)

@@ -295,19 +295,9 @@ def _words_of(column: str) -> str:
 def batch_statement(sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[list[Any]]] | None:
     """Turn a statement that is run once per row into one that takes all rows as arrays.
 
-    A round trip and a plan per row cost far more than the row itself.
-
-    Parameters
-    ----------
-    sql : str
-        ``INSERT`` of a row whose first columns are its key, or ``DELETE`` by the value of one column.
-    rows : sequence of sequence
-        The values of each run.
-
-    Returns
-    -------
-    tuple of str and list, or None
-        The statement and its arrays. None for other statements, mixed types, and rows with the same key.
+    A round trip and a plan per row cost far more than the row itself. The statement is an ``INSERT`` of a row
+    whose first columns are its key, or a ``DELETE`` by the value of one column. Returns the new statement and
+    its arrays, and None for other statements, mixed types, and rows with the same key.
 
     Examples
     --------

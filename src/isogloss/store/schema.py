@@ -209,22 +209,8 @@ def version_of(database: Database) -> int:
 def migrate(database: Database, steps: tuple[Step, ...] = STEPS) -> int:
     """Migrate a database to the current version, one step at a time.
 
-    Parameters
-    ----------
-    database : Database
-        An empty database, or one of any released version.
-    steps : tuple of Step
-        The migration steps.
-
-    Returns
-    -------
-    int
-        The number of steps applied.
-
-    Raises
-    ------
-    StoreVersionError
-        The database is newer than this version of isogloss.
+    The database is empty, or of any released version. Returns the number of steps applied. Raises
+    StoreVersionError if it is newer than this version of isogloss.
     """
     start = version_of(database)
     if start > len(steps):

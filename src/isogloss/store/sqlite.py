@@ -233,10 +233,7 @@ class SQLiteDatabase(Database):
 def copy_database(connection: sqlite3.Connection, path: Path) -> None:
     """Copy a database, including its log, to a new file.
 
-    Raises
-    ------
-    StoreError
-        The copy cannot be written.
+    Raises StoreError if the copy cannot be written.
     """
     copy = sqlite3.connect(path)
     try:
@@ -251,10 +248,7 @@ def copy_database(connection: sqlite3.Connection, path: Path) -> None:
 def check_application_id(path: Path) -> None:
     """Refuse a database of another program before anything is written to it.
 
-    Raises
-    ------
-    StoreError
-        The file is an SQLite database that isogloss did not create.
+    Raises StoreError for an SQLite database that isogloss did not create.
 
     Examples
     --------
@@ -265,7 +259,6 @@ def check_application_id(path: Path) -> None:
     Traceback (most recent call last):
         ...
     isogloss.exceptions.StoreError: addresses.db: is the database of another program ...
-
     """
     if not path.is_file() or not path.stat().st_size:
         return

@@ -24,18 +24,8 @@ from isogloss.kernels import best_links, link_posteriors
 class Reader:
     """Reads text with given parameters.
 
-    Parameters
-    ----------
-    settings : TrainingSettings
-        Which model, with how many threads.
-    parameters : AlignmentParameters
-        What it has learned.
-    table : PairTable
-        The pairs of the lexicon.
-    classes : pair of int arrays
-        Classes of source and of target words.
-    layout : PositionLayout, optional
-        Where the tables over positions are, for models that have them.
+    ``classes`` are those of source and of target words; ``layout`` says where the tables over positions are,
+    for models that have them.
     """
 
     def __init__(

@@ -40,12 +40,7 @@ def joint_posterior(forward: Single, backward: Single, mean: str) -> Single:
 class EnsembleReader:
     """Reads text with several models.
 
-    Parameters
-    ----------
-    readers : sequence of Reader
-        One per model.
-    bitexts : sequence of Bitext
-        The same text as each of them numbers its words.
+    Each bitext is the same text as one of them numbers its words.
     """
 
     def __init__(self, readers: Sequence[Reader], bitexts: Sequence[Bitext]) -> None:

@@ -22,15 +22,7 @@ MAX_TENSION = 60.0
 
 
 class PositionLayout:
-    """The pairs of sentence lengths that occur, each with its own stretch of one long table.
-
-    Parameters
-    ----------
-    bitexts : sequence of Bitext
-        The texts.
-    *more : arrays of int, shape (n, 2)
-        More pairs of lengths.
-    """
+    """The pairs of sentence lengths that occur, each with its own stretch of one long table."""
 
     def __init__(self, bitexts: Sequence[Bitext], *more: NDArray[np.int64]) -> None:
         shapes = [*(np.stack([b.source.lengths, b.target.lengths], axis=1) for b in bitexts), *more]

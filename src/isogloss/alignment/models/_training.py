@@ -140,14 +140,7 @@ class Trainer:
 class Report:
     """Turns the loop's trace into bits per word, and hands it on.
 
-    Parameters
-    ----------
-    bits : list of float
-        Where to add the cross-entropies.
-    on_iteration : callable or None
-        Whom to tell.
-    place : callable (int, parameters) -> Progress
-        Where training stands after that many steps of the loop.
+    ``place`` returns where training stands after so many steps of the loop.
     """
 
     def __init__(

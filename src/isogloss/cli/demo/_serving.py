@@ -25,12 +25,8 @@ MODEL, REPORT = "similarity.isogloss", "evaluation.json"
 def check_serving(folder: Path | None, port: int) -> None:
     """Refuse what would keep the demo from being served, before anything is learned.
 
-    Raises
-    ------
-    ModuleNotFoundError
-        The service is not installed.
-    SettingsError
-        The port is taken, or the folder has a store or cannot be written to.
+    Raises ModuleNotFoundError if the service is not installed, and SettingsError if the port is taken, or the
+    folder has a store or cannot be written to.
     """
     from isogloss.cli._serve import check_service
     from isogloss.service.settings import ServerSettings, Settings
@@ -45,17 +41,8 @@ def check_serving(folder: Path | None, port: int) -> None:
 def serve_sample(news: SampleNews, model: DocumentModel, folder: Path | None, port: int) -> None:
     """Fill a new store with the sample news and serve it until Ctrl-C.
 
-    Parameters
-    ----------
-    news : SampleNews
-        The articles.
-    model : DocumentModel
-        The common space they are compared in.
-    folder : path or None
-        Where the store, the model and the settings go: ``isogloss serve`` there serves them again. Without
-        one they are gone when the service stops.
-    port : int
-        Where to listen on this machine.
+    The store, the model and the settings go to the folder, where ``isogloss serve`` serves them again.
+    Without one they are gone when the service stops.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as temporary:

@@ -30,15 +30,7 @@ _CERTIFIED = 10
 
 
 def learn_words(folder: Path, languages: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Write an aligner and a dictionary of English and every other language; the names of their files.
-
-    Parameters
-    ----------
-    folder : path
-        Where they go.
-    languages : tuple of str
-        Those of the sample corpus.
-    """
+    """Write an aligner and a dictionary of English and every other language; the names of their files."""
     from isogloss import io
     from isogloss.alignment import Aligner
     from isogloss.events.ingest import sample_pairs
@@ -85,10 +77,7 @@ def dictionary_of(aligner: Aligner, pairs: SentencePairs, lang: str) -> InducedD
 def evaluation(model: DocumentModel) -> dict[str, Any]:
     """Evaluate a model on held-out rows, by training size, and with an upper bound of the agreement.
 
-    Parameters
-    ----------
-    model : DocumentModel
-        Fitted on all of the sample corpus; the figures are of others like it, fitted on parts.
+    The model is fitted on all of the sample corpus; the figures are of others like it, fitted on parts.
     """
     import numpy as np
     from sklearn.base import clone

@@ -116,16 +116,7 @@ class _ConsoleHandler(logging.Handler):
 class _Watching:
     """Visits feeds while the service runs, and shows what comes of it.
 
-    Parameters
-    ----------
-    ingest : FeedIngest
-        Visits the feeds.
-    console : Console
-        Standard error.
-    shown : bool
-        Whether to draw a display; otherwise visits are logged.
-    as_json : bool
-        Whether to print each visit as a JSON object.
+    Each visit is printed as a JSON object (``as_json``), drawn in a display (``shown``), or else logged.
     """
 
     def __init__(self, ingest: FeedIngest, console: Console, *, shown: bool, as_json: bool) -> None:

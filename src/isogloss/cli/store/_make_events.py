@@ -51,23 +51,8 @@ def make_events(
 ) -> bool:
     """Make events of all waiting articles, and save a checkpoint.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    settings : Settings
-        The settings.
-    progress : Progress
-        The progress bar.
-    similarity : SimilarityModel, optional
-        The model, if it is loaded already.
-    rebuild : bool
-        Rebuild all events, see :mod:`isogloss.store.queries._rebuild`.
-
-    Returns
-    -------
-    bool
-        Whether it was done; it is not if another worker holds the lease.
+    With ``rebuild`` all events are made again, see :mod:`isogloss.store.queries._rebuild`. Returns False, and
+    does nothing, if another worker holds the lease.
     """
     from isogloss.service.models import SimilarityModel
     from isogloss.service.worker import JournalProcessor, Lease

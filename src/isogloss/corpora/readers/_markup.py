@@ -74,10 +74,7 @@ class WikiMarkup:
 class BoundedWikiMarkup:
     """:class:`WikiMarkup` in a child process, with ``PAGE_SECONDS`` and ``PAGE_MEMORY`` for each text.
 
-    Raises
-    ------
-    BadRecordError
-        A text takes too long or too much memory, or cannot be parsed.
+    Raises BadRecordError for a text that takes too long or too much memory, or cannot be parsed.
 
     Examples
     --------

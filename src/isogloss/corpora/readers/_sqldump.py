@@ -30,14 +30,7 @@ _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"b": b"\b", b"Z
 def read_table(path: PathLike, table: str, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
     r"""Some columns of a table, row by row, as text; NULL is empty.
 
-    Parameters
-    ----------
-    path : path
-        The dump, packed or not.
-    table : str
-        Name of the table.
-    columns : sequence of str
-        Names of the columns, found in the statement that makes the table.
+    The names of the columns are found in the statement that makes the table.
 
     Examples
     --------

@@ -55,18 +55,8 @@ class AnalysedArticle:
     :class:`~isogloss.text.Tokeniser`, which normalises case and letters; annotation needs the capitals and
     punctuation that this removes (:class:`~isogloss.events.annotate._words.TokenisedText`, shared by names,
     keywords, dates, numbers and concepts). Profile terms are n-grams of the transliterated title and lead.
-    The latent model has the tokeniser and vocabulary that it was trained with.
-
-    Parameters
-    ----------
-    article : Article
-        The article.
-    annotator : Annotator
-        Finds names, places, dates and keywords.
-    latent : array or None
-        Its point in the latent space.
-    encoder : Encoder, optional
-        Turns its title and lead into an embedding.
+    The latent model has the tokeniser and vocabulary that it was trained with. ``latent`` is the point of the
+    article in the latent space; the encoder turns its title and lead into an embedding.
     """
 
     def __init__(
@@ -117,10 +107,7 @@ class AnalysedArticle:
 class DeferredAnalysis(AnalysedArticle):
     """An analysed article whose analysis is run by a function at first access.
 
-    Parameters
-    ----------
-    analyse : callable
-        Analyses the article. If it raises an exception, every access tries again.
+    If the function raises an exception, every access tries again.
     """
 
     def __init__(self, analyse: Callable[[], AnalysedArticle]) -> None:

@@ -96,27 +96,10 @@ class ArticleAnalyser:
     An executor is started when there is enough to do: after some hundred articles, and only for calls with
     more than one batch. A process that dies is replaced, and its articles are analysed one by one in a
     separate process: an article that kills this one raises :class:`AnalyserDiedError` when its analysis is
-    read.
-
-    Parameters
-    ----------
-    annotator : Annotator
-        Finds names, places, dates and keywords.
-    model : TextModel, optional
-        Maps articles to a latent space.
-    encoder : Encoder, optional
-        Turns articles into embeddings.
-    n_jobs : int, optional
-        Processes beside this one; None or 1 is none, -1 one per core.
-    scheduler : str
-        Address of a Dask scheduler; its workers analyse the articles instead of local processes.
-
-    Attributes
-    ----------
-    count : int
-        Articles that were analysed in this process.
-    paused : bool
-        Whether the executor gets no new articles, so that nothing is analysed ahead of its turn.
+    read. ``n_jobs`` is the number of processes beside this one: None or 1 for none, -1 for one per core. The
+    workers of a Dask scheduler take their place if its address is given. ``count`` has the articles that were
+    analysed in this process; while ``paused`` is set, the executor gets no new articles, so that nothing is
+    analysed ahead of its turn.
 
     Notes
     -----

@@ -65,19 +65,9 @@ class Annotator:
 
     It needs no training: places, languages and calendars come from installed packages. A concept dictionary
     built from Wikipedia, wordnets or parallel text (``isogloss concepts build``) adds concepts; a word that
-    means a concept is not a keyword as well.
-
-    Parameters
-    ----------
-    concepts : ConceptDictionary, optional
-        Dictionary of concepts.
-    gazetteer : Gazetteer, None or 'auto'
-        Finds places; ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra
-        ``isogloss[places]`` is installed.
-    n_keywords : int
-        Keywords to keep, of words and of concepts.
-    n_names : int
-        Names to keep.
+    means a concept is not a keyword as well. ``n_keywords`` (of words and of concepts) and ``n_names`` are
+    kept. The gazetteer ``auto`` is the default of :class:`~isogloss.text.Gazetteer` if the extra
+    ``isogloss[places]`` is installed.
 
     Notes
     -----

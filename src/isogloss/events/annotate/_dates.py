@@ -83,16 +83,8 @@ _INFLECTED = frozenset(
 def find_dates(text: str, words: TokenisedText, lang: str, day: date) -> frozenset[date]:
     """Find the days that a text mentions.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    words : TokenisedText
-        The words of the text.
-    lang : str
-        Language of the text; only numeric dates are found in a language that ``dateparser`` does not know.
-    day : date
-        The day on which the article was published.
+    Relative dates count from ``day``, on which the article was published. Only numeric dates are found in a
+    language that ``dateparser`` does not know.
 
     Examples
     --------

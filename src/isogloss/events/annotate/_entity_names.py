@@ -88,10 +88,7 @@ def _locale(lang: str) -> Any:
 class PhraseMatcher:
     """Finds phrases in running text; at each word the longest phrase wins.
 
-    Parameters
-    ----------
-    phrases : iterable of (str, str)
-        Phrases, words separated by blanks, and their meanings; the first meaning of a phrase counts.
+    Phrases come with their meanings, words separated by blanks; the first meaning of a phrase counts.
 
     Examples
     --------
@@ -122,12 +119,7 @@ class PhraseMatcher:
     ) -> Iterator[tuple[int, int, str]]:
         """Yield the start, end and meaning of each match; matches do not overlap.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The words of the text.
-        vocabulary : set of str, optional
-            The distinct words, if the caller has them.
+        ``vocabulary`` has the distinct words, if the caller knows them.
         """
         lengths, free = self._lengths, 0
         heads = self._heads.intersection(words if vocabulary is None else vocabulary)

@@ -142,14 +142,7 @@ def count_names(
 ) -> NameCounts:
     """Count the names of a text.
 
-    Parameters
-    ----------
-    title, body : TokenisedText
-        The text.
-    lang : str
-        Language of the text.
-    unwanted : set of str
-        Lower-case words that are not names, such as months.
+    ``unwanted`` has lower-case words that are not names, such as months.
 
     Notes
     -----

@@ -64,10 +64,7 @@ class _Column(NamedTuple):
 class WordTable:
     """Word table of many languages; the file of a language is read when it is first needed.
 
-    Parameters
-    ----------
-    folder : str
-        Name of the folder with a file for each language, beside this module.
+    The folder has a file for each language, beside this module.
 
     Examples
     --------
@@ -107,14 +104,7 @@ class WordTable:
     def count(self, words: Sequence[str], lang: str, vocabulary: Set[str] | None = None) -> Counter[str]:
         """Count the meanings of lower-case words; none for a language without a column.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The words of the text, in lower case.
-        lang : str
-            Language of the text.
-        vocabulary : set of str, optional
-            The distinct words, if the caller has them.
+        ``vocabulary`` has the distinct words, if the caller knows them.
         """
         meanings = self.find_all(frozenset(words) if vocabulary is None else vocabulary, lang)
         if not meanings:

@@ -55,19 +55,8 @@ class Decision:
 def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:
     """Assign an article to a cluster, and update the state.
 
-    Parameters
-    ----------
-    state : ClusterState
-        The state of the stream; it is changed.
-    article : Article
-        The next article. One whose id is known, and not yet expired, changes nothing.
-    terms : Terms, optional
-        Its :func:`~isogloss.events.cluster.article_terms`, if the caller has them.
-
-    Returns
-    -------
-    Decision
-        The changes.
+    The state is changed, unless the article is known and has not expired. ``terms`` are its
+    :func:`~isogloss.events.cluster.article_terms`, if the caller has them.
 
     Notes
     -----
@@ -144,12 +133,8 @@ class Move:
 def repair(state: ClusterState, article: Article) -> tuple[tuple[Move, ...], tuple[int, ...]]:
     """Reassign the recent articles of a language, when there are enough of them.
 
-    Returns
-    -------
-    moved : tuple of Move
-        Articles that another cluster fits better, or that no longer fit theirs and created one.
-    emptied : tuple of int
-        Clusters that all articles moved away from.
+    Returns the articles that another cluster fits better, or that no longer fit theirs and created one, and
+    the clusters that all articles moved away from.
     """
     recent = state.recent.setdefault(article.lang, [])
     recent.append(article.id)

@@ -23,14 +23,8 @@ __all__ = ["PostingLists"]
 class PostingLists:
     """Posting lists of fixed length for all terms.
 
-    Memory: four bytes for each posting of each of ``N_TERMS`` terms; the system allocates what is used.
-
-    Parameters
-    ----------
-    max_postings : int
-        Length of a posting list.
-    max_terms : int
-        Terms of a vector that are indexed or looked up: those with the largest weights.
+    Memory: four bytes for each posting of each of ``N_TERMS`` terms; the system allocates what is used. The
+    terms of a vector with the largest weights are indexed and looked up.
 
     Examples
     --------

@@ -88,12 +88,8 @@ def _merge_days(one: _Day, other: _Day) -> _Day:
 class TermCountTable:
     """Document frequencies of terms: a dictionary while there are few terms, then a dense table.
 
-    Memory: grows with the terms that are counted, up to four megabytes.
-
-    Parameters
-    ----------
-    limit : int, optional
-        Maximum number of terms in the dictionary.
+    Memory: grows with the terms that are counted, up to four megabytes. ``limit`` is the maximum number of
+    terms in the dictionary.
 
     Examples
     --------
@@ -148,20 +144,10 @@ class TermCountTable:
 class TermWindow:
     """Document frequencies over the last days of a stream, and tf-idf vectors of its articles.
 
-    Memory: grows with the distinct terms of the window and of each of its days.
-
-    Parameters
-    ----------
-    days : int
-        Length of the window.
-    prior : float
-        Pseudo-count of articles without any of the terms.
-    body_weight : float
-        Weight of the body relative to that of the title.
-    body_power : float
-        Exponent of the weight of a term in a body; above 1, common words count less.
-    max_terms : int
-        Maximum number of terms of a vector; the weakest are dropped.
+    Memory: grows with the distinct terms of the window and of each of its days. ``prior`` is a pseudo-count
+    of articles without any of the terms. The body has a weight relative to that of the title; an exponent of
+    the weight of its terms above 1 makes common words count less. The weakest terms of a vector beyond
+    ``max_terms`` are dropped.
     """
 
     def __init__(

@@ -47,15 +47,9 @@ _IN_WORD, _WORD_ALONE = 1, 2
 class DuplicateIndex:
     """Index of the texts of a sliding window that finds reprints among new ones.
 
-    Parameters
-    ----------
-    threshold : float
-        Minimum similarity of a duplicate. A reprint with every tenth word changed has .57; different
-        articles on one event have less than .2.
-    within : timedelta
-        Maximum time between a text and its duplicates.
-    capacity : int
-        Maximum number of texts; the oldest are dropped.
+    ``threshold`` is the minimum similarity of a duplicate: a reprint with every tenth word changed has .57;
+    different articles on one event have less than .2. ``within`` is the maximum time between a text and its
+    duplicates; of more than ``capacity`` texts the oldest are dropped.
 
     Notes
     -----
@@ -98,14 +92,8 @@ class DuplicateIndex:
     ) -> str | None:
         """Return the id of the original of an article; None for a new text, which is added.
 
-        Parameters
-        ----------
-        article : Article
-            The article.
-        hashes : array, optional
-            The :func:`fingerprint` of its text, if it is known.
-        remember : bool
-            False to leave the index unchanged.
+        ``hashes`` is the :func:`fingerprint` of its text, if it is known. ``remember=False`` leaves the index
+        unchanged.
         """
         if hashes is None:
             hashes = fingerprint(article.text)

@@ -120,12 +120,8 @@ class ArticleReader:
     def check(self) -> None:
         """Check that the sources can be read; every pass does so first.
 
-        Raises
-        ------
-        CorpusError
-            A source does not exist.
-        ModuleNotFoundError
-            There are web archives, and the extra ``isogloss[warc]`` is not installed.
+        Raises CorpusError if a source does not exist, and ModuleNotFoundError for web archives without the
+        extra ``isogloss[warc]``.
         """
         if any(is_warc(str(path)) for path in self._files()):
             require_extra("warc", "a web archive")

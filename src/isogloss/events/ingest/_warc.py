@@ -85,10 +85,7 @@ def is_warc(name: str) -> bool:
 def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
     """Yield the numbered HTML pages of an archive with status 200; too long ones have no content.
 
-    Raises
-    ------
-    CorpusError
-        The archive is truncated or damaged; the pages before that have been yielded.
+    Raises CorpusError if the archive is truncated or damaged; the pages before that have been yielded.
     """
     warc = _import("fastwarc.warc")
     only = {"record_types": warc.WarcRecordType.response, "auto_decode": "all", "fsspec_args": False}

@@ -118,12 +118,8 @@ class CandidateIndex:
     def add(self, article: ArticleProfile, group: int = 0) -> Candidates:
         """Return the candidates of an article, and add the article to the index.
 
-        Parameters
-        ----------
-        article : ArticleProfile
-            The article; its id must be new.
-        group : int
-            Its cluster, from 1 on; articles of one cluster are not candidates of each other. 0 for none.
+        Its id must be new. ``group`` is its cluster, from 1 on, or 0 for none; articles of one cluster are
+        not candidates of each other.
         """
         if article.id in self.numbers:
             raise ValueError(f"the article {article.id!r} is already in the index; expected a new id")

@@ -139,14 +139,8 @@ class LinkExplanation(NamedTuple):
 def explain_link(link: Link, linker: Linker, articles: Mapping[str, ArticleProfile]) -> LinkExplanation:
     """Explain the probability of a link.
 
-    Parameters
-    ----------
-    link : Link
-        The link, see :meth:`LinkState.link() <isogloss.events.link._links.LinkState.link>`.
-    linker : Linker
-        The linker that computed it.
-    articles : mapping of str to ArticleProfile
-        Articles by id.
+    The link is that of :meth:`LinkState.link() <isogloss.events.link._links.LinkState.link>`, by the same
+    linker.
     """
     contributions = linker.contributions(link.features)
     reasons = [
@@ -205,16 +199,9 @@ def summarise_link(
 ) -> tuple[str, ...]:
     """Return the strongest reasons for and against a link in words, at most three; those for it come first.
 
-    With two or more reasons for the link, only the strongest against it is listed.
-
-    Parameters
-    ----------
-    features, contributions : mapping of str to float
-        Values of the features and their contributions to the log odds; None or NaN where one is missing.
-    shared : mapping of str to sequence of str
-        What the clusters have in common, see :func:`find_shared`.
-    titles : (str, str), optional
-        Titles of the most similar articles, whose similar words are listed.
+    With two or more reasons for the link, only the strongest against it is listed. Contributions are to the
+    log odds; a missing feature is None or NaN. ``shared`` is the result of :func:`find_shared`; the titles
+    are of the most similar articles, and their similar words are listed.
 
     Examples
     --------
@@ -244,12 +231,8 @@ def summarise_link(
 def link_summary(link: Mapping[str, Any], titles: Mapping[int, str]) -> tuple[str, ...]:
     """Return the reasons of a stored link in words.
 
-    Parameters
-    ----------
-    link : mapping
-        With ``features``, ``contributions``, ``shared`` and ``pairs``, any of which may be missing.
-    titles : mapping of int to str
-        Titles of articles by number, with those of the first pair if they are known.
+    The link has ``features``, ``contributions``, ``shared`` and ``pairs``, any of which may be missing;
+    titles are by number, with those of the first pair if they are known.
     """
     one, other = (link.get("pairs") or [(0, 0)])[0][:2]
     nearest = titles.get(one, ""), titles.get(other, "")

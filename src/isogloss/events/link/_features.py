@@ -122,12 +122,7 @@ def pair_features(
 ) -> dict[str, float]:
     """Compute the features of a pair of clusters.
 
-    Parameters
-    ----------
-    one, other : ClusterProfile
-        The clusters.
-    similarities : sequence of float
-        Similarities of their candidate articles; those near in the latent space only are ignored.
+    The similarities are of their candidate articles; those near in the latent space only are ignored.
 
     Examples
     --------
@@ -149,19 +144,8 @@ def pair_features(
 def feature_rows(profiles: Sequence[ClusterProfile], pairs: Ids, support: PairSupport) -> Array:
     """Compute the features of many pairs of clusters.
 
-    Parameters
-    ----------
-    profiles : sequence of ClusterProfile
-        The clusters.
-    pairs : array (pairs x 2) of int32
-        Positions of the two clusters in ``profiles``.
-    support : PairSupport
-        Links of each pair.
-
-    Returns
-    -------
-    array (pairs x features)
-        Columns are in the order of :data:`FEATURES`.
+    Pairs are positions in ``profiles``, with their links in ``support``. The columns of the result are in the
+    order of :data:`FEATURES`.
     """
     first, second = pairs.T.copy()
     packed = [profile.packed for profile in profiles]

@@ -135,18 +135,9 @@ class ProfileBuilder:
 
     Terms are weighted by idf over a sliding window, embeddings are centred and compared with those of other
     days, and the rate at which articles arrive is recorded, each per language. Memory: grows with the terms
-    of the last days, up to four megabytes for each language beside them.
-
-    Parameters
-    ----------
-    days : int
-        Length of the window.
-    prior : float
-        Pseudo-count of articles without any of the terms.
-    body_weight : float
-        Weight of the body relative to that of the title.
-    max_terms : int
-        Maximum number of terms of a vector.
+    of the last days, up to four megabytes for each language beside them. The window has some days. ``prior``
+    is a pseudo-count of articles without any of the terms, ``body_weight`` the weight of the body relative to
+    that of the title.
 
     Examples
     --------
@@ -178,17 +169,7 @@ class ProfileBuilder:
         annotation: AnnotationLike | None = None,
         latent: NDArray[np.float32] | None = None,
     ) -> ArticleProfile:
-        """Build the profile of an article, and count its terms.
-
-        Parameters
-        ----------
-        article : Article
-            The article.
-        annotation : AnnotationLike, optional
-            Its annotation.
-        latent : array, optional
-            Its point in the latent space.
-        """
+        """Build the profile of an article, and count its terms."""
         return self.weigh(extract_profile(article, annotation), latent)
 
     def weigh(
@@ -234,10 +215,8 @@ class ProfileBuilder:
 class ArrivalRates:
     """Rates at which articles of each language arrive, with exponential forgetting.
 
-    Attributes
-    ----------
-    counts : dict of str to (float, float)
-        By language, the decayed number of articles and the time of the last, in seconds since 1970.
+    ``counts`` has the decayed number of articles of each language, and the time of the last in seconds since
+    1970.
 
     Examples
     --------

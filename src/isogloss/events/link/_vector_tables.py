@@ -130,13 +130,8 @@ class RecentPoints:
 
     Stories are told in all languages within hours or days, so a search over recent articles suffices, and its
     cost does not grow with the stream. Memory: six bytes for each dimension and each point of the capacity.
-
-    Parameters
-    ----------
-    dims : int
-        Dimensions of the points, which have length one.
-    capacity : int
-        Number of the most recent serial numbers that are searched, over all languages.
+    The points have length one; ``capacity`` is the number of the most recent serial numbers that are
+    searched, over all languages.
 
     Examples
     --------
@@ -174,14 +169,8 @@ class RecentPoints:
     def nearest(self, point: NDArray[np.float32], k: int, *, min_similarity: float) -> list[int]:
         """Return the serial numbers of the nearest points of each language, ascending.
 
-        Parameters
-        ----------
-        point : array
-            The query.
-        k : int
-            Maximum number of points per language; ties go to lower numbers.
-        min_similarity : float
-            Minimum dot product with the query.
+        At most ``k`` points per language are returned; ties go to lower numbers. The similarity is the dot
+        product.
         """
         numbers = np.empty(k * len(self._codes), dtype=np.int64)
         found = nearest_points(

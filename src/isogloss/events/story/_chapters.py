@@ -76,13 +76,6 @@ def find_chapters(articles: Iterable[Article], annotator: Annotator | None = Non
 
     An event of a few days, or one that is about the same all the time, is one chapter. The result depends on
     the articles alone, not on their order.
-
-    Parameters
-    ----------
-    articles : iterable of Article
-        Articles of an event, in any languages.
-    annotator : Annotator, optional
-        Finds names and places.
     """
     ordered = sorted(articles, key=lambda one: (one.time, one.key))
     if not ordered:

@@ -101,16 +101,8 @@ def absent_sources(
 ) -> list[AbsentSource]:
     """Return the sources that usually report together with those of an event, but have not.
 
-    Other events are comparable if at least two of the sources of the event reported them.
-
-    Parameters
-    ----------
-    reporting : set of str
-        Sources of the event.
-    others : iterable of collections of str
-        Sources of each other event.
-    limit : int
-        Maximum number of sources.
+    Other events are comparable if at least two of the sources of the event reported them. ``others`` has the
+    sources of each other event.
 
     Examples
     --------

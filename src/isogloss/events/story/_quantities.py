@@ -160,11 +160,6 @@ def compare_quantities(articles: Iterable[Article]) -> list[QuantityComparison]:
 
     The first value of an article counts. A quantity is left out unless two articles state it, and so is a
     number of dead that another article gives as an age.
-
-    Parameters
-    ----------
-    articles : iterable of Article
-        Articles of an event.
     """
     mentions: dict[str, list[QuantityMention]] = {}
     ages: set[float] = set()

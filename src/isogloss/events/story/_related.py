@@ -91,18 +91,8 @@ def find_related(
 ) -> list[RelatedEvent]:
     """Return the events that are related to an event, the most closely related first.
 
-    Parameters
-    ----------
-    event : EventOutline
-        The event.
-    others : iterable of EventOutline
-        Events that may be related to it.
-    weights : mapping of str to float
-        Weights of terms, see :func:`term_weights`; a term without weight is ignored.
-    links : mapping of str to float, optional
-        For events with clusters that are linked to those of the event, the highest probability.
-    limit : int
-        Maximum number of events.
+    Weights are those of :func:`term_weights`; a term without weight is ignored. ``links`` has, for events
+    with clusters that are linked to those of the event, the highest probability.
 
     Examples
     --------
@@ -126,15 +116,7 @@ def find_related(
 
 
 def term_weights(counts: Mapping[str, int], n_events: int) -> dict[str, float]:
-    """Return the weight of each term from the number of events that have it.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        Events with each term.
-    n_events : int
-        All events.
-    """
+    """Return the weight of each term from the number of events that have it."""
     return {term: log(n_events / count) for term, count in counts.items() if 0 < count < n_events}
 
 

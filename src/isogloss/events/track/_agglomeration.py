@@ -73,21 +73,8 @@ def agglomerate(
 ) -> list[list[int]]:
     """Group clusters into events; the result does not depend on the order of the mappings.
 
-    Parameters
-    ----------
-    sizes : mapping of int to int
-        Articles of each cluster.
-    languages : mapping of int to str
-        Language of each cluster.
-    probabilities : mapping of (int, int) to float
-        Probabilities of links; the smaller id is first.
-    rules : AgglomerationRules, optional
-        When groups become one.
-
-    Returns
-    -------
-    list of list of int
-        Clusters of each event, both ascending.
+    Clusters have sizes in articles; links have the smaller id first. Returns the clusters of each event, both
+    ascending.
 
     Examples
     --------

@@ -183,17 +183,7 @@ class EventIds:
     def assign(self, groups: Sequence[Sequence[int]], sizes: Mapping[int, int]) -> list[int]:
         """Assign event ids to groups of clusters, replacing the previous assignment of these clusters.
 
-        Parameters
-        ----------
-        groups : sequence of sequences of int
-            Clusters of each event. All remaining clusters of a known event must be among them.
-        sizes : mapping of int to int
-            Articles of each cluster.
-
-        Returns
-        -------
-        list of int
-            The id of each group.
+        All remaining clusters of a known event must be among the groups. Returns the id of each group.
         """
         claims = self._claims(groups, sizes)
         for group in groups:

@@ -66,10 +66,7 @@ class LanguageScores(NamedTuple):
 def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
     """Return BCubed precision, recall and F1.
 
-    Parameters
-    ----------
-    gold, found : sequences of labels
-        For each item its true group and the group it was put into.
+    Labels are, for each item, its true group and the group it was put into.
 
     Examples
     --------
@@ -85,12 +82,8 @@ def bcubed(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringSco
 def pairwise(gold: Sequence[Hashable], found: Sequence[Hashable]) -> ClusteringScores:
     """Return precision, recall and F1 of the pairs of items in one group.
 
-    Precision is 1 if no pair was found, and recall is 1 if there was none to find.
-
-    Parameters
-    ----------
-    gold, found : sequences of labels
-        For each item its true group and the group it was put into.
+    Precision is 1 if no pair was found, and recall is 1 if there was none to find. Labels are, for each item,
+    its true group and the group it was put into.
 
     Examples
     --------
@@ -111,14 +104,7 @@ def monolingual(
 ) -> LanguageScores:
     """Return the scores of each language alone, and their mean.
 
-    Parameters
-    ----------
-    gold, found : sequences of labels
-        For each article its true group and the group it was put into.
-    languages : sequence of str
-        The language of each article.
-    measure : function
-        :func:`bcubed` or :func:`pairwise`.
+    The measure is :func:`bcubed` or :func:`pairwise`.
 
     Examples
     --------
@@ -183,16 +169,8 @@ def cross_validate_links(
 ) -> LinkScores:
     """Score a linker by repeated cross-validation.
 
-    Parameters
-    ----------
-    linker : estimator
-        A :class:`~isogloss.events.link.Linker`, or any classifier; it is cloned.
-    X : array (pairs x features)
-        Features.
-    y : array of 0 and 1
-        Whether each pair is one story.
-    repeats, folds : int
-        Ten times ten by default.
+    The linker, a :class:`~isogloss.events.link.Linker` or any classifier, is cloned. Features are (pairs,
+    features); labels are 1 for pairs that are one story.
 
     Examples
     --------

@@ -74,22 +74,8 @@ def labelled_pairs(
     """Cluster articles as a stream does, and label the candidate pairs of clusters.
 
     The event of a cluster is that of most of its articles. Links are recorded after every 50 articles, so
-    that small clusters of young events are among them.
-
-    Parameters
-    ----------
-    articles : sequence of Article
-        The stream, in chronological order.
-    events : mapping of str to str
-        The event of each article by its id.
-    annotator : Annotator, optional
-        Finds entities, places and dates; a new one by default.
-    model : TextModel, optional
-        Maps articles to a latent space.
-    encoder : Encoder, optional
-        Turns articles into embeddings.
-    settings : ClusterSettings, optional
-        Settings of online clustering.
+    that small clusters of young events are among them. Articles are in chronological order, events by article
+    id.
     """
     builder, state, links = ProfileBuilder(), ClusterState(settings), LinkState(Linker())
     analyser = ArticleAnalyser(annotator or Annotator(), model, encoder)
@@ -120,19 +106,7 @@ def train_linker(
 
     It learns from looser clusters than a stream makes by default. With a model, the linker also gets a weight
     for similarity in the latent space, and can be used with and without the model; so it is with an encoder.
-
-    Parameters
-    ----------
-    articles : sequence of Article
-        In chronological order.
-    events : mapping of str to str
-        The event of each article by its id.
-    linker : Linker, optional
-        The linker to fit; a new one by default.
-    model : TextModel, optional
-        Maps articles to a latent space.
-    encoder : Encoder, optional
-        Turns articles into embeddings.
+    Articles are in chronological order, events by article id.
     """
     titles = [replace(article, body="") for article in articles if article.title]
     parts = [
@@ -148,12 +122,7 @@ def train_linker(
 def find_clusters(articles: Iterable[Article], settings: ClusterSettings | None = None) -> dict[str, int]:
     """Return the last cluster of each article, by article id.
 
-    Parameters
-    ----------
-    articles : iterable of Article
-        In chronological order.
-    settings : ClusterSettings, optional
-        Settings of online clustering.
+    Articles are in chronological order.
     """
     state, found = ClusterState(settings), {}
     for article in articles:
@@ -175,18 +144,7 @@ def find_events(
 ) -> dict[str, int]:
     """Return the event of each article of a collection that is read as a stream, by article id.
 
-    Parameters
-    ----------
-    articles : iterable of Article
-        In chronological order.
-    linker : Linker, optional
-        By default the one that comes with isogloss.
-    annotator : Annotator, optional
-        Finds names, places, dates and keywords.
-    encoder : Encoder, optional
-        Turns articles into embeddings.
-    settings : EventStreamSettings, optional
-        Settings of the stream.
+    Articles are in chronological order.
     """
     clusters: dict[str, int] = {}
     successors: dict[int, int] = {}

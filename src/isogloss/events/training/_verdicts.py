@@ -51,11 +51,8 @@ class JudgedPairs(NamedTuple):
 def judged_pairs(verdicts: Iterable[Mapping[str, Any]]) -> JudgedPairs:
     """Select the verdicts on links that still exist; of several on one link the last counts.
 
-    Parameters
-    ----------
-    verdicts : iterable of mapping
-        With ``same``, ``clusters`` and ``features``, in chronological order, as
-        :meth:`Store.verdicts <isogloss.store.Store.verdicts>` returns them.
+    Verdicts have ``same``, ``clusters`` and ``features``, in chronological order, as :meth:`Store.verdicts
+    <isogloss.store.Store.verdicts>` returns them.
 
     Examples
     --------

@@ -55,16 +55,7 @@ def places_of(
 ) -> Places:
     """Positions of the nodes of a graph, which are always the same for the same graph.
 
-    Parameters
-    ----------
-    graph : Structure or BayesianNetwork
-        The graph.
-    widths : mapping of str to float
-        Width of each node.
-    plates : sequence of Plate
-        Frames, each inside or outside of each other.
-    gap : float
-        Least distance between neighbours in a layer.
+    ``gap`` is the least distance between neighbours in a layer; plates lie inside or outside of each other.
 
     Examples
     --------

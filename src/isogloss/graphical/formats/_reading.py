@@ -42,12 +42,7 @@ def write_text(path: PathLike, text: str) -> None:
 class Draft:
     """The network of a file while it is read.
 
-    Parameters
-    ----------
-    path : path
-        The file, for messages.
-    tolerance : float
-        Probabilities that sum to one but for this much are scaled to do so.
+    Probabilities that sum to one but for the tolerance are scaled to do so.
     """
 
     def __init__(self, path: PathLike, tolerance: float) -> None:

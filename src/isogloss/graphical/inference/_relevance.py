@@ -31,11 +31,6 @@ class HiddenPart:
 class Relevance:
     """Relevance of tables, read from the graph.
 
-    Parameters
-    ----------
-    graph : Structure or BayesianNetwork
-        The graph.
-
     Examples
     --------
     >>> from isogloss.graphical import student

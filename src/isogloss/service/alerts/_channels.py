@@ -18,12 +18,7 @@ _ADDRESS = re.compile(r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9.\-]{1,190}")
 class DeliveryError(Exception):
     """An attempt to deliver failed.
 
-    Parameters
-    ----------
-    message : str
-        Why.
-    wait : float
-        Seconds that the receiver asked to wait.
+    ``wait`` is the seconds that the receiver asked to wait.
     """
 
     def __init__(self, message: str, wait: float = 0.0) -> None:

@@ -43,16 +43,7 @@ MICROS = 1_000_000
 class AlertSender(BackgroundThread):
     """Delivers the alerts of a store while the service runs.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    settings : Settings
-        Sections ``alerts`` and ``mail``.
-    search : EventSearch
-        Runs the saved searches that are followed.
-    clock : callable
-        Returns seconds since 1970.
+    ``search`` runs the saved searches that are followed.
     """
 
     def __init__(

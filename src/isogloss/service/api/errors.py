@@ -46,14 +46,8 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 class ServiceError(Exception):
     """An error that is reported to the client.
 
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    message : str
-        What was received, what was expected, what to do.
-    headers : mapping
-        Further response headers, such as ``Retry-After``.
+    The message says what was received, what was expected, and what to do; headers are such as
+    ``Retry-After``.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -64,16 +58,7 @@ class ServiceError(Exception):
 class ErrorResponse(JSONResponse):
     """Error response with the body ``{"error": {"code": ..., "message": ...}}``.
 
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    message : str
-        Explanation for people.
-    headers : mapping, optional
-        Further response headers.
-    **details
-        Further fields of the error object.
+    Further arguments are further fields of the error object.
     """
 
     def __init__(
@@ -106,12 +91,7 @@ def set_error_renderer(app: FastAPI, renderer: ErrorRenderer) -> None:
 def add_error_handlers(app: FastAPI, headers: Mapping[str, str]) -> None:
     """Turn every exception of an application into an :class:`ErrorResponse`.
 
-    Parameters
-    ----------
-    app : FastAPI
-        The application.
-    headers : mapping
-        Headers of responses to unexpected errors, which Starlette sends from outside of all middleware.
+    The headers are for responses to unexpected errors, which Starlette sends from outside of all middleware.
     """
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(HTTPException, _http_error)

@@ -47,14 +47,7 @@ class Authorization:
 class RateLimiter:
     """Token buckets, one per client; the least recently used are dropped when there are too many.
 
-    Parameters
-    ----------
-    per_second : float
-        Mean rate of one client.
-    burst_seconds : float
-        Capacity of a bucket, in seconds of the mean rate.
-    clock : callable
-        Returns seconds.
+    The capacity of a bucket is ``burst_seconds`` of the mean rate.
 
     Examples
     --------
@@ -97,13 +90,6 @@ class AccessControl:
 
     Everything is allowed on a loopback address without a proxy as long as the store has no token. Otherwise
     writing requires a token, and so does reading if ``server.public_read`` is off.
-
-    Parameters
-    ----------
-    store : Store
-        Store of the tokens.
-    settings : Settings
-        Sections ``server`` and ``limits``.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -213,13 +199,7 @@ BEARER = HTTPBearer(
 
 
 class RequireScope:
-    """Dependency that returns the principal of a request, which must have a scope.
-
-    Parameters
-    ----------
-    scope : str
-        One of :data:`~isogloss.service.auth._tokens.SCOPES`.
-    """
+    """Dependency that returns the principal of a request, which must have a scope."""
 
     def __init__(self, scope: str) -> None:
         self.scope = scope

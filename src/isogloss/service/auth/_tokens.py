@@ -61,23 +61,8 @@ def make_token(
 ) -> str:
     """Make a token and store its digest.
 
-    Parameters
-    ----------
-    store : Store
-        Store of the digests.
-    scopes : sequence of str
-        Some of :data:`SCOPES`.
-    label : str
-        Who or what it is for.
-    days : float
-        Lifetime, up to ten years.
-    now : datetime, optional
-        Time of creation.
-
-    Returns
-    -------
-    str
-        The token; it cannot be shown again.
+    The token cannot be shown again. ``label`` says who or what it is for; ``days`` is its lifetime, up to ten
+    years.
     """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
@@ -104,18 +89,8 @@ def verify_token(store: Store, token: str, now: datetime | None = None) -> Princ
 class TokenCache:
     """Recently used tokens, so that not every request queries the store.
 
-    Changes by this process apply at once, changes by others within ``max_age_s``.
-
-    Parameters
-    ----------
-    store : Store
-        Store of the tokens.
-    max_age_s : float
-        Age at which a cached row is read again.
-    max_tokens : int
-        Size; the token that was read longest ago is evicted.
-    clock : callable
-        Returns seconds.
+    Changes by this process apply at once, changes by others within ``max_age_s``. Of more than
+    ``max_tokens``, the token that was read longest ago is evicted.
     """
 
     def __init__(

@@ -18,13 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class ExportSlots:
-    """Counts the exports that run, and refuses further ones; to be used in the event loop.
-
-    Parameters
-    ----------
-    max_exports : int
-        Maximum number of exports at a time.
-    """
+    """Counts the exports that run, and refuses further ones; to be used in the event loop."""
 
     def __init__(self, max_exports: int) -> None:
         self.max_exports, self.running = max_exports, 0
@@ -46,16 +40,8 @@ class ExportSlots:
 class ExportResponse(StreamingResponse):
     """A file that is sent while it is made; a connection that breaks off means that it is incomplete.
 
-    Parameters
-    ----------
-    slots : ExportSlots
-        Bounds the number of exports.
-    chunks : generator of bytes
-        The file, from :func:`~isogloss.service.exports.export`.
-    name, format : str
-        Name of the file, without its ending, and format.
-    seconds : float
-        Time after which an export is broken off, because it holds a snapshot of the store.
+    The export is broken off after some seconds, because it holds a snapshot of the store. The ending of the
+    file's name is its format.
     """
 
     def __init__(

@@ -93,22 +93,9 @@ def export(
     """Export the events of a query, or their articles, chunk by chunk.
 
     All rows come from one read transaction, which lasts until the iterator ends or is closed. Memory does not
-    grow with the number of rows.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    table : {'events', 'articles'}
-        The table; ``articles`` has all articles of the events, reprints included.
-    format : {'csv', 'jsonl', 'parquet'}
-        The format of the file.
-    query : EventQuery
-        Which events, in which order; its page is ignored.
-    rank : sequence of str
-        Ids of events in another order, of at most one page.
-    bodies : bool
-        Whether the articles have their texts.
+    grow with the number of rows. The table is ``events``, or ``articles`` with all articles of the events,
+    reprints included; the format is ``csv``, ``jsonl`` or ``parquet``. The page of the query is ignored;
+    ``rank`` has ids of events in another order, of at most one page.
     """
     check_format(format)
     columns = columns_of(table, bodies=bodies)

@@ -52,14 +52,7 @@ Closing a connection while the client sends would reset it and lose the response
 class ConnectionLimiter:
     """Limits the number of open connections, in total and per client.
 
-    Parameters
-    ----------
-    limit, limit_per_client : int
-        Connections of all clients, and of one address.
-    unlimited : sequence of str
-        Addresses and networks, such as those of proxies, without a limit per client.
-    clock : callable
-        Returns seconds.
+    ``unlimited`` has addresses and networks, such as those of proxies, without a limit per client.
     """
 
     def __init__(
@@ -141,13 +134,7 @@ class ConnectionLimiter:
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits on connections and headers.
-
-    Parameters
-    ----------
-    limiter : ConnectionLimiter
-        Counts the connections of the server.
-    """
+    """uvicorn's HTTP protocol with limits on connections and headers."""
 
     def __init__(self, *args: Any, limiter: ConnectionLimiter, **named: Any) -> None:
         super().__init__(*args, **named)

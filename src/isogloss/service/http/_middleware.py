@@ -75,19 +75,9 @@ _STARTS_VALUE = np.isin(np.arange(256), list(b"[{,"))
 class RequestLimitsMiddleware:
     """Limits the size, duration and number of requests, and adds :data:`SECURITY_HEADERS`.
 
-    Parameters
-    ----------
-    app : ASGI application
-        The application to protect.
-    body_bytes : int
-        Maximum size of a body.
-    body_seconds : float
-        Time in which a body must arrive.
-    concurrent_reads, concurrent_writes : int
-        Numbers of concurrent requests that read, and that write (scope ``write`` or ``admin``). The two pools
-        are separate; event streams count in neither.
-    hosts : iterable of str
-        Accepted values of the Host header, as a defence against DNS rebinding; ``*`` accepts all.
+    The pools of concurrent requests that read, and that write (scope ``write`` or ``admin``), are separate;
+    event streams count in neither. ``hosts`` are the accepted values of the Host header, as a defence against
+    DNS rebinding; ``*`` accepts all.
     """
 
     def __init__(
@@ -262,13 +252,7 @@ class _LimitedRequest:
 
 
 class HeadMiddleware:
-    """Responds to HEAD as to GET, without the body.
-
-    Parameters
-    ----------
-    app : ASGI application
-        The application that receives GET instead.
-    """
+    """Responds to HEAD as to GET, without the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -300,14 +284,7 @@ def outline_json(body: bytes, max_depth: int | None = None, max_values: int | No
     """Measure a JSON document before it is parsed, in time linear in its bytes.
 
     Eight megabytes of ``{},{},...`` are three million objects, and ten thousand opening brackets are as many
-    nested calls of a parser.
-
-    Parameters
-    ----------
-    body : bytes
-        The JSON.
-    max_depth, max_values : int, optional
-        The scan stops when one of them is exceeded.
+    nested calls of a parser. The scan stops when a limit is exceeded.
 
     Examples
     --------

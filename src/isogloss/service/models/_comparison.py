@@ -37,15 +37,7 @@ _MAX_SHARED_NAMES = 50
 
 
 class TextComparer:
-    """Compares texts and explains the result by topics.
-
-    Parameters
-    ----------
-    models : Models
-        The models of the service.
-    encoder : Encoder, optional
-        Sentence encoder.
-    """
+    """Compares texts and explains the result by topics."""
 
     def __init__(self, models: Models, encoder: Encoder | None = None) -> None:
         self.models = models

@@ -44,15 +44,6 @@ class Gloss:
 class Glosser:
     """Makes glosses from what the service has: a translator, dictionaries, aligners and news words.
 
-    Parameters
-    ----------
-    lookup : callable
-        Returns the translations of a word by the dictionaries, see :data:`WordLookup`.
-    aligners : mapping from (str, str) to Aligner
-        Word aligners by their two languages.
-    translator : TitleTranslator, optional
-        Translates whole titles.
-
     Examples
     --------
     >>> words = {"sturm": [("storm", None)], "küste": [("coast", None)]}
@@ -75,12 +66,7 @@ class Glosser:
     def gloss(self, text: str, lang: str, readers: Sequence[str]) -> Gloss | None:
         """Return a gloss in the first language of the reader for which enough is known; None if none is.
 
-        Parameters
-        ----------
-        text, lang : str
-            The title and its language.
-        readers : sequence of str
-            Languages of the reader, the preferred one first.
+        ``readers`` are the languages of the reader, the preferred one first.
         """
         if lang in readers[:1]:
             return None

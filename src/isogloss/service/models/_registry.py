@@ -34,10 +34,7 @@ from isogloss.text import identify, language
 class WordTranslations:
     """Translations of words from dictionaries, in both directions.
 
-    Parameters
-    ----------
-    dictionaries : iterable of BilingualDictionary or InducedDictionary
-        Translations keep the order of the dictionary; in the reverse direction they are ordered by score.
+    Translations keep the order of the dictionary; in the reverse direction they are ordered by score.
 
     Examples
     --------
@@ -109,10 +106,7 @@ class Models:
     def load(cls, settings: ModelSettings, store: Store) -> Models:
         """Load the models that the settings name.
 
-        Raises
-        ------
-        SettingsError
-            A file or a stored model is missing, or is of another kind.
+        Raises SettingsError if a file or a stored model is missing, or is of another kind.
         """
         found = SimilarityModel.load(settings, store)
         return cls(
@@ -158,10 +152,7 @@ class Models:
 def resolve_language(text: str, lang: str | None, among: tuple[str, ...] | None = None) -> str:
     """Return the code of the given language, or identify that of the text, perhaps among some.
 
-    Raises
-    ------
-    ServiceError
-        The language is unknown, cannot be identified, or is none of those.
+    Raises ServiceError if the language is unknown, cannot be identified, or is none of those.
     """
     if lang:
         try:

@@ -79,10 +79,7 @@ class SimilarityModel:
     def load(cls, settings: ModelSettings, store: Store) -> SimilarityModel:
         """Load the model that the settings name.
 
-        Raises
-        ------
-        SettingsError
-            A file or a stored model is missing, or is of another kind.
+        Raises SettingsError if a file or a stored model is missing, or is of another kind.
         """
         place = settings.similarity
         if not place:
@@ -113,22 +110,8 @@ class SimilarityModel:
 def model_for_events(store: Store, wanted: SimilarityModel) -> TextModel | None:
     """Return the model to make events with: that of the settings, if the present events are made with it.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    wanted : SimilarityModel
-        The model of the settings.
-
-    Returns
-    -------
-    TextModel or None
-        None, with a warning, if the events were started without a model.
-
-    Raises
-    ------
-    SettingsError
-        The events were started with another model.
+    Returns None, with a warning, if the events were started without a model. Raises SettingsError if they
+    were started with another one.
     """
     return wanted.model if _is_in_use(store, "similarity", "similarity model", wanted.digest) else None
 
@@ -136,24 +119,9 @@ def model_for_events(store: Store, wanted: SimilarityModel) -> TextModel | None:
 def concepts_for_events(store: Store, settings: ModelSettings) -> ConceptDictionary | None:
     """Return the dictionary to make events with: that of the settings, if the events are made with it.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    settings : ModelSettings
-        The settings, which name the folder of the dictionary.
-
-    Returns
-    -------
-    ConceptDictionary or None
-        None if the settings name no dictionary, or, with a warning, if the events were started without one.
-
-    Raises
-    ------
-    CorpusError
-        The folder is no concept dictionary.
-    SettingsError
-        The events were started with another dictionary.
+    Returns None if the settings name no dictionary or, with a warning, if the events were started without
+    one. Raises SettingsError if they were started with another one, and CorpusError if the folder is no
+    concept dictionary.
     """
     wanted = ConceptDictionary(settings.concepts) if settings.concepts else None
     digest = "" if wanted is None else wanted.digest
@@ -163,25 +131,9 @@ def concepts_for_events(store: Store, settings: ModelSettings) -> ConceptDiction
 def linker_for_events(store: Store, settings: ModelSettings) -> Linker | None:
     """Return the linker to make events with: that of the settings, if the events are made with it.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    settings : ModelSettings
-        The settings, which name the file of the linker.
-
-    Returns
-    -------
-    Linker or None
-        None for the linker that comes with isogloss: the settings name no other, or, with a warning, the
-        events were started without one.
-
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read, or holds something else.
-    SettingsError
-        The events were started with another linker.
+    Returns None, for the linker that comes with isogloss, if the settings name no other or, with a warning,
+    if the events were started without one. Raises SettingsError if they were started with another one, and
+    ModelFileError if the file cannot be read or holds something else.
     """
     place = settings.linker
     wanted = io.load(place, expected=Linker) if place else None

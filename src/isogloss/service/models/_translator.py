@@ -46,15 +46,7 @@ class TitleTranslator(Protocol):
 class LocalTranslator:
     """Translates with the models of a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of models.
-
-    Attributes
-    ----------
-    pairs : dict of (str, str) to Path
-        The model of each pair of languages.
+    ``pairs`` has the model of each pair of languages.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -89,15 +81,8 @@ class LocalTranslator:
 def open_translator(name: str) -> LocalTranslator | None:
     """Open the translator of the setting ``models.translator``; None if it is empty.
 
-    Parameters
-    ----------
-    name : str
-        A folder of models, or ``argos`` for the folder into which Argos Translate installs its packages.
-
-    Raises
-    ------
-    SettingsError
-        A library is not installed, or the folder has no model.
+    It is a folder of models, or ``argos`` for the folder into which Argos Translate installs its packages.
+    Raises SettingsError if a library is not installed or the folder has no model.
     """
     if not name:
         return None

@@ -72,19 +72,9 @@ def read_queries(
 ) -> list[LabelledQuery]:
     """Read labelled queries from JSON lines.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        Objects with ``q`` and ``articles``, the ids of the relevant articles; ``lang`` and ``part`` if known.
-    name : str
-        Name of the file, for errors.
-    events : mapping of str to frozenset of str, optional
-        The articles of known events, which queries may name as ``events`` instead.
-
-    Raises
-    ------
-    CorpusError
-        A line is not such an object.
+    A line is an object with ``q`` and ``articles``, the ids of the relevant articles; ``lang`` and ``part``
+    if known. Queries may name ``events`` instead, if their articles are given. Raises CorpusError for another
+    line; ``name`` is the file in that error.
 
     Examples
     --------
@@ -127,12 +117,8 @@ def evaluate_search(search: EventSearch, queries: Sequence[LabelledQuery]) -> Se
 
     An event should be found if at least half of its articles are labelled. Precision of a query that finds
     nothing is 0, and queries of which the store has no event are left out. P@5 is the precision among the
-    first five results, or fewer if fewer are found.
-
-    Raises
-    ------
-    CorpusError
-        The store has none of the labelled articles.
+    first five results, or fewer if fewer are found. Raises CorpusError if the store has none of the labelled
+    articles.
     """
     members = _event_articles(search.store)
     scores = []

@@ -91,17 +91,7 @@ class SearchResult:
 
 
 class EventSearch:
-    """Finds events of a store by free text.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    models : Models
-        Models; the similarity model projects the text.
-    neighbours : NeighbourIndex
-        Index of articles.
-    """
+    """Finds events of a store by free text."""
 
     def __init__(self, store: Store, models: Models, neighbours: NeighbourIndex) -> None:
         self.store, self.models, self.neighbours = store, models, neighbours
@@ -109,17 +99,8 @@ class EventSearch:
     def find(self, text: str, *, among: Collection[str] | None = None) -> SearchResult:
         """Return the events that match a query.
 
-        Parameters
-        ----------
-        text : str
-            A query, see :func:`~isogloss.service.search.parse_query`.
-        among : collection of str, optional
-            Only these events.
-
-        Raises
-        ------
-        ValueError
-            The text is not a valid query.
+        The query is parsed by :func:`~isogloss.service.search.parse_query`, which raises ValueError if it is
+        invalid. ``among`` restricts the search to some events.
         """
         query = parse_query(text)
         if not query.text:

@@ -54,16 +54,8 @@ class ArticleNeighbour(NamedTuple):
 class NeighbourIndex(BackgroundThread):
     """An index of articles by meaning, in memory.
 
-    Memory: bounded by the number of articles, four bytes for each dimension of a point.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    model : str
-        The fingerprint of the similarity model; without one the index stays empty.
-    max_articles : int
-        Articles that are kept, the newest ones.
+    Memory: bounded by the number of articles, four bytes for each dimension of a point. The newest articles
+    are kept. ``model`` is the fingerprint of the similarity model; without one the index stays empty.
     """
 
     def __init__(self, store: Store, model: str, *, max_articles: int = 200_000) -> None:
@@ -185,14 +177,8 @@ class NeighbourIndex(BackgroundThread):
 class PgvectorIndex(NeighbourIndex):
     """An index of articles by meaning, in PostgreSQL with pgvector.
 
-    Of several services on one database one at a time adds articles, and all of them search.
-
-    Parameters
-    ----------
-    store, model, max_articles
-        See :class:`NeighbourIndex`.
-    points : PointTable
-        The table.
+    Of several services on one database one at a time adds articles, and all of them search. Parameters are
+    those of :class:`NeighbourIndex`.
     """
 
     def __init__(self, store: Store, model: str, points: PointTable, *, max_articles: int = 200_000) -> None:

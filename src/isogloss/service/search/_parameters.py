@@ -17,10 +17,7 @@ from isogloss.store import EventQuery, Store, to_micros
 def event_query(store: Store, parameters: SearchParameters) -> EventQuery:
     """Return the query of the store for the filters of a search, sorted by time if by relevance.
 
-    Raises
-    ------
-    ValueError
-        A language is unknown.
+    Raises ValueError if a language is unknown.
     """
     sort = parameters.sort or "last"
     return EventQuery(
@@ -37,10 +34,7 @@ def event_query(store: Store, parameters: SearchParameters) -> EventQuery:
 def parse_saved(query: Mapping[str, Any]) -> SearchParameters:
     """Return the parameters of a saved search.
 
-    Raises
-    ------
-    ValueError
-        It cannot be run, because a parameter is not known (any more) or invalid.
+    Raises ValueError if it cannot be run, because a parameter is not known (any more) or invalid.
 
     Examples
     --------

@@ -31,10 +31,8 @@ class ParsedQuery:
 def parse_query(query: str) -> ParsedQuery:
     """Parse a query; unbalanced quotes and other punctuation are ignored.
 
-    Raises
-    ------
-    ValueError
-        The query only excludes, or excludes more than :data:`MAX_EXCLUDED` words and phrases.
+    Raises ValueError if the query only excludes, or excludes more than :data:`MAX_EXCLUDED` words and
+    phrases.
 
     Examples
     --------

@@ -24,21 +24,9 @@ def resolve_terms(
 ) -> list[tuple[str, str]]:
     """Return the terms that an event must have, for :class:`~isogloss.store.EventQuery`.
 
-    Parameters
-    ----------
-    store : Store
-        The store, whose events decide between things of one name.
-    lang : sequence of str
-        Language tags such as ``de``, ``deu`` or ``de-AT``.
-    place : sequence of str
-        GeoNames numbers, English names, or country codes.
-    concept : sequence of str
-        Ids or names of concepts.
-
-    Raises
-    ------
-    ValueError
-        A language is unknown.
+    Languages are tags such as ``de``, ``deu`` or ``de-AT``, places GeoNames numbers, English names or country
+    codes, concepts ids or names; the events of the store decide between things of one name. Raises ValueError
+    if a language is unknown.
 
     Examples
     --------

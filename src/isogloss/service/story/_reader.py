@@ -164,14 +164,8 @@ def _article_dict(article: Article) -> dict[str, str]:
 class StoryReader:
     """Reads the stories of events from a store.
 
-    Memory: bounded by :data:`MAX_CACHED` events of at most ``max_articles`` titles. Thread-safe.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    max_articles : int
-        Articles of an event whose texts are read, spread evenly over its time.
+    Memory: bounded by :data:`MAX_CACHED` events of at most ``max_articles`` titles. Thread-safe. The articles
+    of an event whose texts are read are spread evenly over its time.
     """
 
     def __init__(self, store: Store, *, max_articles: int = 500) -> None:
@@ -183,10 +177,7 @@ class StoryReader:
     def read(self, event: Mapping[str, Any]) -> EventStory:
         """Return the story of an event.
 
-        Parameters
-        ----------
-        event : mapping
-            An event with its clusters, see :meth:`Store.event() <isogloss.store.Store.event>`.
+        The event has its clusters, see :meth:`Store.event() <isogloss.store.Store.event>`.
         """
         articles = self._articles(event)
         chapters, quantities = self._study(event["id"], articles)

@@ -65,19 +65,7 @@ class PageRoute(AuthenticatedRoute):
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
-    """Render a template as a response.
-
-    Parameters
-    ----------
-    request : Request
-        The request.
-    template : str
-        Name of a file in ``templates``.
-    status : int
-        HTTP status.
-    **context
-        Variables of the template.
-    """
+    """Render a template as a response."""
     navigation = shown_navigation(request.app)
     return html_response(render_html(request.url.path, navigation, template, **context), status)
 
@@ -178,10 +166,8 @@ def templates() -> Environment:
 def static_file(name: str) -> tuple[bytes, str, str]:
     """Return a file of ``static`` or Swagger UI: its content, its media type, and a digest for cache busting.
 
-    Raises
-    ------
-    ServiceError
-        There is no such file. Names are looked up in a listing, so that none can leave the folder.
+    Raises ServiceError if there is no such file. Names are looked up in a listing, so that none can leave the
+    folder.
     """
     known: dict[str, Traversable] = {
         path.name: path for path in (_FOLDER / "static").iterdir() if path.is_file()

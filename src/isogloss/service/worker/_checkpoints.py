@@ -41,21 +41,8 @@ _NICENESS = 10
 class CheckpointWriter:
     """Writes checkpoints to a store in parts, one checkpoint at a time.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    line : int
-        The journal line of the last complete checkpoint.
-    generation : int, optional
-        See :class:`~isogloss.store.Update`.
-
-    Attributes
-    ----------
-    line : int
-        The journal line of the last complete checkpoint.
-    seconds : float
-        How long the last checkpoint took, from its start to its last part.
+    ``line`` is the journal line of the last complete checkpoint, and ``seconds`` how long that took, from its
+    start to its last part. For ``generation`` see :class:`~isogloss.store.Update`.
     """
 
     def __init__(self, store: Store, line: int = 0, *, generation: int | None = None) -> None:
@@ -143,10 +130,7 @@ def can_fork() -> bool:
 class ForkedSave:
     """Saves the state of a stream in a forked process, one state at a time.
 
-    Parameters
-    ----------
-    timeout_s : float
-        A child that takes longer is killed.
+    A child that takes longer than ``timeout_s`` is killed.
 
     Notes
     -----

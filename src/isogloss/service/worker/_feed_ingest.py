@@ -102,16 +102,8 @@ def make_watcher(feeds: Iterable[FeedState], settings: FeedSettings, *, private:
 class FeedIngest:
     """Visits feeds and stores their articles.
 
-    Parameters
-    ----------
-    store : Store
-        The store, which also keeps the states of the feeds.
-    settings : Settings
-        Sections ``feeds``, ``limits`` and ``store``.
-    feeds : iterable of ListedFeed
-        The feeds.
-    private : bool
-        Whether to fetch from private addresses and other ports too.
+    The states of the feeds are in the store too. With ``private``, private addresses and other ports are
+    allowed.
     """
 
     def __init__(
@@ -186,12 +178,7 @@ def count_truncated(notes: Counter[str]) -> dict[str, int]:
 class FeedThread(BackgroundThread):
     """Watches feeds in a thread, until it is stopped.
 
-    Parameters
-    ----------
-    ingest : FeedIngest
-        Visits the feeds.
-    on_visit : callable
-        Called with the outcome of each visit.
+    ``on_visit`` is called with the outcome of each visit.
     """
 
     def __init__(self, ingest: FeedIngest, on_visit: Callable[[StoredVisit], None]) -> None:

@@ -145,19 +145,7 @@ class StreamFactory:
 class JournalReader:
     """Reads journal lines in order, with prefetch: the analyser starts on the next articles.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-    analyser : ArticleAnalyser
-        Analyses articles ahead of the stream.
-    after : int
-        The line before the first.
-
-    Attributes
-    ----------
-    last : int
-        The last line that was fetched.
+    It starts after a line; ``last`` is the last line that was fetched.
 
     Examples
     --------
@@ -697,21 +685,10 @@ def rebuild(
     """Rebuild clusters, links and events from the journal, and save a checkpoint.
 
     The present read model stays in use until it is replaced in one transaction. A line that fails twice is
-    quarantined, and the rebuild starts over without it.
-
-    Parameters
-    ----------
-    store, stream_factory, heartbeat, restarted
-        See :class:`JournalProcessor`.
-    should_continue : callable
-        Called after every batch; if it returns False the rebuild is abandoned, and starts over next time.
-    progress : callable
-        Called with the number of lines of every batch.
-
-    Returns
-    -------
-    bool
-        Whether the rebuild was completed.
+    quarantined, and the rebuild starts over without it. ``should_continue`` is called after every batch; if
+    it returns False the rebuild is abandoned, and starts over next time. ``progress`` is called with the
+    number of lines of every batch. Other parameters are those of :class:`JournalProcessor`. Returns whether
+    the rebuild was completed.
     """
     logger.info("rebuilding events from the journal; the present events stay in use until that is done")
     processor = _Rebuild(store, stream_factory, heartbeat, restarted)

@@ -31,11 +31,6 @@ class Lease:
 
     With SQLite it is a lock on a file next to the database, with PostgreSQL an advisory lock.
 
-    Parameters
-    ----------
-    store : Store
-        The store.
-
     Examples
     --------
     >>> store = Store("news.db")
@@ -173,17 +168,7 @@ class _AdvisoryLock(_Lock):
 
 
 class LeasedWorker(BackgroundThread):
-    """Runs a worker while it holds the lease of its store, and waits for the lease otherwise.
-
-    Parameters
-    ----------
-    worker : Worker
-        The worker.
-    lease : Lease
-        The lease of its store.
-    poll_seconds : float
-        Seconds between two checks of the lease.
-    """
+    """Runs a worker while it holds the lease of its store, and waits for the lease otherwise."""
 
     def __init__(self, worker: Worker, lease: Lease, *, poll_seconds: float = 1.0) -> None:
         super().__init__("isogloss-lease")

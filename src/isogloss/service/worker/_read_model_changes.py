@@ -38,14 +38,8 @@ _SIMILARITY_DIGITS = 4
 class ChangeTracker:
     """Collects the rows of the read model that changed since the last update.
 
-    Memory: bounded by the clusters and articles of the stream.
-
-    Parameters
-    ----------
-    stream : EventStream
-        The stream, whose observer is :meth:`record`.
-    ids : PublicIds, optional
-        Public ids for the stream's numbers; by default they are the same.
+    Memory: bounded by the clusters and articles of the stream. The observer of the stream is :meth:`record`.
+    ``ids`` maps the stream's numbers to public ids; by default they are the same.
 
     Examples
     --------
@@ -273,12 +267,7 @@ class _ArticlePairs(NamedTuple):
 def explain_links(links: LinkState, pairs: Sequence[tuple[int, int]]) -> list[LinkRow]:
     """Return the links of many pairs of clusters with the evidence that :meth:`LinkState.link` gives for one.
 
-    Parameters
-    ----------
-    links : LinkState
-        The clusters and their articles.
-    pairs : sequence of (int, int)
-        Distinct pairs of clusters, the smaller id first.
+    The pairs are distinct, with the smaller id first.
     """
     ends = np.array(pairs, dtype=np.int32).reshape(-1, 2)
     similar = _similar_articles(links, ends)

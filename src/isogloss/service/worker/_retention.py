@@ -107,12 +107,8 @@ class Retention:
     """Prunes stories whose last article is older than the settings say.
 
     Days are counted back from the newest article that is in an event and not in the future, so an archive of
-    another year is not old as a whole, and no article can move the cutoff beyond the clock.
-
-    Attributes
-    ----------
-    pruned : int
-        Articles that scheduled runs of this process deleted.
+    another year is not old as a whole, and no article can move the cutoff beyond the clock. ``pruned`` counts
+    the articles that scheduled runs of this process deleted.
 
     Examples
     --------
@@ -188,12 +184,7 @@ class Retention:
     def preview(self, keep_days: int | None = None, *, examples: int = 0) -> PrunePreview | None:
         """Return what would be deleted; None when everything is kept.
 
-        Parameters
-        ----------
-        keep_days : int, optional
-            Days instead of the setting.
-        examples : int
-            Number of articles to list.
+        ``keep_days`` replaces the setting; ``examples`` is the number of articles to list.
         """
         keep = self.settings.store.keep_days if keep_days is None else keep_days
         if not keep:
@@ -341,14 +332,7 @@ def _iso(moment: datetime | None) -> str | None:
 class RetentionWorker(BackgroundThread):
     """A worker with a second thread that prunes old stories.
 
-    Parameters
-    ----------
-    worker : Worker
-        Makes events.
-    retention : Retention
-        Prunes stories.
-    poll_seconds : float
-        Seconds between two checks of the schedule.
+    ``poll_seconds`` is the time between two checks of the schedule.
     """
 
     def __init__(self, worker: Worker, retention: Retention, *, poll_seconds: float = 60.0) -> None:

@@ -34,10 +34,7 @@ _BUSY, _COUNT = 0, 1
 class Heartbeat:
     """Whether a worker is processing records, and how many it has started.
 
-    Parameters
-    ----------
-    shared : bool
-        Whether to use memory that is shared with a child process.
+    It is in memory that may be shared with a child process.
     """
 
     def __init__(self, *, shared: bool = True) -> None:
@@ -65,18 +62,9 @@ class Heartbeat:
 class Watchdog:
     """Checks whether a worker process has exceeded its budget.
 
-    Without ``psutil``, which the extra ``isogloss[service]`` installs, only the wall clock is checked.
-
-    Parameters
-    ----------
-    process : BaseProcess
-        The worker, started.
-    heartbeat : Heartbeat
-        Its heartbeat.
-    record_seconds : float
-        CPU time that one record may take; the limit by the wall clock is ten times that.
-    max_bytes : int
-        Memory that the worker and its processes may use together.
+    Without ``psutil``, which the extra ``isogloss[service]`` installs, only the wall clock is checked. The
+    limit of a record by the wall clock is ten times that of its CPU time; ``max_bytes`` is what the worker
+    and its processes may use together.
     """
 
     def __init__(

@@ -219,19 +219,8 @@ def rebuild_in_process(
 ) -> None:
     """Rebuild the events of a store in a subprocess, with a budget for each record.
 
-    Parameters
-    ----------
-    store : Store
-        The store; a rebuild has been requested.
-    stream_factory, record_seconds, max_memory_mb
-        See :class:`WorkerProcess`.
-    progress : callable
-        Called repeatedly with the journal line that the rebuild has reached.
-
-    Raises
-    ------
-    StoreError
-        The rebuild failed; the present events stay in use.
+    A rebuild has been requested. ``progress`` is called repeatedly with the journal line that it has reached.
+    Raises StoreError if the rebuild failed; the present events stay in use.
     """
     worker = _RebuildProcess(
         store,
@@ -388,16 +377,9 @@ def run_worker(
 ) -> None:
     """Process the journal of a store until it is time to stop; then save a checkpoint.
 
-    Parameters
-    ----------
-    store, stream_factory, checkpoint_every, heartbeat
-        See :class:`~isogloss.service.worker.JournalProcessor`.
-    poll_seconds : float
-        Seconds between two polls of an idle journal.
-    wait : callable
-        Waits so many seconds, or until it is time to stop; returns whether it is.
-    report : callable
-        Called with the position in the journal and the message of an error, or an empty string.
+    ``wait`` waits so many seconds, or until it is time to stop, and returns whether it is. ``report`` is
+    called with the position in the journal and the message of an error, or an empty string. Other parameters
+    are those of :class:`~isogloss.service.worker.JournalProcessor`.
     """
     processor: JournalProcessor | None = None
     failed_state: tuple[str, object] | None = None

@@ -50,13 +50,7 @@ class Shards(Protocol):
 
 
 class HeldShards:
-    """Documents that are in memory, as one block.
-
-    Parameters
-    ----------
-    views : Views
-        Weighted documents of all languages.
-    """
+    """Documents that are in memory, as one block."""
 
     n_blocks = 1
 
@@ -81,16 +75,9 @@ class HeldShards:
 class CorpusShards:
     """Documents of a corpus, weighted block by block whenever they are read.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        A :class:`~isogloss.corpora.ComparableCorpus` is read from its folder, on a cluster by the
-        workers, which must reach it. Counts of any other corpus are kept in memory, unweighted: save a
-        selection of a large corpus first.
-    spaces : mapping of str to LanguageSpace
-        Words and weights of each language.
-    batch_rows : int
-        Rows of a block.
+    A :class:`~isogloss.corpora.ComparableCorpus` is read from its folder, on a cluster by the workers, which
+    must reach it. Counts of any other corpus are kept in memory, unweighted: save a selection of a large
+    corpus first.
     """
 
     def __init__(self, corpus: Corpus, spaces: Mapping[str, LanguageSpace], batch_rows: int) -> None:

@@ -48,16 +48,8 @@ class Speeds(NamedTuple):
 def measure_speeds(words: int, columns: int, rows: int, length: int) -> Speeds:
     """Speeds of one core at the shape of a fit; measured once for each.
 
-    Parameters
-    ----------
-    words : int
-        Words of a language.
-    columns : int
-        Of the dense blocks that documents are multiplied with.
-    rows : int
-        Documents of a language that are looked at together.
-    length : int
-        Different words of a document.
+    ``columns`` are those of the dense blocks that documents are multiplied with, ``rows`` the documents of a
+    language that are looked at together, ``length`` the different words of a document.
 
     Examples
     --------

@@ -51,16 +51,8 @@ class Group(NamedTuple):
 class Spokes(LinearOperator):
     """``sum of C_1j C_j1``, known by its products.
 
-    Parameters
-    ----------
-    shards : Shards
-        Documents of all languages.
-    hub : str
-        Name of the hub.
-    engine : Engine
-        Where sums run. A cluster keeps the documents of each group, the hub's with all of them.
-    width : int
-        Columns that will be asked for, about; from it follows how many languages a pass can take.
+    A cluster keeps the documents of each group, the hub's with all of them. From ``width``, about the number
+    of columns that will be asked for, follows how many languages a pass can take.
     """
 
     def __init__(self, shards: Shards, hub: str, engine: Engine, *, width: int) -> None:

@@ -95,20 +95,8 @@ def fit_star(
 ) -> Star:
     """Directions of all languages by their correlations with the hub.
 
-    Parameters
-    ----------
-    shards : Shards
-        Rows of all languages, each of which shares rows with the hub.
-    hub : str
-        Name of the hub.
-    n_components, n_directions, ridge
-        As in :class:`~isogloss.multiview.HubCCA`.
-    n_iter : int
-        Power iterations with ``C C'``, each worth two of an SVD.
-    random_state : int, RandomState or None
-        Seed of the random block.
-    engine : Engine, optional
-        Where sums over blocks of rows run; here by default.
+    Each language shares rows with the hub. ``n_iter`` power iterations with ``C C'`` are made, each worth two
+    of an SVD; the other parameters are those of :class:`~isogloss.multiview.HubCCA`.
     """
     engine = LocalEngine() if engine is None else engine
     U, bases = _step_one(shards, hub, n_directions, n_iter, random_state, engine)

@@ -60,14 +60,8 @@ class Collection(abc.ABC):
     def add(self, ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None = None) -> Self:
         """Add vectors under new ids; one bad vector and nothing is added.
 
-        Parameters
-        ----------
-        ids : integers
-            Distinct, from 0 on, and not in the index. Ascending ones are the cheapest to add.
-        vectors : array of shape (n, dims)
-            One row for each.
-        times : numbers, optional
-            When each of them is from, in any unit; what has no time never expires.
+        Ids are distinct, from 0 on, and not in the index; ascending ones are the cheapest to add. Times are
+        in any unit; what has no time never expires.
         """
         rows = _check_rows(ids, vectors, times, self.dims)
         _refuse_known(rows[0], self._among(rows[0]))

@@ -20,13 +20,8 @@ Rows: TypeAlias = tuple[Ids, NDArray[Any], NDArray[np.float64]]
 class Segment:
     """Rows in the order of their ids, so that equal scores come in that order too.
 
-    Parameters
-    ----------
-    dims : int
-        Dimensions of the vectors.
-    storage : {'float32', 'float16', 'int8'}
-        How vectors are kept: as float16 also under ``int8``, where a copy in bytes is searched first once
-        the segment is closed.
+    Vectors are kept as float16 also under ``int8``, where a copy in bytes is searched first once the segment
+    is closed.
     """
 
     def __init__(self, dims: int, storage: Storage) -> None:

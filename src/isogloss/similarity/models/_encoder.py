@@ -228,16 +228,7 @@ def encode_documents(
 ) -> Single:
     """Documents of any length as vectors of length one, by the mean of their pieces.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        What encodes pieces.
-    texts : iterable of str
-        Documents.
-    lang : str
-        Their language.
-    piece : int or None
-        Characters of a piece at most; None for whole documents.
+    A piece has at most so many characters; None encodes whole documents.
     """
     cut = [list(_pieces(text, piece)) for text in _checked(texts)]
     counts = np.array([len(pieces) for pieces in cut], dtype=np.int64)

@@ -188,21 +188,9 @@ def encoder_rows(
 ) -> ExtraView:
     """The view of an encoder: a vector for each row that has a text it can read, and which rows those are.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        What encodes.
-    texts : mapping of str to sequence of str or None
-        For each language one text for each row; languages that the encoder does not cover are not read.
-    n_rows : int
-        Rows of the corpus.
-    piece : int or None
-        See :func:`encode_documents`.
-
-    Returns
-    -------
-    ExtraView
-        Means over languages, of length one; zeros where there is none.
+    Each language has one text for each row; languages that the encoder does not cover are not read. Returns
+    means over languages, of length one, and zeros where there is none. For ``piece`` see
+    :func:`encode_documents`.
     """
     covered = [lang for lang in texts if encoder.languages is None or lang in encoder.languages]
     if not covered:

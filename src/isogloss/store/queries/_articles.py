@@ -83,16 +83,8 @@ def from_micros(value: int) -> datetime:
 def add_articles(session: Session, articles: Iterable[Article], received: int) -> list[Receipt]:
     """Add articles, skip those already stored, and add revisions of those that changed.
 
-    New articles are inserted in batches, revisions one by one.
-
-    Parameters
-    ----------
-    session : Session
-        A write transaction.
-    articles : iterable of Article
-        In order of arrival.
-    received : int
-        The time of arrival, in microseconds since 1970.
+    New articles are inserted in batches, revisions one by one. Times are in microseconds since 1970, here and
+    in all queries.
     """
     incoming = [(stored_key(article.key), article, content_digest([article])) for article in articles]
     known = _stored_articles(session, [key for key, _, _ in incoming])

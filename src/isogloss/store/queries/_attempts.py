@@ -38,22 +38,9 @@ def record_failure(
     """Count a failed attempt at a line; return whether the line is now in quarantine.
 
     A line that the read model already covers is only counted: to skip it would make replays differ from the
-    tables. A rebuild covers what it has read itself.
-
-    Parameters
-    ----------
-    session : Session
-        A write transaction.
-    line : int
-        The line.
-    reason : str
-        The kind of failure, in a word or two.
-    message : str
-        What happened, in a sentence.
-    now : int
-        Microseconds since 1970.
-    taken : int, optional
-        The line up to which events are made; by default the position of the read model, or of its rebuild.
+    tables. A rebuild covers what it has read itself. The reason is a word or two, the message a sentence.
+    ``taken`` is the line up to which events are made; by default the position of the read model, or of its
+    rebuild.
     """
     row = session.one("SELECT failures, quarantined FROM attempt WHERE seq = ?", [line])
     failures, since = (int(row[0]) + 1, int(row[1])) if row else (1, 0)
@@ -132,14 +119,7 @@ def list_quarantined(session: Session, limit: int) -> list[dict[str, Any]]:
 def retry_quarantined(session: Session, lines: Collection[int], now: int) -> Sequence[int]:
     """Append the articles of quarantined lines to the journal again; return the lines that were retried.
 
-    Parameters
-    ----------
-    session : Session
-        A write transaction.
-    lines : collection of int
-        The lines; all lines in quarantine if empty.
-    now : int
-        Microseconds since 1970.
+    Without lines, all lines in quarantine are retried.
     """
     found = session.run(
         "SELECT t.seq, a.seq, a.revision FROM attempt t JOIN journal j ON j.seq = t.seq "

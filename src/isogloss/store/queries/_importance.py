@@ -53,16 +53,8 @@ def importance_without_sources(
 ) -> int:
     """Return the importance of an event but for the term of its sources, in thousandths.
 
-    The articles of a day count as if they were of its end, or of the time of the last article.
-
-    Parameters
-    ----------
-    languages, articles : int
-        Their numbers.
-    last : int
-        Time of the last article, in microseconds since 1970.
-    timeline : sequence of (str, int)
-        Days with their numbers of articles.
+    The articles of a day count as if they were of its end, or of the time of the last article. The timeline
+    has days with their numbers of articles.
 
     Examples
     --------
@@ -83,14 +75,8 @@ def source_statements(
 ) -> list[tuple[str, Sequence[Sequence[Any]]]]:
     """Return the statements that store the sources of events and add their term to the importance.
 
-    Parameters
-    ----------
-    new : iterable of str
-        Ids of events whose importance is that of :func:`importance_without_sources`.
-    others : iterable of str
-        Ids of events whose importance has the term of the sources that they had before.
-    prefix : str
-        Prefix of the tables: that of a rebuild, or none.
+    The importance of ``new`` events is that of :func:`importance_without_sources`; that of the others has the
+    term of the sources that they had before. The tables of a rebuild have a prefix.
     """
     old = [(event,) for event in sorted(set(others))]
     every = [(event,) for event in new] + old

@@ -91,17 +91,8 @@ def has_pgvector(database: Database) -> TypeGuard[PostgresDatabase]:
 class PointTable:
     """The vectors of articles under one model, partitioned by language.
 
-    Parameters
-    ----------
-    database : PostgresDatabase
-        A database with pgvector, see :func:`has_pgvector`.
-    model : str
-        The name of the model, of letters and digits; each model has its own table.
-    dims : int
-        Number of dimensions.
-    languages : sequence of str
-        All languages of the points. A table with other languages or dimensions is dropped, and filled again
-        from the stored points.
+    The name of the model has letters and digits; each model has its own table. A table with other languages
+    or dimensions is dropped, and filled again from the stored points.
     """
 
     def __init__(self, database: PostgresDatabase, model: str, dims: int, languages: Sequence[str]) -> None:

@@ -206,13 +206,8 @@ def apply_update(session: Session, update: Update | CompiledUpdate) -> None:
 def compile_update(update: Update, *, rebuilt: bool = False) -> CompiledUpdate:
     """Turn an update into SQL statements, without those that have no rows.
 
-    Parameters
-    ----------
-    update : Update
-        The update.
-    rebuilt : bool
-        Whether to write to the tables of a rebuild, see :mod:`~isogloss.store.queries._rebuild`. They have
-        no aliases, and no progress except their line.
+    With ``rebuilt`` they are for the tables of a rebuild, see :mod:`~isogloss.store.queries._rebuild`, which
+    have no aliases, and no progress except their line.
     """
     prefix, name = ("rebuilt_", REBUILD_PROGRESS) if rebuilt else ("", "events")
     found: list[Statement] = [
@@ -369,10 +364,7 @@ def checkpoint_lines(session: Session) -> list[int]:
 def read_checkpoint(session: Session, line: int) -> StoredCheckpoint:
     """Read the checkpoint of a journal line.
 
-    Raises
-    ------
-    ModelFileError
-        The checkpoint is damaged, or of another version of isogloss.
+    Raises ModelFileError if the checkpoint is damaged, or of another version of isogloss.
     """
     parts: dict[str, bytes] = dict(session.run("SELECT name, data FROM snapshot WHERE seq = ?", [line]))
     last = bytes(parts.pop(CHECKPOINT_HEADER))

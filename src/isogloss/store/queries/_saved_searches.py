@@ -44,10 +44,7 @@ def add_saved_search(
 ) -> SavedSearch:
     """Save a search.
 
-    Raises
-    ------
-    StoreError
-        The owner has a search of this name, or as many searches as allowed.
+    Raises StoreError if the owner has a search of this name, or as many searches as allowed.
     """
     ((count,),) = session.run("SELECT count(*) FROM saved_search WHERE owner = ?", [owner])
     if count >= max_searches:

@@ -59,18 +59,8 @@ def match_articles(
 ) -> tuple[int, list[TextMatch]]:
     """Return how many of the newest articles have words, up to a limit, and the events of these.
 
-    Parameters
-    ----------
-    session : Session
-        A transaction.
-    column : {'title', 'text', 'keys'}
-        Where to look.
-    words : sequence of sequence of str
-        An article must have one of the words of each sequence.
-    limit : int
-        Maximum number of articles.
-    among : sequence of str, optional
-        Only articles of these events.
+    An article must have one of the words of each sequence. ``among`` restricts them to articles of some
+    events.
     """
     if among is not None:
         parts = [among[at : at + _EVENTS_PER_STATEMENT] for at in range(0, len(among), _EVENTS_PER_STATEMENT)]
@@ -113,14 +103,8 @@ def _newest(rows: Iterable[Sequence[object]]) -> list[TextMatch]:
 def match_phrase(session: Session, phrase: Sequence[Sequence[str]], limit: int) -> list[TextMatch]:
     """Return events with articles in whose title or body the words of a phrase follow each other.
 
-    Parameters
-    ----------
-    session : Session
-        A transaction.
-    phrase : sequence of sequence of str
-        The forms of each word.
-    limit : int
-        Articles with all of the words that are examined, the newest ones.
+    Each word is given by its forms. At most ``limit`` articles with all of the words are examined, the newest
+    ones.
     """
     sql, values = session.matching_text("text", phrase)
     rows = session.run(

@@ -57,14 +57,7 @@ class Spot(NamedTuple):
 class NameTable:
     """Names as they are looked up, with what they may mean, on top of a table that several share.
 
-    Parameters
-    ----------
-    names : iterable of Name
-        The names.
-    cased : bool
-        Whether the script has capital letters.
-    below : NameTable, optional
-        The table that is shared; it is not changed.
+    ``cased`` says whether the script has capital letters; the table ``below`` is not changed.
     """
 
     def __init__(self, names: Iterable[Name], cased: bool, below: NameTable | None = None) -> None:
@@ -107,14 +100,7 @@ class NameTable:
 class WordSpotter:
     """Names in scripts with blanks between words.
 
-    Parameters
-    ----------
-    lang : Language
-        The language of the text.
-    names : iterable of Name
-        Names of places in it.
-    shared : NameTable
-        Names of its script.
+    ``names`` are of places in the language of the text, ``shared`` those of its script.
     """
 
     def __init__(self, lang: Language, names: Iterable[Name], shared: NameTable) -> None:

@@ -83,10 +83,7 @@ class Name(NamedTuple):
 class PlaceNames:
     """Places of some size, with their names by language.
 
-    Parameters
-    ----------
-    min_population : int
-        People of the smallest city; capitals and countries are there whatever their size.
+    Capitals and countries are there whatever their population.
     """
 
     def __init__(self, min_population: int) -> None:

@@ -182,14 +182,8 @@ class ConceptDictionary:
     def match(self, words: Sequence[str], lang: str) -> Iterator[PhraseMatch]:
         """Yield the phrases of a text in order: the longest at each position, without overlaps.
 
-        A compound that is no phrase, such as *Erdbebenopfer*, has the meanings of its two parts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The lower-case words of the text, without punctuation.
-        lang : str
-            The language; a language without phrases has no matches.
+        A compound that is no phrase, such as *Erdbebenopfer*, has the meanings of its two parts. The words
+        are in lower case, without punctuation; a language without phrases has no matches.
         """
         table = self._tables.get(lang)
         return table.match(words) if table is not None and words else iter(())
@@ -197,12 +191,7 @@ class ConceptDictionary:
     def find(self, words: Sequence[str], lang: str) -> Iterator[tuple[str, bool, float]]:
         """Yield the concepts of a text in order of mention, whether each is an entity, and its weight.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The lower-case words of the text, without punctuation.
-        lang : str
-            The language; a language without phrases has no concepts.
+        The words are in lower case, without punctuation; a language without phrases has no concepts.
 
         Notes
         -----
@@ -225,14 +214,8 @@ class ConceptDictionary:
 class _Table:
     """The phrases of one language.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the language.
-    said : mapping
-        What the header says of it.
-    concept : callable
-        Returns the name of a concept by its number, and whether it is an entity.
+    ``said`` is what the header says of the language; ``concept`` returns the name of a concept by its number,
+    and whether it is an entity.
     """
 
     def __init__(
@@ -331,15 +314,7 @@ def write_concepts(
 ) -> None:
     """Write a concept dictionary.
 
-    Parameters
-    ----------
-    folder : path
-        The folder to make.
-    phrases : mapping of str to iterable of Phrase
-        The phrases of each language; of more than three with the same words those with the largest weights
-        are kept.
-    entities : iterable of str
-        Concepts that are entities.
+    Of more than three phrases with the same words those with the largest weights are kept.
     """
     number: dict[str, int] = {}
     tables = {}
@@ -362,16 +337,7 @@ def write_meanings(
 ) -> None:
     """Write a concept dictionary from arrays.
 
-    Parameters
-    ----------
-    folder : path
-        The folder to make.
-    names : sequence of str
-        Names of the concepts, by number; those without a phrase are left out.
-    entities : iterable of str
-        Concepts that are entities.
-    tables : mapping of str to PhraseMeanings
-        The phrases of each language.
+    Names are those of the concepts, by number; those without a phrase are left out.
     """
     strongest = {code: _strongest_meanings(table) for code, table in tables.items()}
     numbers = {int(one) for table in strongest.values() for one in np.unique(table.meanings)}

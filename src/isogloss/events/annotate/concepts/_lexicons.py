@@ -94,10 +94,7 @@ class TranslationCounts:
     def add_lexicon(self, path: PathLike) -> None:
         """Add the pairs of a lexicon: source word, target word and, perhaps, a count.
 
-        Raises
-        ------
-        CorpusError
-            The file cannot be read, or a line has no pair of words.
+        Raises CorpusError if the file cannot be read, or a line has no pair of words.
         """
         for one, other, count in read_priors(lexicon=path).translations:
             words = phrase_words(one, self.source), phrase_words(other, self.target)
@@ -107,10 +104,8 @@ class TranslationCounts:
     def add_text(self, pairs: ParallelText) -> None:
         """Align the words of parallel text and add the pairs.
 
-        Raises
-        ------
-        CorpusError
-            The file cannot be read, most of its lines are bad, or it has no pair of sentences.
+        Raises CorpusError if the file cannot be read, most of its lines are bad, or it has no pair of
+        sentences.
         """
         sentences = [(" ".join(one), " ".join(other)) for one, other in pairs]
         forms = [

@@ -144,10 +144,7 @@ class _Synsets:
 def wordnet_files(source: PathLike) -> list[Path]:
     """Return the tab files of a folder and its sub-folders, compressed or not; or a single file.
 
-    Raises
-    ------
-    CorpusError
-        There is none.
+    Raises CorpusError if there is none.
     """
     folder = Path(source)
     if folder.is_file():

@@ -241,19 +241,7 @@ class ResolvedSearch(NamedTuple):
 def resolve_search(state: AppState, parameters: SearchParameters, *, weak: bool = False) -> ResolvedSearch:
     """Search by the parameters of a search.
 
-    Parameters
-    ----------
-    state : AppState
-        The state of the application.
-    parameters : SearchParameters
-        Free text and filters.
-    weak : bool
-        Whether weak matches are wanted too.
-
-    Raises
-    ------
-    ServiceError
-        The text is too long, or a filter is invalid.
+    ``weak`` adds weak matches. Raises ServiceError if the text is too long or a filter is invalid.
     """
     check_text(state, parameters.q)
     order = parameters.sort or "relevance"

@@ -81,10 +81,7 @@ def visible_searches(state: AppState, principal: Principal) -> list[SavedSearch]
 def find_search(state: AppState, principal: Principal, number: int, *, change: bool = False) -> SavedSearch:
     """Return a saved search that a principal may see or, with ``change``, change.
 
-    Raises
-    ------
-    ServiceError
-        There is none, it belongs to another token, or only an admin may change it.
+    Raises ServiceError if there is none, it belongs to another token, or only an admin may change it.
     """
     found = state.store.saved_search(number)
     if found is None or found.owner not in _visible_owners(principal):
@@ -97,10 +94,7 @@ def find_search(state: AppState, principal: Principal, number: int, *, change: b
 def save_search(state: AppState, principal: Principal, name: str, query: SearchParameters) -> SavedSearch:
     """Save a search for a principal.
 
-    Raises
-    ------
-    ServiceError
-        The search is invalid, its name is taken, or there are too many.
+    Raises ServiceError if the search is invalid, its name is taken, or there are too many.
     """
     name, checked = _checked(name, query)
     limit = state.settings.limits.saved_searches

@@ -41,15 +41,9 @@ def world_map_svg() -> str:
 def event_map(places: Sequence[Mapping[str, Any]], background: str, *, width: int = 360) -> Markup:
     """Draw places on the smallest section of the map that contains them.
 
-    Parameters
-    ----------
-    places : sequence of mapping
-        With ``name``, ``latitude``, ``longitude``, ``count`` and possibly ``url``, which the dot links to;
-        those without coordinates are omitted.
-    background : str
-        URL of :func:`world_map_svg`.
-    width : int
-        Width in pixels at which texts have the size of other texts.
+    Places have ``name``, ``latitude``, ``longitude``, ``count`` and possibly ``url``, which the dot links to;
+    those without coordinates are omitted. ``background`` is the URL of :func:`world_map_svg`, ``width`` that
+    at which texts have the size of other texts, in pixels.
     """
     spots = [_spot(place) for place in places if _has_coordinates(place)]
     x, y, extent, height = _section([(spot.x, spot.y) for spot in spots])

@@ -51,16 +51,8 @@ def sparkline(days: Days, label: str = "") -> Markup:
 def timeline(days: Days, lanes: Spans, names: Mapping[str, str], *, chapters: Sequence[str] = ()) -> Markup:
     """Draw articles per day as columns, above one lane per language with its clusters.
 
-    Parameters
-    ----------
-    days : sequence of (str, int)
-        Articles per day.
-    lanes : mapping of str to sequence of (start, end, size)
-        Clusters of each language, in days since 1970.
-    names : mapping of str to str
-        Labels of the lanes.
-    chapters : sequence of str
-        ISO 8601 first days of chapters, where numbered lines are drawn.
+    Lanes are clusters as (start, end, size), in days since 1970; ``names`` labels them. A numbered line is
+    drawn at the first day of each chapter (ISO 8601).
     """
     start, end, counts = _columns(days)
     if not counts:
@@ -120,16 +112,7 @@ def bars(values: Mapping[str, float], label: str) -> Markup:
 def curve(values: Sequence[float], label: str, steps: Sequence[float] = (), unit: str = "step") -> Markup:
     """Draw a line plot.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Values; those that are not finite are omitted.
-    label : str
-        Label of the values.
-    steps : sequence of float
-        Increasing abscissae; 1, 2, ... by default.
-    unit : str
-        Label of the steps.
+    Values that are not finite are omitted; steps are increasing, and 1, 2, ... by default.
 
     Examples
     --------
@@ -220,14 +203,7 @@ def alignment_diagram(
 ) -> Markup:
     """Draw a word alignment: two columns of words with lines between aligned ones.
 
-    Parameters
-    ----------
-    source, target : sequence of str
-        Words of the two sentences.
-    links : iterable of (source, target)
-        Positions of aligned words; invalid ones are ignored.
-    langs : pair of str
-        Language codes, for screen readers.
+    Invalid links are ignored. ``langs`` are language codes, for screen readers.
 
     Examples
     --------

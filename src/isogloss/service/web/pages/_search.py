@@ -224,10 +224,7 @@ def _read_fields(params: QueryParams) -> dict[str, Any]:
 def _parameters(fields: Mapping[str, Any]) -> SearchParameters:
     """Return the parameters of a search for the fields of the form.
 
-    Raises
-    ------
-    ServiceError
-        A field is invalid.
+    Raises ServiceError if a field is invalid.
     """
     given = {name: value for name, value in fields.items() if value}
     if len(str(given.get("until", ""))) == len("2025-03-05"):

@@ -82,10 +82,7 @@ class Filters:
     def parse(cls, params: QueryParams) -> Self:
         """Parse a query string.
 
-        Raises
-        ------
-        ServiceError
-            A value is invalid.
+        Raises ServiceError if a value is invalid.
         """
         for name, value in params.multi_items():
             if len(value) > MAX_VALUE_CHARS or not value.isprintable():
@@ -273,10 +270,7 @@ class Card:
     def stage(self, newest: int) -> str:
         """Return ``new``, ``developing``, ``fading`` or an empty string.
 
-        Parameters
-        ----------
-        newest : int
-            Time of the newest article of the store, in microseconds since 1970: with it the present ends.
+        The present ends with the newest article of the store, given in microseconds since 1970.
 
         Notes
         -----
@@ -325,19 +319,7 @@ def _without_title(summary: str, title: str) -> str:
 
 
 class Facets:
-    """Choices of the filters: all languages, and the most frequent places and concepts of some events.
-
-    Parameters
-    ----------
-    cards : sequence of Card
-        The events.
-    languages : sequence of str
-        Codes of languages.
-    sources : sequence of str
-        Names of sources, which are suggested.
-    max_values : int
-        Maximum number of places, and of concepts.
-    """
+    """Choices of the filters: all languages, and the most frequent places and concepts of some events."""
 
     def __init__(
         self, cards: Sequence[Card], languages: Sequence[str], sources: Sequence[str], *, max_values: int = 60

@@ -103,12 +103,7 @@ class LinkLine(NamedTuple):
 def link_matrix(event: Mapping[str, Any], articles: Mapping[int, Article]) -> tuple[list[MatrixRow], int]:
     """Return a row for each of the largest clusters of an event, and how many clusters are left out.
 
-    Parameters
-    ----------
-    event : mapping
-        An event of the store, with its clusters and links.
-    articles : mapping of int to Article
-        Articles of the event, for titles of clusters.
+    The event has its clusters and links; articles give the titles of clusters.
     """
     probabilities = {frozenset((link["a"], link["b"])): link["probability"] for link in inner_links(event)}
     clusters = sorted(event["clusters"], key=lambda each: (-each["size"], each["id"]))[:MAX_MATRIX]
@@ -160,12 +155,7 @@ def choose_link(event: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 def view_link(event: Mapping[str, Any], link: Mapping[str, Any], articles: Mapping[int, Article]) -> LinkView:
     """Return the view of a link inside an event.
 
-    Parameters
-    ----------
-    event, link : mapping
-        An event of the store with its clusters, and one of its links.
-    articles : mapping of int to Article
-        The articles of :func:`linked_articles`.
+    The event has its clusters; the articles are those of :func:`linked_articles`.
     """
     clusters = {cluster["id"]: cluster for cluster in event["clusters"]}
     return _view(link, clusters[link["a"]], clusters[link["b"]], articles)

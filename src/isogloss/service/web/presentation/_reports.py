@@ -31,16 +31,9 @@ def report_sections(
 ) -> list[ReportSection]:
     """Divide a report into sections: single values first, then tables and curves in their order.
 
-    Parameters
-    ----------
-    report : mapping
-        Any JSON object. Lists of numbers become curves. Lists of objects become tables, with a curve if they
-        are pairs of numbers of which the first increase. Objects of objects become tables with row names;
-        other objects are reports of their own. Underscores become spaces.
-    name : str
-        Title of the section of single values.
-    depth : int
-        Nesting level of the report.
+    Lists of numbers become curves. Lists of objects become tables, with a curve if they are pairs of numbers
+    of which the first increase. Objects of objects become tables with row names; other objects are reports of
+    their own. Underscores become spaces.
 
     Examples
     --------
