@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from isogloss.events import EventStream, EventStreamSettings
+from isogloss.events.cluster import ClusterSettings
 from isogloss.events.ingest import sample_news
 from isogloss.events.stream import StreamChanges
 from isogloss.service.worker._read_model_changes import MIN_LINK_PROBABILITY, ChangeTracker, explain_links
@@ -60,7 +61,8 @@ def test_updates_add_up_to_the_stream(stream):
         events |= {row.id: row for row in update.events}
         clusters |= {row.id: row for row in update.clusters}
         member |= {article: row.id for row in update.clusters for article in row.joined}
-    afresh = ChangeTracker(stream)
+    afresh = ChangeTracker(EventStream())
+    afresh.stream = stream
     afresh.record(StreamChanges(events=set(stream.tracker.ids.members)))
     whole = afresh.take_update(0, 1)
     assert len(whole.events) > 20
@@ -109,3 +111,34 @@ def test_links_of_two_updates_are_those_of_the_last():
     assert len(current) > 30
     assert all(known[row.a][row.b] >= MIN_LINK_PROBABILITY for row in current)
     assert {event_of[row.a] == event_of[row.b] for row in current} == {True, False}
+
+
+def links_in_tables(restart_every):
+    """Return a stream and the links in its tables, with a new tracker after every so many updates."""
+    stream, links = EventStream(EventStreamSettings(ClusterSettings(window=2.0), update_every=4)), {}
+    tracker, count = ChangeTracker(stream), 0
+
+    def note(changes):
+        nonlocal tracker, count
+        tracker.record(changes)
+        update = tracker.take_update(0, 1)
+        for pair in list(links):
+            if not {*update.removed_clusters, *update.relinked}.isdisjoint(pair):
+                del links[pair]
+        links.update({(row.a, row.b): row for row in update.links})
+        count += 1
+        if count % restart_every == 0:
+            tracker = ChangeTracker(stream)
+
+    stream.observer = note
+    stream.add(ARTICLES)
+    stream.update()
+    return stream, links
+
+
+def test_a_restart_keeps_links_to_expired_clusters():
+    """They can no longer be computed, so a new tracker must leave them alone."""
+    stream, links = links_in_tables(restart_every=10_000)
+    held = stream.tracker.ids.event_of.keys()
+    assert any(len(held & set(pair)) == 1 for pair in links)
+    assert links_in_tables(restart_every=1)[1] == links

@@ -40,6 +40,8 @@ class ChangeTracker:
 
     Memory: bounded by the clusters and articles of the stream. The observer of the stream is :meth:`record`.
     ``ids`` maps the stream's numbers to public ids; by default they are the same.
+    The tables have the present events of the stream already: links of a cluster are not written again until
+    it changes, because those to expired clusters cannot be computed.
 
     Examples
     --------
@@ -58,7 +60,8 @@ class ChangeTracker:
 
     def __init__(self, stream: EventStream, ids: PublicIds | None = None) -> None:
         self.stream, self.ids = stream, ids or PublicIds()
-        self._event_clusters: dict[int, frozenset[int]] = {}
+        members = stream.tracker.ids.members
+        self._event_clusters = {event: frozenset(clusters) for event, clusters in members.items()}
         self._event_titles: dict[int, Mapping[str, str]] = {}
         self._event_terms: dict[int, int] = {}
         self._written_clusters: dict[int, tuple[int, frozenset[int]]] = {}
