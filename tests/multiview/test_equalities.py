@@ -6,9 +6,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cross_decomposition import PLSSVD
 
 from isogloss.engine import Batches, LocalEngine
-from isogloss.multiview import CCA, MaxVar, SSCor, SumCor
+from isogloss.multiview import CCA, GenVar, MaxVar, MinVar, SparseCCA, SSCor, SumCor
 from isogloss.multiview._sumcor import SUM
 from isogloss.multiview.solvers import RowProducts, Variates, ascend, shared_start, variates_of
 from isogloss.views import Views
@@ -19,6 +20,9 @@ TWO = [
     pytest.param(SumCor(3, algorithm="horst", tol=1e-20, random_state=0), id="SumCor-horst"),
     pytest.param(SSCor(3, tol=1e-20, random_state=0), id="SSCor"),
     pytest.param(MaxVar(3), id="MaxVar"),
+    pytest.param(GenVar(3, tol=1e-20, random_state=0), id="GenVar"),
+    pytest.param(MinVar(3), id="MinVar"),
+    pytest.param(SparseCCA(3, l1=0, tol=1e-20, max_iter=5000), id="SparseCCA"),
 ]
 ALL = [pytest.param(CCA(3), id="CCA"), *TWO]
 ROWS = [
@@ -56,13 +60,20 @@ def test_on_two_views_every_model_is_cca(rng, model, ridge):
     assert same_up_to_sign(other.weights_, cca.weights_) < 1e-8
 
 
+def test_a_ridge_of_one_is_partial_least_squares(rng):
+    views = latent_views(rng, dims=(8, 6))
+    pls = PLSSVD(n_components=3, scale=False).fit(*views)
+    cca = CCA(3, ridge=1.0).fit(views)
+    assert same_up_to_sign(cca.weights_, [pls.x_weights_, pls.y_weights_]) < 1e-8
+
+
 @settings(max_examples=15)
 @example(seed=149, p=2, q=4)  # LAPACK found none of the two largest eigenvalues
 @given(seed=st.integers(0, 1000), p=st.integers(2, 6), q=st.integers(2, 6))
 def test_on_two_random_views_every_model_is_cca(seed, p, q):
     views = latent_views(np.random.default_rng(seed), n=50, dims=(p, q), k=2)
     cca = CCA(2).fit(views)
-    for model in (SumCor(2, tol=1e-20), SSCor(2, tol=1e-15), MaxVar(2)):
+    for model in (SumCor(2, tol=1e-20), SSCor(2, tol=1e-15), MaxVar(2), GenVar(2, tol=1e-15), MinVar(2)):
         other = model.set_params(random_state=0).fit(views)
         np.testing.assert_allclose(other.correlations_[:, 0, 1], cca.correlations_, atol=1e-8)
 

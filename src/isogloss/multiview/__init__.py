@@ -1,6 +1,7 @@
 """Multi-view models: CCA and its multi-set, kernel, hub and certified variants.
 
-:class:`CCA` is for two views; :class:`SumCor`, :class:`SSCor` and :class:`MaxVar` are for more;
+:class:`CCA` is for two views; :class:`SumCor`, :class:`SSCor`, :class:`MaxVar`, :class:`MinVar` and
+:class:`GenVar` are for more, and :class:`SparseCCA` selects features of two or more views;
 :class:`HubCCA` connects views through one of them when rows are missing; :class:`KernelCCA` and
 :class:`KernelSumCor` work with kernels; :class:`RandomProjection` reduces wide views;
 :class:`OptimalWeighting` combines views. In scikit-learn's pipelines, :class:`ColumnViews` makes views of

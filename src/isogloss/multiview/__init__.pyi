@@ -4,6 +4,8 @@ from ._cca import CCA as CCA
 from ._cca import prediction_score as prediction_score
 from ._columns import ColumnViews as ColumnViews
 from ._columns import JoinViews as JoinViews
+from ._genvar import GenVar as GenVar
+from ._genvar import MinVar as MinVar
 from ._hub import HubCCA as HubCCA
 from ._kernel import KernelCCA as KernelCCA
 from ._kernel import KernelSumCor as KernelSumCor
@@ -11,6 +13,7 @@ from ._maxvar import MaxVar as MaxVar
 from ._random_projection import RandomProjection as RandomProjection
 from ._significance import PermutationTest as PermutationTest
 from ._significance import WilksTest as WilksTest
+from ._sparse import SparseCCA as SparseCCA
 from ._sscor import SSCor as SSCor
 from ._sumcor import SumCor as SumCor
 from ._weighting import OptimalWeighting as OptimalWeighting

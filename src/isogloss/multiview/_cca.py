@@ -51,7 +51,8 @@ class CCA(CovarianceMultiview):
         :meth:`permutation_test` or by :meth:`wilks_test`.
     ridge : float in [0, 1], or one per view
         Pulls each covariance towards the identity. Needed when a view has as many features as rows;
-        without it every correlation is then one, whatever the data.
+        without it every correlation is then one, whatever the data. 1 gives partial least squares:
+        the variates of largest covariance.
     solver : {'auto', 'moments', 'operator'}
         'moments' sums p x p matrices and is exact; 'operator' multiplies with the rows only and iterates.
         'auto' takes the latter above 5,000 features, and above 2,000 sparse ones with a ridge.
@@ -178,7 +179,7 @@ class CCA(CovarianceMultiview):
 
     def _check_views(self, n_views: int) -> None:
         if n_views != 2:
-            raise ValueError(f"CCA takes two views; got {n_views}: use SumCor, SSCor or MaxVar")
+            raise ValueError(f"CCA takes two views; got {n_views}: use SumCor, SSCor, GenVar or MaxVar")
 
 
 def solve_cca(moments: ViewMoments, n_components: int, ridge: float | Sequence[float] = 0.0) -> Solution:

@@ -34,7 +34,7 @@ from isogloss.multiview.solvers import (
 from isogloss.stats import ViewMoments
 from isogloss.views import Views, check_views
 
-__all__ = ["CovarianceMultiview", "NamedMoments", "collect_moments"]
+__all__ = ["CovarianceMultiview", "MomentsMultiview", "NamedMoments", "collect_moments"]
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -214,6 +214,20 @@ class CovarianceMultiview(EngineMixin, LinearMultiview):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "weights_")
+
+
+class MomentsMultiview(CovarianceMultiview):
+    """A model that is solved from second moments only; subclasses implement ``_solve``."""
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        name: constraint
+        for name, constraint in CovarianceMultiview._parameter_constraints.items()
+        if name != "solver"
+    }
+    solver = "moments"
+
+    def _solve_rows(self, products: RowProducts) -> Solution:
+        raise AssertionError("second moments are the only way")
 
 
 class NamedMoments(NamedTuple):

@@ -117,8 +117,7 @@ def solve_maxvar(
     problem = whitened_problem(moments, ridge)
     check_components(n_components, problem.sizes)
     values, X = leading_eigenvectors(problem.A, n_components, check_random_state(random_state))
-    shares = np.array([(X[rows] ** 2).sum(axis=0) for rows in problem.slices]).T
-    unit = np.vstack([_unit(X[rows], shares[:, i]) for i, rows in enumerate(problem.slices)])
+    shares, unit = unit_parts(X, problem.slices)
     return Solution(problem.weights(unit), values, [], shrinkage=problem.shrinkage, ends=shares)
 
 
@@ -186,6 +185,12 @@ def _operators(products: RowProducts, rows: list[slice]) -> tuple[LinearOperator
         LinearOperator((N, N), matvec=lambda v, f=f: f(v.reshape(-1, 1)).ravel(), matmat=f, dtype=np.float64)
         for f in (joint, scale, inverse)
     )
+
+
+def unit_parts(X: Array, rows: Sequence[slice]) -> tuple[Array, Array]:
+    """Shares of the views in eigenvectors (components, views), and the vectors with unit parts."""
+    shares = np.array([(X[block] ** 2).sum(axis=0) for block in rows]).T
+    return shares, np.vstack([_unit(X[block], shares[:, i]) for i, block in enumerate(rows)])
 
 
 def _unit(X: Array, squares: Array) -> Array:

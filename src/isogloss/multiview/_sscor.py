@@ -16,7 +16,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ from isogloss.multiview.solvers import (
     RowProducts,
     Solution,
     Variates,
+    WhitenedProblem,
     ascend,
     block_slices,
     check_components,
@@ -160,6 +162,26 @@ class SSCor(CovarianceMultiview):
         return super()._take(solution, products)
 
 
+@dataclass(frozen=True)
+class PairCriterion:
+    """A function of the correlations of one component, which one view can maximise in closed form."""
+
+    value: Callable[[Array], Array]
+    """The objective of correlations (views, views, starts)."""
+    weigh: Callable[[Array, Array], Array]
+    """From ``B``, the columns ``A_ij x_j`` (features, starts, other views), and the correlations of the other
+    views (starts, views, views): columns whose leading left singular vector is the best ``x_i``.
+    """
+
+
+def _sum_over_pairs(rho: Array) -> Array:
+    squares = (rho**2).sum(axis=(0, 1)) - np.einsum("iis->is", rho**2).sum(axis=0)
+    return np.asarray(0.5 * squares)
+
+
+SQUARES_OF_PAIRS = PairCriterion(_sum_over_pairs, lambda B, others: B)
+
+
 def solve_sscor(
     moments: ViewMoments,
     n_components: int,
@@ -171,7 +193,28 @@ def solve_sscor(
     random_state: Any = None,
 ) -> Solution:
     """SSCOR from second moments; the parameters are those of :class:`SSCor`."""
-    problem = whitened_problem(moments, ridge)
+    return solve_pairs(
+        whitened_problem(moments, ridge),
+        n_components,
+        SQUARES_OF_PAIRS,
+        n_init=n_init,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
+    )
+
+
+def solve_pairs(
+    problem: WhitenedProblem,
+    n_components: int,
+    criterion: PairCriterion,
+    *,
+    n_init: int,
+    tol: float,
+    max_iter: int,
+    random_state: Any = None,
+) -> Solution:
+    """Maximise a criterion of pairs, component by component; the parameters are those of :class:`SSCor`."""
     check_components(n_components, problem.sizes)
     rng = check_random_state(random_state)
     guess = start_blocks(problem, n_components, 1, rng)[:, 0]
@@ -179,7 +222,9 @@ def solve_sscor(
     for component in range(n_components):
         starts = rng.normal(size=(len(guess), n_init))
         starts[:, 0] = guess[:, component]
-        ascent = sscor_ascent(problem.A, problem.sizes, starts, found=X, tol=tol, max_iter=max_iter)
+        ascent = sscor_ascent(
+            problem.A, problem.sizes, starts, criterion=criterion, found=X, tol=tol, max_iter=max_iter
+        )
         X = np.hstack([X, ascent.X])
         ascents.append(ascent)
     solution = Solution(
@@ -215,6 +260,7 @@ def sscor_ascent(
     sizes: Sequence[int],
     starts: Array,
     *,
+    criterion: PairCriterion = SQUARES_OF_PAIRS,
     found: Array | None = None,
     tol: float = 1e-10,
     max_iter: int = 1000,
@@ -224,14 +270,14 @@ def sscor_ascent(
     found = np.zeros((len(A), 0)) if found is None else found
     X = unit_blocks(starts, rows, found)
     rho = np.stack([[np.einsum("ns,ns->s", X[a], A[a, b] @ X[b]) for b in rows] for a in rows])
-    traces = [_pairs(rho)]
+    traces = [criterion.value(rho)]
     live = np.arange(X.shape[1])
     for _ in range(max_iter):
         before, Y, correlations = X[:, live], X[:, live], rho[:, :, live]
         for i in range(len(rows)):
-            _update(A, Y, correlations, rows, i, found)
+            _update(A, Y, correlations, rows, i, found, criterion)
         X[:, live], rho[:, :, live] = Y, correlations
-        traces.append(_pairs(rho))
+        traces.append(criterion.value(rho))
         live = live[squared_step(Y[:, :, np.newaxis], before[:, :, np.newaxis]) > tol]
         if not live.size:
             break
@@ -247,22 +293,20 @@ def agreeing_signs(rho: Array) -> Array:
     return np.where(vector < 0, -1.0, 1.0)
 
 
-def _update(A: Array, X: Array, rho: Array, rows: list[slice], i: int, found: Array) -> None:
+def _update(
+    A: Array, X: Array, rho: Array, rows: list[slice], i: int, found: Array, criterion: PairCriterion
+) -> None:
     """Move view ``i`` of every start to its best place, in place."""
     block, others = rows[i], [j for j in range(len(rows)) if j != i]
     B = np.stack([project_out(A[block, rows[j]] @ X[rows[j]], found[block]) for j in others], axis=2)
-    values, vectors = np.linalg.eigh(np.einsum("nsj,nsk->sjk", B, B))
+    C = criterion.weigh(B, np.moveaxis(rho[np.ix_(others, others)], 2, 0))
+    values, vectors = np.linalg.eigh(np.einsum("nsj,nsk->sjk", C, C))
     usable = values[:, -1] > np.finfo(float).tiny
-    best = np.einsum("nsj,sj->ns", B, vectors[:, :, -1])[:, usable]
+    best = np.einsum("nsj,sj->ns", C, vectors[:, :, -1])[:, usable]
     # Of the two signs, which are equally good, the one nearer to where the view is.
     turned = np.where(np.einsum("ns,ns->s", best, X[block, usable]) < 0, -1.0, 1.0)
     X[block, usable] = best * (turned / np.linalg.norm(best, axis=0))
     rho[i, others] = rho[others, i] = np.einsum("ns,nsj->js", X[block], B)
-
-
-def _pairs(rho: Array) -> Array:
-    squares = (rho**2).sum(axis=(0, 1)) - np.einsum("iis->is", rho**2).sum(axis=0)
-    return np.asarray(0.5 * squares)
 
 
 def _cross_of(products: RowProducts, variates: Variates) -> Array:
