@@ -147,7 +147,7 @@ def test_strict_stops_at_the_first_bad_pair(text):
         ["en", "fr", "-o", "out", "--set", "prune"],
         ["en", "fr", "-o", "out", "--prune"],
         ["show", "en", "fr"],
-        ["show", "en", "fr", "--gold", "out", "-n", "99"],
+        ["show", "en", "fr", "--gold", "out", "--pair", "99"],
     ],
 )
 def test_wrong_usage_is_code_two(text, arguments):
@@ -184,11 +184,11 @@ def test_an_interrupted_run_leaves_no_half_file_and_goes_on_where_it_stopped(tex
 
 @pytest.mark.parametrize("after", [8, 9, 13, 24])
 def test_a_run_goes_on_in_any_model_of_an_ensemble(text, monkeypatch, after):
-    align("en", "fr", "-o", "whole", "--model", "whole.model")
+    align("en", "fr", "-o", "whole", "--save", "whole.model")
     with monkeypatch.context() as patch:
         patch.setattr(AlignProgress, "advance", Interrupt(after=after))
         align("en", "fr", "-o", "out", code=130)
-    align("en", "fr", "-o", "out", "--model", "model", "--resume")
+    align("en", "fr", "-o", "out", "--save", "model", "--resume")
     assert Path("out").read_bytes() == Path("whole").read_bytes()
     made, wanted = (io.load(name, expected=Aligner) for name in ("model", "whole.model"))
     assert made.translation_table_ == wanted.translation_table_
@@ -199,7 +199,7 @@ def test_a_run_goes_on_in_any_model_of_an_ensemble(text, monkeypatch, after):
 
 def test_presets_are_settings_that_options_override(text):
     for preset in PRESETS:
-        align("en", "fr", "-o", "out", "--model", "m", "--preset", preset)
+        align("en", "fr", "-o", "out", "--save", "m", "--preset", preset)
         made = io.load("m", expected=Aligner).get_params()
         wanted = Aligner.preset(preset).get_params()
         assert {name: made[name] for name in PRESETS[preset]} == {
@@ -210,7 +210,7 @@ def test_presets_are_settings_that_options_override(text):
         "fr",
         "-o",
         "out",
-        "--model",
+        "--save",
         "m",
         "--preset",
         "quick",
@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(text, monkeypa
     monkeypatch.setattr(Aligner, "fit", Interrupt(after=1))
     for output in ("absent/out", "."):
         assert "cannot be written" in str(align("en", "fr", "-o", output, code=1).exception)
-    assert "absent/m" in str(align("en", "fr", "-o", "out", "--model", "absent/m", code=1).exception)
+    assert "absent/m" in str(align("en", "fr", "-o", "out", "--save", "absent/m", code=1).exception)
 
 
 def test_resume_without_a_checkpoint_starts_anew(text):
@@ -247,7 +247,7 @@ def test_resume_without_a_checkpoint_starts_anew(text):
 
 
 def test_a_model_aligns_other_text(text):
-    align("en", "fr", "-o", "out", "--model", "m")
+    align("en", "fr", "-o", "out", "--save", "m")
     Path("new.en").write_text("a blue house\n\nthe unknown flower\n")
     Path("new.fr").write_text("une maison bleue\nvide\nla fleur inconnue\n")
     report = json.loads(align("apply", "m", "new.en", "new.fr", "-o", "new", "--json").stdout)
@@ -286,15 +286,17 @@ def test_known_translations_help(text):
 
 
 def test_the_lexicon_is_a_table(text):
-    align("en", "fr", "-o", "out", "--model", "m")
-    assert json.loads(align("lexicon", "m", "-o", "lex", "--best", "1", "--json").stdout)["pairs"] >= 5
+    align("en", "fr", "-o", "out", "--save", "m")
+    assert (
+        json.loads(align("lexicon", "m", "-o", "lex", "--translations", "1", "--json").stdout)["pairs"] >= 5
+    )
     header, *rows = [line.split("\t") for line in Path("lex").read_text().splitlines()]
     assert header == ["source", "target", "p(target|source)", "p(source|target)", "count"]
     best = {row[0]: row for row in rows}
     assert best["house"][1] == "maison"
     assert float(best["house"][2]) > 0.9
     assert 8 < float(best["house"][4]) < 10
-    align("lexicon", "m", "-o", "lex", "--least", "8.5")
+    align("lexicon", "m", "-o", "lex", "--min-count", "8.5")
     assert len(Path("lex").read_text().splitlines()) < len(rows)
 
 
@@ -302,7 +304,7 @@ FERTILE = ("--schedule", "1:3,hmm:3,3:2,4:1")
 
 
 def test_what_one_text_taught_helps_with_another(text):
-    align("en", "fr", "-o", "out", "--model", "m", *FERTILE)
+    align("en", "fr", "-o", "out", "--save", "m", *FERTILE)
     known = []
     for what in ("lexicon", "jumps", "fertility"):
         report = json.loads(align(what, "m", "-o", f"{what}.tsv", "--json").stdout)
@@ -320,7 +322,7 @@ def test_what_one_text_taught_helps_with_another(text):
 
 
 def test_fertilities_need_a_model_that_has_them(text):
-    align("en", "fr", "-o", "out", "--model", "m")
+    align("en", "fr", "-o", "out", "--save", "m")
     assert "no model with fertilities" in align("fertility", "m", "-o", "f", code=2).output.replace("\n", " ")
     assert not Path("f").exists()
     Path("f").write_text("direction\tword\tfertility\tcount\nforward\thouse\t1\t2\n")
@@ -338,7 +340,7 @@ def test_settings_reach_the_aligner(text):
         "prefix": 6,
     }
     given = [part for name, value in wanted.items() for part in ("--set", f"{name}={value}")]
-    align("en", "fr", "-o", "out", "--model", "m", "--agreement", "none", *given)
+    align("en", "fr", "-o", "out", "--save", "m", "--agreement", "none", *given)
     settings = io.load("m", expected=Aligner).get_params()
     assert settings["agreement"] is None
     assert {name: settings[name] for name in wanted} == wanted
@@ -346,7 +348,7 @@ def test_settings_reach_the_aligner(text):
 
 def test_settings_by_their_former_options(text):
     former = ("--null", "0.2", "--pseudo-count=0.1", "--bayes")
-    done = align("en", "fr", "-o", "out", "--model", "m", *former)
+    done = align("en", "fr", "-o", "out", "--save", "m", *former)
     settings = io.load("m", expected=Aligner).get_params()
     assert (settings["null"], settings["pseudo_count"], settings["bayes"]) == (0.2, 0.1, True)
     for now in ("null=0.2", "pseudo_count=0.1", "bayes=true"):
@@ -387,7 +389,7 @@ def test_raw_text_is_split_into_words_and_tokenised_text_is_not(text):
         assert words == first[side]["words"]
     assert [link[:2] for link in first["links"]] == read_pharaoh("out")[0].tolist()
     assert all(0.5 < link[2] <= 1 for link in first["links"])
-    done = align("raw.en", "raw.fr", "-o", "out", "--model", "m").stdout
+    done = align("raw.en", "raw.fr", "-o", "out", "--save", "m").stdout
     assert "both sides: raw text, split into words (detected" in done
     assert "split into words (detected" in align("apply", "m", "raw.en", "raw.fr", "-o", "new").stdout
     assert Path("new").read_bytes() == Path("out").read_bytes()
@@ -425,15 +427,15 @@ def test_score_reads_pharaoh_and_naacl(text):
 
 
 def test_show_draws_in_the_terminal_and_to_files(text):
-    align("en", "fr", "-o", "out", "--model", "m")
+    align("en", "fr", "-o", "out", "--save", "m")
     Path("gold").write_text("0-0 1-2 2p1\n" * 15)
-    shown = align("show", "en", "fr", "-n", "2", "--links", "out", "--model", "m", "--gold", "gold").stdout
+    shown = align("show", "en", "fr", "--pair", "2", "--links", "out", "-m", "m", "--gold", "gold").stdout
     assert "[█]" in shown
     assert "(█)" in shown
-    align("show", "en", "fr", "-n", "2", "--links", "out", "--svg", "p.svg", "--html", "p.html")
+    align("show", "en", "fr", "--pair", "2", "--links", "out", "--svg", "p.svg", "--html", "p.html")
     assert minidom.parse("p.svg").documentElement.tagName == "svg"
     assert "maison" in Path("p.html").read_text()
-    told = json.loads(align("show", "en", "fr", "-n", "2", "--gold", "gold", "--json").stdout)
+    told = json.loads(align("show", "en", "fr", "--pair", "2", "--gold", "gold", "--json").stdout)
     assert told["source"] == ENGLISH[1].split()
     assert told["target"] == FRENCH[1].split()
     assert (told["links"], told["sure"]) == ([], [[0, 0], [1, 2]])

@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(folder):
     result = call("build", *between(folder), "--seed", folder / "seed.tsv", "-o", folder / "m.tsv",
-                  "--save-model", folder / "space.isogloss")  # fmt: skip
+                  "--save", folder / "space.isogloss")  # fmt: skip
     assert result.exit_code == 0, result.output
     return folder / "space.isogloss"
 
@@ -131,7 +131,7 @@ def test_neighbours_and_their_picture(folder, model, tmp_path):
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_vectors_are_read(tmp_path):
     asked = ["build", "--src", "en=absent.vec", "--tgt", "it=absent.vec"]
-    for files in (["-o", tmp_path], ["-o", tmp_path / "out", "--save-model", tmp_path / "absent" / "model"]):
+    for files in (["-o", tmp_path], ["-o", tmp_path / "out", "--save", tmp_path / "absent" / "model"]):
         result = call(*asked, *files)
         assert result.exit_code == 1
         assert "cannot be written; give the path of a file" in str(result.exception)
@@ -216,7 +216,7 @@ def test_a_seed_of_chance_is_left_out_and_said(folder, tmp_path):
     wrong.write_text("".join(f"en{i}\tde{(7 * i + 3) % 60}\n" for i in range(60)))
     languages = [*between(folder), "--also", folder / "de.vec"]
     seeds = ["--seed", folder / "seed.tsv", "--seed", folder / "de-it.tsv", "--seed", wrong]
-    options = ["--model", "mbfa", "--rounds", 0, "-o", tmp_path / "o.tsv"]
+    options = ["--kind", "mbfa", "--rounds", 0, "-o", tmp_path / "o.tsv"]
     result = call("build", *languages, *seeds, *options)
     assert result.exit_code == 0, result.output
     said = {line.split(":")[0].strip(): line for line in result.stdout.splitlines() if "by chance" in line}

@@ -46,8 +46,11 @@ def test_all_that_is_missing_is_said_at_once(monkeypatch):
         ("service", "demo --serve"),
         ("service", "serve --store news.db"),
         ("plot", "dictionary plot house -l en -m no-model -v en.vec -o house.svg"),
-        ("plot", "similar map no-model -c no-corpus -o map.png"),
-        ("encoder", "similar find text --lang en -m no-model -c no-corpus --encoder --texts en=en.jsonl"),
+        ("plot", "similar map no-model --corpus no-corpus -o map.png"),
+        (
+            "encoder",
+            "similar find word -l en -m no-model --corpus no-corpus --encoder --texts en=en.jsonl",
+        ),
         ("encoder", "similar fit no-corpus -o model --encoder --texts en=en.jsonl"),
         ("encoder", "evaluate encoder en=en.jsonl"),
         ("wikipedia", "corpus build en=no-dump.xml -o corpus"),

@@ -126,7 +126,7 @@ def test_probabilities_are_learned_from_complete_rows():
 
 
 def test_hidden_variables_are_learned_by_em():
-    options = ["--hidden", "I", "--starts", 2, "--smoothing", 1, "--seed", 3, "--html", "report.html"]
+    options = ["--hidden", "I", "--starts", 2, "--smoothing", 1, "--random-state", 3, "--html", "report.html"]
     told = answer("learn", "s.bif", "rows.csv", "-o", "learned.isogloss", *options)
     assert told["em_steps"] > 1
     assert np.isfinite(told["log_likelihood"])
@@ -157,13 +157,15 @@ def test_graphs_are_compared():
 
 
 def test_rows_are_drawn():
-    printed = network("sample", "s.bif", "-n", 3, "--seed", 1).output.splitlines()
+    printed = network("sample", "s.bif", "--rows", 3, "--random-state", 1).output.splitlines()
     assert printed[0] == "D,I,G,S,L"
     assert len(printed) == 4
-    assert [",".join(row.values()) for row in answer("sample", "s.bif", "-n", 3, "--seed", 1)] == printed[1:]
-    network("sample", "s.bif", "-n", 3, "--seed", 1, "-o", "drawn.tsv")
+    assert [
+        ",".join(row.values()) for row in answer("sample", "s.bif", "--rows", 3, "--random-state", 1)
+    ] == printed[1:]
+    network("sample", "s.bif", "--rows", 3, "--random-state", 1, "-o", "drawn.tsv")
     assert Path("drawn.tsv").read_text() == "\n".join(printed).replace(",", "\t") + "\n"
-    assert answer("sample", "s.bif", "-n", 2, "-o", "drawn.csv") == {"output": "drawn.csv", "rows": 2}
+    assert answer("sample", "s.bif", "--rows", 2, "-o", "drawn.csv") == {"output": "drawn.csv", "rows": 2}
 
 
 @pytest.mark.parametrize(
@@ -172,12 +174,12 @@ def test_rows_are_drawn():
         ("query", "s.bif", "I", "-g", "G"),
         ("query", "s.bif", "I", "-g", "G=g1", "-g", "G=g2"),
         ("show", "s.bif", "--plate", "no colon"),
-        ("sample", "s.bif", "-n", "-1"),
+        ("sample", "s.bif", "--rows", "-1"),
         ("learn", "s.bif", "rows.csv"),
         ("compare", "rows.csv"),
         ("query", "s.bif", "--joint"),
         ("query", "s.bif", "--map", "--html", "out.html"),
-        ("sample", "s.bif", "--seed", "-1"),
+        ("sample", "s.bif", "--random-state", "-1"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments):
@@ -203,7 +205,7 @@ def test_wrong_usage_ends_with_2(arguments):
         (("tree", "none.csv", "-o", "absent/out.bif"), "absent/out.bif: cannot be written; give"),
         (("compare", "names.csv", "s.bif"), "there are no rows; expected at least one"),
         (("tree", "empty.csv", "-o", "out.bif"), "empty.csv: is empty or begins with an empty line"),
-        (("sample", "s.bif", "-n", 10**17), "out of memory (Unable to allocate"),
+        (("sample", "s.bif", "--rows", 10**17), "out of memory (Unable to allocate"),
     ],
 )
 def test_failures_end_with_1_and_one_sentence(arguments, message, monkeypatch, capsys):

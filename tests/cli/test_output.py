@@ -51,13 +51,13 @@ BEGINS = {
 
 REFUSED = {
     *("demo news --folder", "demo models --output", "events find --journal", "events find --quarantine"),
-    *("init folder", "backup output", "concepts build --output", "link train --output", "align run --model"),
+    *("init folder", "backup output", "concepts build --output", "link train --output", "align run --save"),
     *("align run --details", "align apply --details", "align view --output"),
     *(
         "corpus build --output",
         "corpus split --train",
         "corpus split --test",
-        "dictionary build --save-model",
+        "dictionary build --save",
     ),
     "similar fit --output",
 }
@@ -119,16 +119,14 @@ def files(tmp_path_factory):
     pairs = ["the house ||| la maison", "the flower ||| la fleur", "blue flower ||| fleur bleue"]
     (folder / "pairs").write_text("\n".join(pairs) + "\n")
     run("align", folder / "pairs", "-o", folder / "links", "--model", folder / "aligner")
-    run(
-        "align", folder / "pairs", "-o", folder / "l3", "--model", folder / "fertile", "--schedule", "1:2,3:1"
-    )
+    run("align", folder / "pairs", "-o", folder / "l3", "--save", folder / "fertile", "--schedule", "1:2,3:1")
     for name, vectors in languages().items():
         write_vectors(vectors, folder / f"{name}.vec")
     write_dictionary(dictionary("en", "it", range(200)), folder / "seed")
-    run("dictionary", *build(folder), "-o", folder / "en-it", "--save-model", folder / "space")
+    run("dictionary", *build(folder), "-o", folder / "en-it", "--save", folder / "space")
     save_corpus(comparable_corpus(n=60, languages=("en", "de")), folder / "corpus")
     run("similar", "fit", folder / "corpus", "-o", folder / "hub", "-d", 4)
-    run("network", "sample", "asia", "-n", 20, "--seed", 0, "-o", folder / "rows")
+    run("network", "sample", "asia", "--rows", 20, "--random-state", 0, "-o", folder / "rows")
     lines = [json.dumps(article.as_record()) + "\n" for article in sample_news().articles[:12]]
     (folder / "news").write_text("".join(lines))
     run("events", folder / "news", "--journal", folder / "journal")
@@ -139,7 +137,7 @@ def files(tmp_path_factory):
 def build(folder):
     return (
         *("build", "--src", folder / "en.vec", "--tgt", folder / "it.vec"),
-        *("--seed", folder / "seed", "--model", "procrustes", "--rounds", 0),
+        *("--seed", folder / "seed", "--kind", "procrustes", "--rounds", 0),
     )
 
 
@@ -159,13 +157,13 @@ def arguments(what, folder):
         "align show": ["pairs", "--links", "links"],
         "dictionary build": build(folder)[1:],
         "dictionary plot": [word, "-l", "en", "-m", "space", "-v", "en.vec", "-v", "it.vec"],
-        "similar map": ["hub", "-c", "corpus", "--method", "pca"],
+        "similar map": ["hub", "--corpus", "corpus", "--method", "pca"],
         "similar topics": ["hub"],
         "network show": ["asia"],
         "network query": ["asia", "tub"],
         "network learn": ["asia", "rows"],
         "network tree": ["rows"],
-        "network sample": ["asia", "--seed", 0],
+        "network sample": ["asia", "--random-state", 0],
         "network convert": ["asia"],
         "feeds starter": [],
     }[command]
@@ -235,7 +233,7 @@ def test_resuming_needs_a_file(files, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("number", [1, 200_000])
 def test_a_reader_that_stops_ends_the_command_quietly(number):
-    command = [sys.executable, "-m", "isogloss", "network", "sample", "asia", "-n", str(number)]
+    command = [sys.executable, "-m", "isogloss", "network", "sample", "asia", "--rows", str(number)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""

@@ -116,7 +116,7 @@ def test_bars_of_a_dictionary(tmp_path, bars):
         write_vectors(vectors, tmp_path / f"{name}.vec")
     write_dictionary(dictionary("en", "it", range(200)), tmp_path / "seed")
     arguments = ("--src", "en.vec", "--tgt", "it.vec", "--seed", "seed", "--rounds", 0)
-    run("dictionary", "build", *arguments, "-o", "en-it", "--model", "procrustes")
+    run("dictionary", "build", *arguments, "-o", "en-it", "--kind", "procrustes")
     *reads, steps = bars
     assert [task.total for task in reads] == [total_size(["en.vec"]), total_size(["it.vec"])]
     assert all(task.total == task.completed for task in reads)

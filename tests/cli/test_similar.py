@@ -35,7 +35,7 @@ def run(*arguments, code=0):
 
 
 def test_similar_documents_come_with_reasons(place):
-    where = ("-m", place / "model", "-c", place / "test", "--lang", "en", "-k", 2)
+    where = ("-m", place / "model", "--corpus", place / "test", "--lang", "en", "-k", 2)
     found = json.loads(run("similar", "en3w1 en3w2 en3w4", *where, "--json").stdout)
     assert [one["lang"] for one in found] == ["en", "en", "de", "de"]
     assert found[0]["similarity"] >= found[1]["similarity"] > 0.3
@@ -93,14 +93,14 @@ def test_drift_is_told_for_each_pair(place):
 )
 def test_a_map_is_drawn(place, name, begins):
     pytest.importorskip("matplotlib")
-    where = (place / "model", "-c", place / "test", "-o", place / name, "--method", "pca")
+    where = (place / "model", "--corpus", place / "test", "-o", place / name, "--method", "pca")
     assert "100 documents, en, de" in run("similar", "map", *where).stdout
     assert (place / name).read_bytes().startswith(begins)
     assert "20 documents, de" in run("similar", "map", *where, "--languages", "de", "--documents", 20).stdout
 
 
 def test_a_map_that_cannot_be_drawn_is_refused(place):
-    where = (place / "model", "-c", place / "test", "-o")
+    where = (place / "model", "--corpus", place / "test", "-o")
     assert "ends in .html" in run("similar", "map", *where, place / "m.gif", code=2).output
     assert "tsne or pca" in run("similar", "map", *where, place / "m.svg", "--method", "umap", code=2).output
 
@@ -141,7 +141,7 @@ def test_wrong_use_ends_with_a_sentence(place):
         "expected one of hub"
         in run("similar", "fit", place / "train", "-o", "x", "--kind", "svd", code=2).output
     )
-    where = ("-m", place / "model", "-c", place / "test")
+    where = ("-m", place / "model", "--corpus", place / "test")
     error = runner.invoke(app, ["similar", "unknown words", *map(str, where), "--lang", "en"]).exception
     assert "no word that the model knows in 'en'" in str(error)
     error = runner.invoke(app, ["similar", "en1w1", *map(str, where), "--lang", "xx"]).exception

@@ -295,7 +295,7 @@ def test_events_of_a_store(stored):
     assert 0 < len(both) <= len(german)
     assert listed("--store", stored, "--since", "2030-01-01") == []
     assert listed("--store", stored, "--until", "2030-01-01") == everything[:20]
-    assert all(event["languages_count"] > 1 for event in listed("--store", stored, "--languages", 2))
+    assert all(event["languages_count"] > 1 for event in listed("--store", stored, "--min-languages", 2))
     refused(StoreError, "sort is 'name'", "--store", stored, "--sort", "name", of=listing)
     assert run("--store", stored, "--lang", "ja", of=listing) == "no events found\n"
     assert everything[0]["id"] in run("--store", stored, of=listing)

@@ -42,7 +42,7 @@ COMMANDS = {
     "corpus": ["corpus", "build", "en.txt", "fr.txt", "-o", "second", "--min-words", "1"],
     "dictionary": [
         *("dictionary", "build", "--src", "en.vec", "--tgt", "it.vec", "--seed", "seed", "-o", "en-it"),
-        *("--rounds", "0", "--model", "procrustes"),
+        *("--rounds", "0", "--kind", "procrustes"),
     ],
     "similar": ["similar", "fit", "corpus", "-o", "hub", "-d", "4"],
 }

@@ -96,7 +96,18 @@ def place(tmp_path, texts, corpus, model):
 
 def test_the_command_ranks_candidates_again(place, texts, corpus, model, monkeypatch):
     monkeypatch.setattr(similarity, "open_encoder", lambda name, *, n_jobs: ToyEncoder())
-    where = ("-m", place / "model", "-c", place / "corpus", "--lang", "en", "-k", 3, "--languages", "de")
+    where = (
+        "-m",
+        place / "model",
+        "--corpus",
+        place / "corpus",
+        "--lang",
+        "en",
+        "-k",
+        3,
+        "--languages",
+        "de",
+    )
     again = ("--encoder", "--texts", f"de={place / 'de.jsonl'}", "--weight", 0.8)
     told = json.loads(run("similar", QUERY, *where, *again, "--json").stdout)
     found = find_similar(model, corpus, QUERY, "en", k=15, languages=["de"])
@@ -115,7 +126,7 @@ def test_a_model_with_the_encoder_as_a_view_is_fitted_saved_and_used(place):
     assert "4 dimensions, en, de, sl, ar" in told
     model = io.load(place / "both")
     assert (model.share, model.rows_, model.words.n_directions) == (0.2, 80, 20)
-    where = ("-m", place / "both", "-c", place / "corpus", "--lang", "en", "--json")
+    where = ("-m", place / "both", "--corpus", place / "corpus", "--lang", "en", "--json")
     assert {one["lang"] for one in json.loads(run("similar", QUERY, *where).stdout)} == set(LANGUAGES)
     assert "strength" in run("similar", "topics", place / "both").stdout
     assert (

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json, RandomState, renaming
 from isogloss.cli._output import echo, not_stdout
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.exceptions import CorpusError
@@ -27,7 +28,6 @@ corpus_group = typer.Typer(
     cls=CommandGroup, help="Build comparable corpora from documents.", no_args_is_help=True
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")]
 Files = list[str] | None
 LinkTables = Annotated[
@@ -165,7 +165,7 @@ def info(
         console.print(_ranks_table(summary))
 
 
-@corpus_group.command("split")
+@corpus_group.command("split", cls=renaming({"--seed": "--random-state"}))
 def split(
     folder: Folder,
     train: Annotated[Path, typer.Option(help="The folder to create for training rows.", callback=not_stdout)],
@@ -179,7 +179,7 @@ def split(
             "shares no training row.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
+    random_state: RandomState = 0,
     as_json: Json = False,
 ) -> None:
     """Split a corpus into a training and a test corpus."""
@@ -189,7 +189,7 @@ def split(
     for place in (train, test):
         if place.exists():
             raise CorpusError(f"{place}: already exists; remove it, or choose another name")
-    parts = corpus.split(share, pairs=_pairs(pairs), random_state=seed)
+    parts = corpus.split(share, pairs=_pairs(pairs), random_state=random_state)
     with Console(stderr=True).status("writing"):
         for part, place in zip(parts, (train, test), strict=True):
             save_corpus(part, place)

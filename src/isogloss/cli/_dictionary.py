@@ -14,7 +14,8 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
+from isogloss.cli._options import Json, Save, renaming
+from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
 from isogloss.io import total_size
@@ -45,8 +46,7 @@ Vectors = Annotated[
 Words = Annotated[int, typer.Option(help="Read only the first words of each file, this many.", min=1)]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse vector files with bad lines.")]
 Threads = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Model = Annotated[Path, typer.Option("--model", "-m", help="A model saved by 'build --save-model'.")]
+Model = Annotated[Path, typer.Option("--model", "-m", help="A model saved by 'build --save'.")]
 Rule = Annotated[str, typer.Option(help="Ranking rule: csls, cosine, inverted_softmax or density.")]
 WORDS = 200_000
 
@@ -56,7 +56,7 @@ def _group() -> None:
     """Commands about dictionaries."""
 
 
-@dictionary_group.command("build")
+@dictionary_group.command("build", cls=renaming({"--model": "--kind", "--save-model": "--save"}))
 def build(
     src: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")],
     tgt: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")],
@@ -75,7 +75,9 @@ def build(
         list[str] | None,
         typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of another language to learn from."),
     ] = None,
-    model: Annotated[str, typer.Option(help="auto, mbfa, ibfa, cca or procrustes.")] = "auto",
+    kind: Annotated[
+        str, typer.Option(help="The kind of model: auto, mbfa, ibfa, cca or procrustes.")
+    ] = "auto",
     components: Annotated[int | None, typer.Option(help="Dimensions of the common space.", min=1)] = None,
     rule: Rule = "csls",
     translations: Annotated[
@@ -87,9 +89,7 @@ def build(
     ] = None,
     words: Words = WORDS,
     strict: Strict = False,
-    save_model: Annotated[
-        Path | None, typer.Option(help="Also save the model, for the other commands.", callback=not_stdout)
-    ] = None,
+    save: Save = None,
     jobs: Threads = -1,
     as_json: Json = False,
 ) -> None:
@@ -102,17 +102,17 @@ def build(
     from isogloss.lexicon import build_space, induce, write_induced
 
     check_outputs(as_json, output, error=DictionaryError)
-    check_outputs(as_json, save_model, error=ModelFileError)
+    check_outputs(as_json, save, error=ModelFileError)
     console = Console(stderr=True)
     vectors = _read_all([src, tgt, *(also or [])], words, strict, console)
     source, target = list(vectors)[:2]
     seeds = _seeds(seed or ["identical"], vectors)
     # Steps that build_space reports, and the translation.
-    with counting_steps("learning", 4 if model == "auto" else 3, console) as say:
+    with counting_steps("learning", 4 if kind == "auto" else 3, console) as say:
         checked = build_space(
             vectors,
             seeds,
-            model,
+            kind,
             rounds=rounds,
             rule=rule,
             n_components=components,
@@ -132,8 +132,8 @@ def build(
         )
     with written(output) as path:
         write_induced(found, path)
-    if save_model is not None:
-        io.save(checked.space, save_model)
+    if save is not None:
+        io.save(checked.space, save)
     summary = _summary(checked, len(found), output)
     if as_json:
         echo(json.dumps(summary, indent=2))
@@ -180,10 +180,10 @@ def evaluate_command(
         _print_evaluation(result)
 
 
-@dictionary_group.command("neighbours")
+@dictionary_group.command("neighbours", cls=renaming({"--language": "--lang"}))
 def neighbours(
     word: Annotated[str, typer.Argument(help="The word to look up.")],
-    language: Annotated[str, typer.Option("--language", "-l", help="The language of the word.")],
+    lang: Annotated[str, typer.Option("--lang", "-l", help="The language of the word.")],
     model: Model,
     vectors: Vectors,
     k: Annotated[int, typer.Option("-k", help="Neighbours per language.", min=1)] = 5,
@@ -193,11 +193,11 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """Show the nearest words in all languages."""
-    around = _around(word, language, model, vectors, k, words, strict, jobs)
+    around = _around(word, lang, model, vectors, k, words, strict, jobs)
     if as_json:
         echo_json([vars(one) for one in around.neighbours[1:]], indent=2)
         return
-    table = Table(title=f"around {escape(word)} ({escape(language)})", title_justify="left")
+    table = Table(title=f"around {escape(word)} ({escape(lang)})", title_justify="left")
     names = list(dict.fromkeys(one.language for one in around.neighbours))
     for name in names:
         table.add_column(escape(name))
@@ -207,10 +207,10 @@ def neighbours(
     Console().print(table)
 
 
-@dictionary_group.command("plot")
+@dictionary_group.command("plot", cls=renaming({"--language": "--lang"}))
 def plot(
     word: Annotated[str, typer.Argument(help="The word to look up.")],
-    language: Annotated[str, typer.Option("--language", "-l", help="The language of the word.")],
+    lang: Annotated[str, typer.Option("--lang", "-l", help="The language of the word.")],
     model: Model,
     vectors: Vectors,
     output: Annotated[
@@ -230,7 +230,7 @@ def plot(
     from isogloss.plotting import plot_neighbourhood, save_picture
 
     check_outputs(as_json, output)
-    around = _around(word, language, model, vectors, k, words, strict, jobs)
+    around = _around(word, lang, model, vectors, k, words, strict, jobs)
     with written(output, ".svg") as path:
         save_picture(plot_neighbourhood(around), path)
     report_output(json.dumps({"output": str(output)}) if as_json else f"written: {output}", output)

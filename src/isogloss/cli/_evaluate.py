@@ -13,6 +13,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json, Languages
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from isogloss.similarity import RetrievalReport
 
 Csls = Annotated[int, typer.Option(help="Neighbours used by CSLS; 0 for plain cosines.", min=0)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 evaluate_group = typer.Typer(cls=CommandGroup, help="Evaluate models.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def retrieval(
         Path, typer.Argument(metavar="CORPUS", help="A corpus with rows that the model was not trained on.")
     ],
     csls: Csls = 0,
-    languages: Annotated[str | None, typer.Option(help="Only these languages, for example en,de,fr.")] = None,
+    languages: Languages = None,
     as_json: Json = False,
 ) -> None:
     """Evaluate how well documents find their versions in other languages (mate retrieval)."""

@@ -6,13 +6,25 @@ import than many a command takes to run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from isogloss.cli._options import renaming
+
+VALUES = {
+    "<(int|float)( range)?>": "NUMBER",
+    r"<(path|list\[path\])>": "FILE",
+    r"<(str|text|list\[str\])>": "TEXT",
+    "<(datetime|time)>": "TIME",
+}
+"""Words for types of values, by how typer writes them in help."""
 
 
 class LazyCommand(NamedTuple):
@@ -21,6 +33,8 @@ class LazyCommand(NamedTuple):
     module: str
     attribute: str
     help: str
+    renamed: Mapping[str, str] = {}
+    """New names of options by former names."""
 
     def load(self, name: str) -> Any:
         """Import the command."""
@@ -31,12 +45,60 @@ class LazyCommand(NamedTuple):
             command.name = name
         else:
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command(name)(found)
+            alone.command(name, cls=renaming(self.renamed))(found)
             command = typer.main.get_command(alone)
         for one in (command, *getattr(command, "commands", {}).values()):
             one.help = _paragraphs(one.help or "")
             one.short_help = one.help.partition("\n\n")[0]  # whole in lists, not cut off with "..."
+            one.format_options = partial(_format_options, one.format_options)
+            one.collect_usage_pieces = partial(_usage_pieces, one.collect_usage_pieces)
         return command
+
+
+def _format_options(usual: Callable[..., None], ctx: Any, formatter: Any) -> None:
+    """Write lists of options and arguments with plain words for the types of their values."""
+    write = formatter.write_dl
+    formatter.write_dl = lambda rows, **style: write([(_plain(name), text) for name, text in rows], **style)
+    usual(ctx, formatter)
+
+
+def _plain(name: str) -> str:
+    """An option with its type in plain words, or an argument without a type.
+
+    Examples
+    --------
+    >>> _plain("-n, --limit <int range>"), _plain("NEWS... <list[str]>"), _plain("event <str>")
+    ('-n, --limit NUMBER', 'NEWS...', 'EVENT')
+    """
+    if not name.startswith("-"):
+        name, typed, _ = name.partition(" <")
+        return name.upper() if typed and name.islower() else name  # a command has no type
+    for pattern, word in VALUES.items():
+        name = re.sub(pattern, word, name)
+    return name
+
+
+def _usage_pieces(usual: Callable[[Any], list[str]], ctx: Any) -> list[str]:
+    return [_usage_piece(piece) for piece in usual(ctx)]
+
+
+def _usage_piece(piece: str) -> str:
+    """An argument as manuals write it.
+
+    Examples
+    --------
+    >>> _usage_piece("{event}"), _usage_piece("[[NEWS]]"), _usage_piece("{NEWS...}...")
+    ('EVENT', '[NEWS]', 'NEWS...')
+    """
+    found = re.fullmatch(r"([\[{])(.*)[\]}](\.\.\.)?", piece)
+    if found is None:
+        return piece
+    bracket, name, more = found.groups("")
+    name = name.removesuffix("...")
+    if name.startswith("[") and name.endswith("]"):
+        name = name[1:-1]
+    name = name.upper() if name.islower() else name
+    return (f"[{name}]" if bracket == "[" else name) + more
 
 
 def _paragraphs(text: str) -> str:
@@ -89,3 +151,12 @@ class DefaultGroup(CommandGroup):
         if not named and (args or not self.no_args_is_help):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options of the group, its commands, and the options of the first command."""
+        super().format_options(ctx, formatter)
+        name, first = next(iter(self.commands.items()))
+        shown = [record for param in first.params if (record := param.get_help_record(ctx)) is not None]
+        if shown:
+            with formatter.section(f"Options of {ctx.command_path} {name}, the default command"):
+                formatter.write_dl(shown)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo
 
 model_group = typer.Typer(cls=CommandGroup, help="Inspect model files.", no_args_is_help=True)
@@ -24,7 +25,7 @@ def _group() -> None:
 @model_group.command("info")
 def info(
     path: Annotated[Path, typer.Argument(help="A model file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Describe a model file without loading its arrays."""
     from isogloss.io import describe

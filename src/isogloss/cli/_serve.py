@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._signals import stop_on_signals
 from isogloss.cli.store._make_events import make_events, store_contents, stream_factory
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 from isogloss.exceptions import IsoglossError, StoreError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def serve(
     port: Port = None,
     worker: Annotated[bool, typer.Option(help="Also run the worker that finds events.")] = True,
     log_json: LogJson = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Serve the API and the web pages.
 
@@ -182,7 +183,7 @@ def work(
         typer.Option("--prepare", hidden=True, help="Removed; configure a Dask scheduler instead."),
     ] = False,
     log_json: LogJson = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Run the worker that turns stored articles into events.
 
@@ -235,7 +236,7 @@ def make(
     days: Annotated[float, typer.Option(help="Days until the token expires.", min=0)] = 365.0,
     config: Config = None,
     store: StorePlace = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Create a token. It is shown only once."""
     from isogloss.service.auth import make_token
@@ -246,7 +247,7 @@ def make(
 
 
 @token_group.command("list")
-def show(config: Config = None, store: StorePlace = None, as_json: JsonOutput = False) -> None:
+def show(config: Config = None, store: StorePlace = None, as_json: Json = False) -> None:
     """List tokens, without their secrets."""
     from isogloss.service.auth import list_tokens
     from isogloss.store import from_micros
@@ -266,7 +267,7 @@ def revoke(
     name: Annotated[str, typer.Argument(help="The id shown by 'token list'.")],
     config: Config = None,
     store: StorePlace = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Revoke a token."""
     from isogloss.service.auth import revoke_token

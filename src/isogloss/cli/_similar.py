@@ -13,6 +13,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._options import Json, Languages, RandomState, renaming
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
 from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
 from isogloss.exceptions import ModelFileError
@@ -35,13 +36,12 @@ CANDIDATES = 5
 similar_group = typer.Typer(
     cls=DefaultGroup,
     help="Find similar documents across languages.\n\n"
-    'isogloss similar "text" --lang en -m MODEL -c CORPUS is short for isogloss similar find ...',
+    'isogloss similar "text" --lang en -m MODEL --corpus CORPUS is short for isogloss similar find ...',
     no_args_is_help=True,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Model = Annotated[Path, typer.Option("--model", "-m", help="A model made by 'similar fit'.")]
-Corpus = Annotated[Path, typer.Option("--corpus", "-c", help="A corpus made by 'corpus build'.")]
+Corpus = Annotated[Path, typer.Option("--corpus", help="A corpus made by 'corpus build'.")]
 Texts = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,14 +53,14 @@ Texts = Annotated[
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of encoder threads; -1 for one per core.")]
 
 
-@similar_group.command("find")
+@similar_group.command("find", cls=renaming({"-c": "--corpus"}))
 def find(
     text: Annotated[str, typer.Argument(help="The text.")],
     model: Model,
     corpus: Corpus,
-    lang: Annotated[str, typer.Option(help="Language of the text.")],
+    lang: Annotated[str, typer.Option("--lang", "-l", help="Language of the text.")],
     k: Annotated[int, typer.Option("-k", help="Documents per language.", min=1)] = 3,
-    languages: Annotated[str | None, typer.Option(help="Only these languages, for example de,fr.")] = None,
+    languages: Languages = None,
     encoder: Annotated[
         bool, typer.Option("--encoder", help="Rerank the best candidates with a sentence encoder.")
     ] = False,
@@ -95,7 +95,7 @@ def find(
     Console().print(table)
 
 
-@similar_group.command("fit")
+@similar_group.command("fit", cls=renaming({"--seed": "--random-state"}))
 def fit(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made by 'corpus build'.")],
     output: Annotated[
@@ -108,7 +108,7 @@ def fit(
     dimensions: Annotated[
         int, typer.Option("--dimensions", "-d", help="Dimensions of the space.", min=1)
     ] = 500,
-    languages: Annotated[str | None, typer.Option(help="Only these languages, for example en,de,fr.")] = None,
+    languages: Languages = None,
     min_df: Annotated[
         int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)
     ] = 1,
@@ -131,7 +131,8 @@ def fit(
         float, typer.Option(help="Weight of the encoder when projecting texts.", min=0, max=1)
     ] = 0.5,
     jobs: Jobs = 1,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    random_state: RandomState = 0,
+    as_json: Json = False,
 ) -> None:
     """Fit a model to a comparable corpus. The model projects raw text.
 
@@ -146,7 +147,7 @@ def fit(
     read = _check_texts(encoder, texts, encoder_model)
     if encoder and (kind != "hub" or batch_rows is not None):
         raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
-    settings = {"min_df": min_df, "max_features": max_features, "random_state": seed}
+    settings = {"min_df": min_df, "max_features": max_features, "random_state": random_state}
     model = _with_settings(kind, _model_class(kind)(dimensions, **settings), batch_rows, directions)
     check_outputs(False, output, error=ModelFileError)
     console, start = Console(stderr=True), (time.perf_counter(), time.process_time())
@@ -167,6 +168,10 @@ def fit(
         io.save(model, output)
     wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU){_peak_memory()}")
+    if as_json:
+        summary = {"output": str(output), "kind": kind, "dimensions": dimensions}
+        echo_json(summary | {"languages": list(model.languages)})
+        return
     echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
 
 
@@ -211,7 +216,7 @@ def _check_texts(encoder: bool, texts: list[str] | None, model: str) -> list[str
     return texts or []
 
 
-@similar_group.command("map")
+@similar_group.command("map", cls=renaming({"-c": "--corpus", "--seed": "--random-state"}))
 def draw_map(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model made by 'similar fit'.")],
     corpus: Corpus,
@@ -223,7 +228,7 @@ def draw_map(
             help="The file to write: .html, .svg (both with titles), .png or .pdf; - for SVG on stdout.",
         ),
     ],
-    languages: Annotated[str | None, typer.Option(help="Only these languages, for example en,de,fr.")] = None,
+    languages: Languages = None,
     method: Annotated[
         str,
         typer.Option(
@@ -232,7 +237,8 @@ def draw_map(
         ),
     ] = "tsne",
     documents: Annotated[int, typer.Option(help="Draw at most this many documents.", min=3)] = 1500,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    random_state: RandomState = 0,
+    as_json: Json = False,
 ) -> None:
     """Draw a map of the documents of a corpus, coloured by language."""
     from isogloss import io
@@ -242,7 +248,7 @@ def draw_map(
 
     if method not in ("tsne", "pca"):
         raise typer.BadParameter(f"--method {method}: expected tsne or pca")
-    check_outputs(False, output)
+    check_outputs(as_json, output)
     if not is_stdout(output) and output.suffix not in PICTURES:
         raise typer.BadParameter(f"--output {output}: expected a name that ends in {', '.join(PICTURES)}")
     if output.suffix in (".png", ".pdf"):
@@ -252,9 +258,12 @@ def draw_map(
         fitted, read = io.load(model, expected=TextModel), ComparableCorpus(corpus)
         names = [code for code in read.languages if code in fitted.languages and (not only or code in only)]
         projected = {code: fitted.project_corpus(read, code) for code in names}
-        found = map_documents(projected, method=method, max_documents=documents, random_state=seed)
+        found = map_documents(projected, method=method, max_documents=documents, random_state=random_state)
     with written(output, ".svg") as path:
         _write_map(found, {code: read.titles(code) for code in names}, path)
+    if as_json:
+        echo_json({"output": str(output), "documents": len(found.points), "languages": names})
+        return
     report_output(f"{output}: {len(found.points)} documents, {', '.join(names)}", output)
 
 
@@ -273,7 +282,7 @@ def _write_map(found: DocumentMap, titles: dict[str, Any], output: Path) -> None
 @similar_group.command("topics")
 def show_topics(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model made by 'similar fit'.")],
-    components: Annotated[int, typer.Option(help="How many.", min=1)] = 10,
+    components: Annotated[int, typer.Option(help="Number of components.", min=1)] = 10,
     words: Annotated[int, typer.Option(help="Words per end of a component.", min=1)] = 6,
     html: Annotated[
         Path | None, typer.Option(help="Write an HTML table to this file; - for standard output.")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
 from rich.markup import escape
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
-from isogloss.cli._output import check_outputs, echo, is_stdout, not_stdout, report_output, written
-from isogloss.cli._settings_option import CommandWithSettings
+from isogloss.cli._options import CommandWithSettings, Json, Save, renaming
+from isogloss.cli._output import check_outputs, echo, is_stdout, report_output, written
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._input import (
     Columns,
@@ -25,7 +25,6 @@ from isogloss.cli.align._input import (
     First,
     Form,
     Jobs,
-    Json,
     Languages,
     MaxTokens,
     Model,
@@ -92,8 +91,9 @@ Probabilities: TypeAlias = Annotated[
 
 
 class RunCommand(CommandWithSettings):
-    """``isogloss align run``, with the options of 0.1 that are settings now."""
+    """``isogloss align run``, with the options of 0.1 that are settings or have other names now."""
 
+    renamed: ClassVar[Mapping[str, str]] = {"--model": "--save"}
     former_options = ("null", "spelling", "pseudo_count", "interpolate", "prune", "prefix")
     former_flags = ("bayes",)
 
@@ -104,9 +104,7 @@ def run(
     target: Target = None,
     *,
     output: Output,
-    model: Annotated[
-        Path | None, typer.Option(help="Also save the model, for the other commands.", callback=not_stdout)
-    ] = None,
+    save: Save = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume an interrupted run with the same output.")
     ] = False,
@@ -146,7 +144,7 @@ def run(
     from isogloss.alignment import Aligner, Bitext, WordForms, write_pharaoh
 
     _check(method, probabilities)
-    check_outputs(as_json, output, model, details)
+    check_outputs(as_json, output, save, details)
     if resume and is_stdout(output):
         raise typer.BadParameter("--resume needs the output file of the interrupted run")
     console = Console(stderr=True)
@@ -168,15 +166,15 @@ def run(
         _train(aligner, bitext, checkpoint, resume, progress)
         progress.say("aligning")
         links = _corrected(_aligned(aligner, bitext, method, itg), fixed)
-        if model is not None:
-            io.save(aligner, model)
+        if save is not None:
+            io.save(aligner, save)
     with written(output) as path:
         write_pharaoh(links, path, first=first, probabilities=probabilities)
     _write_details(text, links, details)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     bits = aligner.bits_per_word_[-1] if aligner.bits_per_word_ else None
-    files = {"output": str(output), "model": None if model is None else str(model)}
+    files = {"output": str(output), "model": None if save is None else str(save)}
     _finish(text, links, files, as_json, bits_per_word=bits, seconds=progress.seconds)
 
 
@@ -329,12 +327,14 @@ def _finish(text: WordPairs, links: Links, files: dict[str, Any], as_json: bool,
     )
 
 
-for _command in (
-    align_look.lexicon,
-    align_look.jumps,
-    align_look.fertility,
-    align_look.score,
-    align_look.show,
-    view,
-):
-    align_group.command()(_command)
+_RENAMED: dict[Callable[..., None], dict[str, str]] = {
+    align_look.lexicon: {"--least": "--min-count", "--best": "--translations"},
+    align_look.jumps: {},
+    align_look.fertility: {},
+    align_look.score: {},
+    align_look.show: {"--number": "--pair", "-n": "--pair"},
+    view: {"--least": "--min-probability"},
+}
+
+for _command, _renamed in _RENAMED.items():
+    align_group.command(cls=renaming(_renamed))(_command)

@@ -72,12 +72,11 @@ CorrectionsFile: TypeAlias = Annotated[
 Output: TypeAlias = Annotated[
     Path, typer.Option("--output", "-o", help="The file to write; - for standard output.")
 ]
-Model: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved with --model.")]
+Model: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved with --save.")]
 First: TypeAlias = Annotated[
     int, typer.Option("--first", help="Index of the first word of a sentence.", min=0, max=1)
 ]
 Jobs: TypeAlias = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def open_text(

@@ -11,12 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import check_outputs, echo, echo_json, report_output, written
 from isogloss.cli.align._input import (
     Columns,
     First,
     Form,
-    Json,
     Languages,
     Model,
     Output,
@@ -37,8 +37,13 @@ def lexicon(
     model: Model,
     *,
     output: Output,
-    least: Annotated[float, typer.Option(help="Ignore pairs with a lower count than this.", min=0.0)] = 0.5,
-    best: Annotated[int | None, typer.Option(help="Translations per word, in each direction.", min=1)] = None,
+    min_count: Annotated[
+        float, typer.Option(help="Ignore pairs with a lower count than this.", min=0.0)
+    ] = 0.5,
+    translations: Annotated[
+        int | None,
+        typer.Option("--translations", "-k", help="Translations per word, in each direction.", min=1),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a table of translations with probabilities in both directions and counts."""
@@ -46,8 +51,8 @@ def lexicon(
     from isogloss.alignment import Aligner
 
     check_outputs(as_json, output)
-    rows = [row for row in io.load(model, expected=Aligner).translation_table_ if row[4] >= least]
-    rows = rows if best is None else _best(rows, best)
+    rows = [row for row in io.load(model, expected=Aligner).translation_table_ if row[4] >= min_count]
+    rows = rows if translations is None else _best(rows, translations)
     with written(output) as path, atomic_write(path) as file:
         file.write(b"source\ttarget\tp(target|source)\tp(source|target)\tcount\n")
         for source, target, forward, backward, count in rows:
@@ -139,11 +144,11 @@ def show(
     source: Source,
     target: Target = None,
     *,
-    number: Annotated[
-        int, typer.Option("--number", "-n", help="Number of the sentence pair, from 1.", min=1)
-    ] = 1,
+    pair: Annotated[int, typer.Option(help="Number of the sentence pair, from 1.", min=1)] = 1,
     links: Annotated[Path | None, typer.Option(help="Links to draw.")] = None,
-    model: Annotated[Path | None, typer.Option(help="A model; its posteriors shade the cells.")] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="A model; its posteriors shade the cells.")
+    ] = None,
     gold: Annotated[Path | None, typer.Option(help="Manual links, drawn as frames.")] = None,
     first: First = 0,
     svg: Annotated[
@@ -165,15 +170,15 @@ def show(
         raise typer.BadParameter("nothing to draw; give --links, --model or --gold")
     check_outputs(as_json, svg, html)
     pairs = list(open_text(source, target, form, columns, languages, False, 1000, tokenised).with_offsets())
-    if number > len(pairs):
-        raise typer.BadParameter(f"--number {number}: the text has {len(pairs)} sentence pairs")
-    picture = _picture(pairs[number - 1].words, number - 1, links, model, gold, first, len(pairs))
+    if pair > len(pairs):
+        raise typer.BadParameter(f"--pair {pair}: the text has {len(pairs)} sentence pairs")
+    picture = _picture(pairs[pair - 1].words, pair - 1, links, model, gold, first, len(pairs))
     for output, drawn in ((svg, picture.svg), (html, picture.html)):
         if output is not None:
             with written(output) as path, atomic_write(path) as file:
                 file.write(drawn().encode())
     if as_json:
-        offsets = dict(zip(("source_offsets", "target_offsets"), pairs[number - 1].offsets, strict=True))
+        offsets = dict(zip(("source_offsets", "target_offsets"), pairs[pair - 1].offsets, strict=True))
         echo_json(_as_dict(picture) | offsets)
     elif svg is None and html is None:
         echo(picture.text())

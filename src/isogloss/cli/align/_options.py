@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from isogloss.cli._settings_option import parse_settings
+from isogloss.cli._options import parse_settings
 
 if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Corrections, Priors

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from isogloss.cli._options import Json
 from isogloss.cli._output import check_outputs, echo, echo_json, not_stdout
 from isogloss.cli.align._input import (
     Columns,
     CorrectionsFile,
     Form,
     Jobs,
-    Json,
     Languages,
     MaxTokens,
     Model,
@@ -34,7 +34,7 @@ def view(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The HTML file to write.", callback=not_stdout)
     ],
-    least: Annotated[
+    min_probability: Annotated[
         float, typer.Option(help="Include links from this probability on, for the slider.", min=0.0, max=1.0)
     ] = 0.1,
     corrections: CorrectionsFile = None,
@@ -59,7 +59,7 @@ def view(
     aligner = io.load(model, expected=Aligner).set_params(n_jobs=jobs)
     made = corrections_of(corrections, text)
     threshold = aligner.threshold
-    links = aligner.set_params(threshold=min(least, threshold)).align(text)
+    links = aligner.set_params(threshold=min(min_probability, threshold)).align(text)
     write_viewer(text.with_offsets(), links, output, threshold=threshold, corrections=made)
     if as_json:
         echo_json({"output": str(output), "pairs": text.report.pairs, "left_out": text.report.bad})

@@ -10,6 +10,7 @@ import typer
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._options import Json, renaming
 from isogloss.cli._output import echo_json, not_stdout, program
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.demo._models import models
@@ -49,7 +50,7 @@ def news(
     port: Annotated[
         int, typer.Option(help="With --serve: port to listen on; 0 for any free port.", min=0, max=65535)
     ] = 8470,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Learn a common space for five languages, find the events in invented news, and score them."""
     from isogloss.events import EventStream, History
@@ -97,7 +98,7 @@ def news(
         console.print(_next(), highlight=False)
 
 
-demo_group.command("models")(models)
+demo_group.command("models", cls=renaming({"--seed": "--random-state"}))(models)
 
 
 def _next() -> str:

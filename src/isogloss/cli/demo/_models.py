@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json, RandomState
 from isogloss.cli._output import echo, not_stdout, program
 from isogloss.cli._progress import EMProgress
 from isogloss.cli.demo._report import write_report
@@ -35,11 +36,14 @@ COMPONENTS = 6
 
 def models(
     output: Annotated[
-        Path, typer.Option(help="Output folder for pictures and the model file.", callback=not_stdout)
+        Path,
+        typer.Option(
+            "--output", "-o", help="Output folder for pictures and the model file.", callback=not_stdout
+        ),
     ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(help="Random seed of the generated data.")] = 0,
+    random_state: RandomState = 0,
     rows: Annotated[int, typer.Option(help="Number of rows in the mixture.", min=100)] = 20_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Fit a mixture in five ways, merge incomplete views, find what three views share, and draw it."""
     output.mkdir(parents=True, exist_ok=True)
@@ -54,7 +58,7 @@ def models(
     pictures = has_module("matplotlib.figure")
     if not pictures:
         console.print(escape("No pictures: matplotlib is not installed; pip install 'isogloss[plot]'\n"))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     x = _islands(rng, rows)
     recorder: Recorder[Any] = Recorder()
     fits = _fit_variants(x, recorder, console)

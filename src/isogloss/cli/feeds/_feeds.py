@@ -12,10 +12,11 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json
 from isogloss.cli._output import check_outputs, counted, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.feeds._listed import Feeds, Private, listed_feeds
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 from isogloss.exceptions import FeedError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def list_feeds(
     config: Config = None,
     store: StorePlace = None,
     failing: Annotated[bool, typer.Option("--failing", help="Only feeds whose last visit failed.")] = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Show the feeds of the store: when they were visited, what failed, and how many articles they had."""
     with open_store(load_settings(config, store)) as opened:
@@ -66,7 +67,7 @@ def check(
     feeds: Feeds = None,
     config: Config = None,
     private: Private = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Visit feeds once and store nothing: which answer, how many entries they have, in which language.
 
@@ -98,7 +99,7 @@ def check(
 @feeds_group.command("starter")
 def starter(
     output: Annotated[Path, typer.Argument(help="The file to write; - for standard output.")],
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Write a list of public feeds in many languages, to be edited.
 

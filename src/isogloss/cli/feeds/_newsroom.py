@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import counted, echo
 from isogloss.cli._serve import Host, LogJson, Port, check_service, run_service, with_address
 from isogloss.cli.feeds._listed import Feeds, Private, listed_feeds
@@ -20,7 +21,6 @@ from isogloss.cli.feeds._watch import visit_line
 from isogloss.cli.store._options import (
     DEFAULT_CONFIG,
     Config,
-    JsonOutput,
     StorePlace,
     is_url,
     load_settings,
@@ -48,7 +48,7 @@ def newsroom(
     port: Port = None,
     private: Private = False,
     log_json: LogJson = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Watch feeds, find events, and serve the pages, all in one.
 

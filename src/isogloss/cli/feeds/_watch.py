@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._signals import stop_on_signals
@@ -17,7 +18,6 @@ from isogloss.cli.store._make_events import make_events, store_contents
 from isogloss.cli.store._options import (
     Config,
     Events,
-    JsonOutput,
     StorePlace,
     load_settings,
     open_store,
@@ -42,7 +42,7 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Visit each feed once, then stop.")] = False,
     events: Events = True,
     private: Private = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Visit feeds and store new articles.
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isogloss.cli._options import Json, random_state_option
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, written
-from isogloss.cli.network._input import AsJson, Evidence, File, Html, as_evidence, open_network, write_page
+from isogloss.cli.network._input import Evidence, File, Html, as_evidence, open_network, write_page
 from isogloss.exceptions import NetworkFileError
 from isogloss.io import atomic_write
 
@@ -34,7 +35,7 @@ def show_network(
     ] = None,
     html: Html = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX: the factorisation and TikZ.")] = False,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Draw a network: its variables, graph, factorisation and number of parameters."""
     from isogloss.graphical import NetworkPicture
@@ -90,7 +91,7 @@ def query(
     joint: Annotated[bool, typer.Option("--joint", help="Show one joint table of the variables.")] = False,
     best: Annotated[bool, typer.Option("--map", help="Show the most probable joint state instead.")] = False,
     html: Html = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Compute probabilities given evidence: isogloss network query FILE I -g G=g3."""
     from isogloss.graphical import Inference, NetworkPicture
@@ -152,7 +153,7 @@ def explain(
     given: Annotated[
         list[str] | None, typer.Option("--given", "-g", help="An observed variable. Repeat for several.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Explain whether two variables are independent given others."""
     from isogloss.graphical import d_separated
@@ -176,7 +177,7 @@ def convert(
             help="The file to write; its extension sets the format. - for BIF on standard output.",
         ),
     ],
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Write a network in another format."""
     from isogloss.graphical import write_network
@@ -190,13 +191,13 @@ def convert(
 
 def sample(
     file: File,
-    number: Annotated[int, typer.Option("--number", "-n", help="Number of rows.", min=0)] = 10,
-    seed: Annotated[int | None, typer.Option(help="Random seed.", min=0)] = None,
+    rows: Annotated[int, typer.Option(help="Number of rows.", min=0)] = 10,
+    random_state: Annotated[int | None, random_state_option] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The file to write; by default or with -, print the rows."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Sample rows from a network."""
     from isogloss.graphical import decode, write_rows
@@ -204,11 +205,11 @@ def sample(
 
     check_outputs(as_json, output)
     network = open_network(file)
-    codes = sample_rows(network, number, random_state=seed)
+    codes = sample_rows(network, rows, random_state=random_state)
     if output is not None and not is_stdout(output):
         write_rows(output, network, codes)
-        said = {"output": str(output), "rows": number}
-        echo(json.dumps(said) if as_json else f"{output}: {number:,} rows")
+        said = {"output": str(output), "rows": rows}
+        echo(json.dumps(said) if as_json else f"{output}: {rows:,} rows")
     elif as_json:
         echo_json(decode(network, codes))
     else:

@@ -28,7 +28,12 @@ class _Commands(LazyGroup):
         "explain": LazyCommand(
             _ASK, "explain", "Explain whether two variables are independent given others."
         ),
-        "learn": LazyCommand(_LEARN, "learn", "Learn the probabilities of a network from rows."),
+        "learn": LazyCommand(
+            _LEARN,
+            "learn",
+            "Learn the probabilities of a network from rows.",
+            renamed={"--seed": "--random-state"},
+        ),
         "tree": LazyCommand(
             _LEARN,
             "tree",
@@ -39,7 +44,12 @@ class _Commands(LazyGroup):
             "compare",
             "Compare graphs on complete rows by BIC and BDeu, best first.",
         ),
-        "sample": LazyCommand(_ASK, "sample", "Sample rows from a network."),
+        "sample": LazyCommand(
+            _ASK,
+            "sample",
+            "Sample rows from a network.",
+            renamed={"--seed": "--random-state", "--number": "--rows", "-n": "--rows"},
+        ),
         "convert": LazyCommand(_ASK, "convert", "Write a network in another format."),
     }
 

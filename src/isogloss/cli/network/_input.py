@@ -27,7 +27,6 @@ Evidence: TypeAlias = Annotated[
 Html: TypeAlias = Annotated[
     Path | None, typer.Option(help="Write an HTML page with picture and tables; - for standard output.")
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def open_network(file: Path) -> BayesianNetwork:

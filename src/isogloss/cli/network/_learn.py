@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json, RandomState
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import EMProgress
-from isogloss.cli.network._input import AsJson, File, Html, open_network, write_page
+from isogloss.cli.network._input import File, Html, open_network, write_page
 from isogloss.exceptions import NetworkFileError
 
 RowsFile: TypeAlias = Annotated[
@@ -60,9 +61,9 @@ def learn(
     tol: Annotated[
         float, typer.Option(help="Stop when the bound per row gains less than this.", min=0.0)
     ] = 1e-6,
-    seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
+    random_state: RandomState = 0,
     html: Html = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Learn the probabilities of a network from rows.
 
@@ -80,7 +81,7 @@ def learn(
         n_init=starts,
         max_iter=max_iter,
         tol=tol,
-        random_state=seed,
+        random_state=random_state,
     )
     with EMProgress("learning", max_iter) as progress:
         learner.fit(codes, callbacks=[progress])
@@ -94,7 +95,7 @@ def tree(
     root: Annotated[str | None, typer.Option(help="The root of the tree.")] = None,
     smoothing: Smoothing = 0.0,
     html: Html = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Learn the most likely tree over the columns of a file (Chow and Liu)."""
     from isogloss.graphical import NetworkLearner, chow_liu, read_rows
@@ -115,7 +116,7 @@ def compare(
         list[Path], typer.Argument(metavar="FILE", help="Networks; only their graphs are used.")
     ],
     sample_size: Annotated[float, typer.Option(help="Equivalent sample size of the BDeu prior.")] = 10.0,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Compare graphs on complete rows by BIC and BDeu, best first."""
     lines = [_scores(file, rows, sample_size) for file in files]

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._corpus import (
-    Json,
     LinkTables,
     NewFolder,
     PageTables,
@@ -22,6 +21,7 @@ from isogloss.cli._corpus import (
     named_files,
 )
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.align._input import Columns, open_text

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
 
@@ -23,7 +24,6 @@ News = Annotated[
     Path | None,
     typer.Argument(metavar="[NEWS]", help="JSON lines with a field 'event'; the sample news by default."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def clusters(

@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo, echo_json
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 from isogloss.exceptions import CorpusError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def search(
     ] = None,
     config: Config = None,
     store: StorePlace = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Score search with labelled queries: precision among the first five events, precision, recall.
 

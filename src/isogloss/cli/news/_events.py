@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
+from isogloss.cli._options import Json, renaming
 from isogloss.cli._output import (
     check_outputs,
     counted,
@@ -45,7 +46,6 @@ events_group = typer.Typer(
     help="Find events in multilingual news.\n\nisogloss events NEWS is short for isogloss events find NEWS.",
     no_args_is_help=True,
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Most = Annotated[int, typer.Option("--limit", "-n", help="Events to show, the largest first.", min=1)]
 Model = Annotated[
     Path | None, typer.Option("--model", "-m", help="A model made by 'similar fit', to compare texts with.")
@@ -140,8 +140,10 @@ def replay(
     _tell(history, limit, output, as_json, wide, {})
 
 
-events_group.command("list")(list_events)
-events_group.command("export")(export_events)
+_RENAMED = {"--languages": "--min-languages"}
+
+events_group.command("list", cls=renaming(_RENAMED))(list_events)
+events_group.command("export", cls=renaming(_RENAMED))(export_events)
 events_group.command("show")(show_event)
 events_group.command("why")(explain_event)
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
+from isogloss.cli._options import Json, renaming
 from isogloss.cli._output import check_outputs, counted, echo, not_stdout
 from isogloss.cli.store._options import load_settings, open_store
 from isogloss.exceptions import ModelFileError, StoreError
@@ -31,22 +32,15 @@ COLUMNS = ("encoder", "no encoder", "one language, encoder", "one language")
 """The four sets of weights of a linker."""
 MAX_CHANGED_WEIGHTS = 10
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
-
-@link_group.command("train")
+@link_group.command("train", cls=renaming({"--space": "--model", "-s": "-m"}))
 def train(
     news: News = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write.", callback=not_stdout)
     ] = Path("linker.isogloss"),
-    space: Annotated[
-        Path | None,
-        typer.Option(
-            "--space",
-            "-s",
-            help="A document model made by 'similar fit'.",
-        ),
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="A document model made by 'similar fit'.")
     ] = None,
     store: Annotated[
         str | None,
@@ -72,8 +66,8 @@ def train(
     from isogloss.events.training import load_labelled_news, train_linker
     from isogloss.similarity import TextModel, installed_encoder
 
-    if store is not None and (news is not None or space is not None):
-        raise typer.BadParameter("takes neither NEWS nor --space", param_hint="--store")
+    if store is not None and (news is not None or model is not None):
+        raise typer.BadParameter("takes neither NEWS nor --model", param_hint="--store")
     if store is None and prior is not None:
         raise typer.BadParameter("needs --store", param_hint="--prior")
     check_outputs(as_json, output, error=ModelFileError)
@@ -82,8 +76,8 @@ def train(
         return
     with Console(stderr=True).status("training"):
         labelled = load_labelled_news(news)
-        model = None if space is None else io.load(space, expected=TextModel)
-        linker = train_linker(labelled.articles, labelled.events, model=model, encoder=installed_encoder())
+        space = None if model is None else io.load(model, expected=TextModel)
+        linker = train_linker(labelled.articles, labelled.events, model=space, encoder=installed_encoder())
         io.save(linker, output)
     weights = {
         name: dict(zip(COLUMNS, values, strict=True))

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._event_table import ShownEvent, Wide, event_table
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
     from isogloss.exceptions import StoreError
@@ -25,7 +26,7 @@ PAGE = 100
 
 
 Lang = Annotated[
-    list[str] | None, typer.Option("--lang", help="Only events in this language. Repeat for several.")
+    list[str] | None, typer.Option("--lang", "-l", help="Only events in this language. Repeat for several.")
 ]
 Place = Annotated[
     list[str] | None,
@@ -73,7 +74,7 @@ Until = Annotated[
     ),
 ]
 MinLanguages = Annotated[
-    int, typer.Option("--languages", help="Only events in at least this many languages.", min=1)
+    int, typer.Option("--min-languages", help="Only events in at least this many languages.", min=1)
 ]
 SortBy = Annotated[
     str, typer.Option("--sort", help="Sort by importance, last, size, languages or changed, largest first.")
@@ -88,15 +89,15 @@ def list_events(
     concept: Concept = None,
     since: Since = None,
     until: Until = None,
-    languages: MinLanguages = 1,
+    min_languages: MinLanguages = 1,
     sort: SortBy = "last",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
     wide: Wide = False,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """List the events of a store."""
     with open_store(load_settings(config, store)) as opened:
-        query = _query(opened, lang, place, concept, since, until, languages, sort)
+        query = _query(opened, lang, place, concept, since, until, min_languages, sort)
         events = list(islice(_all(opened, query, min(limit, PAGE)), limit))
         articles = opened.article_counts([event["id"] for event in events])
     for event in events:
@@ -135,9 +136,9 @@ def export_events(
     concept: Concept = None,
     since: Since = None,
     until: Until = None,
-    languages: MinLanguages = 1,
+    min_languages: MinLanguages = 1,
     sort: SortBy = "last",
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Export the events of a store, or all of their articles, as CSV, JSON lines or Parquet."""
     from isogloss.exceptions import StoreError
@@ -150,7 +151,7 @@ def export_events(
     check_outputs(as_json, output, error=StoreError)
     size = 0
     with open_store(load_settings(config, store)) as opened:
-        query = _query(opened, lang, place, concept, since, until, languages, sort)
+        query = _query(opened, lang, place, concept, since, until, min_languages, sort)
         if event:
             query = dataclasses.replace(query, ids=[_current_id(opened, each) for each in event])
         chunks = export(opened, table, format, query, bodies=bodies)
@@ -177,7 +178,7 @@ def _query(
     concept: list[str] | None,
     since: datetime | None,
     until: datetime | None,
-    languages: int,
+    min_languages: int,
     sort: str,
 ) -> EventQuery:
     from isogloss.service.search import resolve_terms
@@ -187,7 +188,7 @@ def _query(
         since=to_micros(since) if since else None,
         until=to_micros(until) if until else None,
         terms=resolve_terms(store, lang=lang or (), place=place or (), concept=concept or ()),
-        min_languages=languages,
+        min_languages=min_languages,
         sort=sort,
     )
 
@@ -210,7 +211,7 @@ def explain_event(
     config: Config = None,
     store: StorePlace = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Links to show.", min=1)] = 10,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Explain why the articles of an event of a store belong together: the reasons for its links in words."""
     from isogloss.events.link import link_summary

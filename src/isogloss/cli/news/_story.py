@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo, echo_json
 from isogloss.cli.news._event_table import shown_days
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
     from isogloss.service.story import EventStory
@@ -21,8 +22,10 @@ def show_event(
     event: Annotated[str, typer.Argument(help="The id of an event, such as e42.")],
     config: Config = None,
     store: StorePlace = None,
-    lang: Annotated[str, typer.Option(help="Language of titles, where an event has one in it.")] = "en",
-    as_json: JsonOutput = False,
+    lang: Annotated[
+        str, typer.Option("--lang", "-l", help="Language of titles, where an event has one in it.")
+    ] = "en",
+    as_json: Json = False,
 ) -> None:
     """Show titles, chapters, related events, numbers that differ and sources of an event of a store."""
     from isogloss.exceptions import StoreError

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo, program
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 from isogloss.exceptions import StoreBusyError, StoreError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def delete(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete the articles. This cannot be undone.")] = False,
     who: Annotated[str, typer.Option(help="Who requested the deletion; by default your user name.")] = "",
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Delete articles and all traces of them.
 

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import counted, echo, not_stdout, program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
@@ -24,7 +25,6 @@ from isogloss.cli.store._options import (
     DEFAULT_CONFIG,
     Config,
     Events,
-    JsonOutput,
     StorePlace,
     check_no_settings,
     load_settings,
@@ -48,7 +48,7 @@ _MAX_SHOWN = 5
 
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to set up.", callback=not_stdout)] = Path(),
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Create a settings file and an empty store.
 
@@ -80,7 +80,7 @@ def ingest(
     store: StorePlace = None,
     events: Events = True,
     now: Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")] = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Add articles to the store and find their events.
 

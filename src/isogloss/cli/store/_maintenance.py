@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isogloss.cli._console import Console
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo, not_stdout
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 from isogloss.cli.store._prune import prune_now, retention_lines
 from isogloss.exceptions import StoreError
 
@@ -32,7 +33,7 @@ def backup(
     ],
     config: Config = None,
     store: StorePlace = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Back up the store, also while it is in use.
 
@@ -52,7 +53,7 @@ def restore(
     copy: Annotated[Path, typer.Argument(help="A file written by 'backup'.")],
     config: Config = None,
     store: StorePlace = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Restore a backup. The target store must not exist."""
     from isogloss.store import restore as restore_backup
@@ -86,7 +87,7 @@ def doctor(
             help="Retry a quarantined article, by journal line, or all of them.",
         ),
     ] = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Check the store and report problems.
 

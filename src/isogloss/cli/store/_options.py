@@ -30,7 +30,6 @@ StorePlace = Annotated[
     typer.Option("--store", help="A SQLite file or postgresql://...; by default that of the settings."),
 ]
 Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
-JsonOutput = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def load_settings(config: Path | None, store: str | None = None) -> Settings:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isogloss.cli._options import Json
 from isogloss.cli._output import echo
 from isogloss.cli._progress import progress_bar
-from isogloss.cli.store._options import Config, JsonOutput, StorePlace, load_settings, open_store
+from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
     from isogloss.service.worker import PrunePreview, Retention
@@ -33,7 +34,7 @@ def prune(
             "--keep-days", min=1, help="Use this many days instead of store.keep_days, this time only."
         ),
     ] = None,
-    as_json: JsonOutput = False,
+    as_json: Json = False,
 ) -> None:
     """Show old stories, or delete them with --yes.
 
