@@ -5,6 +5,7 @@ from ._labels import concept_labels as concept_labels
 from ._labels import find_place as find_place
 from ._labels import known_places as known_places
 from ._labels import place_labels as place_labels
+from ._names import keyword_key as keyword_key
 from ._names import name_key as name_key
 from ._round_ups import is_round_up as is_round_up
 from ._search_terms import SEARCH_TERMS_VERSION as SEARCH_TERMS_VERSION

@@ -7,13 +7,12 @@ import sys
 from functools import cache, lru_cache
 from math import log
 
-from isogloss.events.annotate._names import capitalises_nouns, name_key
+from isogloss.events.annotate._names import capitalises_nouns, keyword_key
 from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.kernels import strongest_keys
 
 __all__ = ["TITLE_WEIGHT", "find_keywords", "find_numbers"]
 
-_KEY_CHARS = 8
 TITLE_WEIGHT = 3
 """Occurrences in the body that one in the title is worth."""
 
@@ -28,7 +27,7 @@ def find_keywords(title: list[str], body: list[str], lang: str, most: int) -> di
     """Return the most frequent of the words of a title and a body, without stop words and names.
 
     A word is represented by the key that its cognates in other languages share (see
-    :func:`~isogloss.events.annotate._names.name_key`), so *Referendum* and *референдума* are one; words of
+    :func:`~isogloss.events.annotate._names.keyword_key`), so *Referendum* and *референдума* are one; words of
     unspaced scripts stay as they are. A weight is one more than the logarithm of the count.
 
     Examples
@@ -94,12 +93,12 @@ def _keys(lang: str) -> _KeyCache:
 
 def _key(lang: str, word: str) -> str:
     """Return the key of a word, interned; empty for a word that is no keyword."""
-    if word in stop_words(lang) or not word.isalpha():
+    unspaced = is_unspaced(lang)
+    if len(word) < (2 if unspaced else 4) or not word.isalpha() or word in stop_words(lang):
         return ""
-    if is_unspaced(lang):
-        return sys.intern(word) if len(word) > 1 else ""
-    wanted = len(word) > 3 and (word.islower() or capitalises_nouns(lang))
-    return name_key(word, _KEY_CHARS) if wanted else ""
+    if unspaced:
+        return sys.intern(word)
+    return keyword_key(word) if word.islower() or capitalises_nouns(lang) else ""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -35,9 +35,9 @@ from isogloss.events.annotate._words import TokenisedText, stop_words
 from isogloss.kernels import sound_key
 from isogloss.text import language
 
-__all__ = ["NameCounts", "capitalises_nouns", "consonant_key", "count_names", "name_key"]
+__all__ = ["NameCounts", "capitalises_nouns", "consonant_key", "count_names", "keyword_key", "name_key"]
 
-_KEY_CHARS = 6
+_NAME_KEY_CHARS, _KEYWORD_KEY_CHARS = 6, 8
 _MIN_KEY_CHARS = 3
 
 _MAX_CONSONANTS, _MIN_CONSONANTS = 5, 3
@@ -96,7 +96,7 @@ _PREPOSITIONS = frozenset(
 
 
 @lru_cache(maxsize=1 << 15)
-def name_key(word: str, letters: int = _KEY_CHARS) -> str:
+def name_key(word: str) -> str:
     """Return a phonetic key that the spellings of a name share; empty when too little is left of it.
 
     Examples
@@ -106,8 +106,23 @@ def name_key(word: str, letters: int = _KEY_CHARS) -> str:
     >>> name_key("Washington"), name_key("Вашингтон"), name_key("Li")
     ('vasang', 'vasang', '')
     """
+    return _sound_key(word, _NAME_KEY_CHARS)
+
+
+def keyword_key(word: str) -> str:
+    """Return the key that a keyword shares with its cognates, longer than that of a name.
+
+    Examples
+    --------
+    >>> {keyword_key(word) for word in ("Referendum", "референдума")}
+    {'rafarand'}
+    """
+    return _sound_key(word, _KEYWORD_KEY_CHARS)
+
+
+def _sound_key(word: str, max_chars: int) -> str:
     bare = word[:-2] if word.endswith(_GENITIVES) else word
-    key = sound_key((bare if bare.isascii() else anyascii(bare)).lower(), letters)
+    key = sound_key((bare if bare.isascii() else anyascii(bare)).lower(), max_chars)
     return sys.intern(key) if len(key) >= _MIN_KEY_CHARS else ""
 
 

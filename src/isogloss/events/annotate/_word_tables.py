@@ -14,9 +14,9 @@ different languages share more than names. A language without a file may use tha
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
-from functools import cached_property, lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence, Set
+from functools import cached_property
 from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
@@ -46,11 +46,8 @@ _RELATIVES = {
 """Languages that use the file of another, unless they have their own."""
 
 _MIN_STEM_CHARS = 3
-_CACHE_SIZE = 1 << 14
-"""Words of a language whose meanings are cached."""
-
-_MAX_UNKNOWN_WORDS = 1 << 15
-"""Words of a language that are cached as having no meaning."""
+_CACHE_SIZE = 1 << 15
+"""Words of a language that are cached with their meanings, and as many that have none."""
 
 
 class _Column(NamedTuple):
@@ -58,7 +55,8 @@ class _Column(NamedTuple):
 
     words: dict[str, tuple[str, ...]]
     prefixes: dict[str, tuple[str, ...]]
-    max_prefix_chars: int
+    prefix_chars: dict[str, list[int]]
+    """Lengths of the prefixes that begin with these two letters, the longest first."""
 
 
 class WordTable:
@@ -76,8 +74,8 @@ class WordTable:
     def __init__(self, folder: str) -> None:
         self._folder = files("isogloss.events.annotate").joinpath(folder)
         self._read: dict[str, _Column] = {}
-        self._cached_find: dict[str, Callable[[str], tuple[str, ...]]] = {}
-        self._unknown: dict[str, set[str]] = {}
+        self._known: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+        self._unknown: dict[str, set[str]] = defaultdict(set)
 
     @cached_property
     def languages(self) -> frozenset[str]:
@@ -112,18 +110,21 @@ class WordTable:
         return Counter(chain.from_iterable(meanings[word] for word in words if word in meanings))
 
     def find_all(self, vocabulary: Set[str], lang: str) -> dict[str, tuple[str, ...]]:
-        """Return the words that have a meaning, with their meanings; caches the words that have none."""
+        """Return the words that have a meaning, with their meanings; caches both kinds of words."""
         if lang not in self.languages:
             return {}
-        unknown = self._unknown.setdefault(lang, set())
-        if lang not in self._cached_find:
-            self._cached_find[lang] = lru_cache(_CACHE_SIZE)(lambda word: self.find(word, lang))
-        find = self._cached_find[lang]
-        found = {word: find(word) for word in vocabulary - unknown}
-        if len(unknown) > _MAX_UNKNOWN_WORDS:
-            unknown.clear()
-        unknown.update(word for word, meanings in found.items() if not meanings)
-        return {word: meanings for word, meanings in found.items() if meanings}
+        known, unknown = self._known[lang], self._unknown[lang]
+        found: dict[str, tuple[str, ...]] = {}
+        for word in vocabulary - unknown:
+            meanings = known.get(word) or self.find(word, lang)
+            if meanings:
+                found[word] = known[word] = meanings
+            else:
+                unknown.add(word)
+        for cache in (known, unknown):
+            if len(cache) > _CACHE_SIZE:
+                cache.clear()
+        return found
 
     def find(self, word: str, lang: str) -> tuple[str, ...]:
         """Return the meanings of a lower-case word; none for a language without a column."""
@@ -139,7 +140,7 @@ class WordTable:
         found: set[str] = set()
         for form in _forms(word, lang):
             found.update(column.words.get(form, ()))
-            for length in range(min(column.max_prefix_chars, len(form)), 1, -1):
+            for length in column.prefix_chars.get(form[:2], ()):
                 if form[:length] in column.prefixes:
                     found.update(column.prefixes[form[:length]])
                     break
@@ -161,7 +162,11 @@ def _index(rows: list[tuple[str, list[str]]]) -> _Column:
             table = prefixes if form.endswith("*") else words
             key = form.rstrip("*").lower()
             table[key] = (*table.get(key, ()), meaning)
-    return _Column(words, prefixes, max(map(len, prefixes), default=0))
+    prefix_chars: dict[str, list[int]] = {}
+    for length in sorted({len(prefix) for prefix in prefixes}, reverse=True):
+        for start in {prefix[:2] for prefix in prefixes if len(prefix) == length}:
+            prefix_chars.setdefault(start, []).append(length)
+    return _Column(words, prefixes, prefix_chars)
 
 
 def _forms(word: str, lang: str) -> list[str]:

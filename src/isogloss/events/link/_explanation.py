@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from anyascii import anyascii
 
-from isogloss.events.annotate import concept_label, name_key
+from isogloss.events.annotate import concept_label, keyword_key, name_key
 from isogloss.events.link._linker import Linker
 from isogloss.events.link._links import Link
 from isogloss.events.link._profiles import ArticleProfile
@@ -44,7 +44,6 @@ _MIN_COMMON_PREFIX = 0.7
 _CACHE_SIZE = 1 << 12
 _WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f ]\d+)*")
-_KEYWORD_CHARS = 8
 
 _REASONS: Mapping[str, tuple[tuple[str, ...], str, str]] = MappingProxyType(
     {
@@ -333,7 +332,7 @@ def surface_forms(title: str, sentence: str) -> Mapping[str, str]:
     before = "", "", -1
     for match in _WORD.finditer(text):
         word = match[0]
-        found.setdefault(f"word:{name_key(word, _KEYWORD_CHARS)}", word)
+        found.setdefault(f"word:{keyword_key(word)}", word)
         if not word[0].isupper():
             continue
         key = word.lower() if word.isupper() and word.isascii() and len(word) > 1 else name_key(word)
