@@ -25,7 +25,7 @@ EXTRAS = {
     "postgres": ("psycopg", "psycopg_pool"),
     "sentence-transformers": ("sentence_transformers", "torch"),
     "service": ("fastapi", "starlette", "uvicorn", "h11", "httptools", "jinja2", "prometheus_client"),
-    "text": ("icu4py.breakers", "py3langid.langid", "snowballstemmer", "stopwordsiso"),
+    "text": ("charset_normalizer", "icu4py.breakers", "py3langid.langid", "snowballstemmer", "stopwordsiso"),
     "warc": ("fastwarc.warc", "resiliparse.parse.html"),
     "wikipedia": ("mwparserfromhell",),
 }

@@ -6,6 +6,7 @@ memory or on disk, and :class:`Priors` holds known translations.
 
 - ``models``: IBM Models 1-5 and the HMM as EM steps, with their tables, priors and schedule.
 - ``decoding``: from posteriors to links; symmetrisation of the two directions.
+- ``sentences``: which sentences of two texts correspond, for text that is not aligned yet.
 - ``formats``: files of links, tables and priors; pictures.
 """
 

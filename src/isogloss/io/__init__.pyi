@@ -20,4 +20,6 @@ from ._parser_process import ParserProcess as ParserProcess
 from ._terminal import TerminalFormatter as TerminalFormatter
 from ._terminal import escape_controls as escape_controls
 from ._terminal import strip_controls as strip_controls
+from ._text import DecodedText as DecodedText
+from ._text import read_text as read_text
 from ._xml import XmlReader as XmlReader

@@ -4,6 +4,7 @@ They know nothing about estimators and check only shapes. Each has a slow NumPy 
 """
 
 from isogloss.kernels._kernels import (
+    Beads,
     Bonds,
     NearPairs,
     PackedProfile,
@@ -17,6 +18,7 @@ from isogloss.kernels._kernels import (
     expect_active,
     expect_fertility,
     expect_links,
+    explain_sentences,
     find_clusters,
     find_copy,
     find_nearest,
@@ -59,6 +61,7 @@ from isogloss.kernels._kernels import (
 )
 
 __all__ = [
+    "Beads",
     "Bonds",
     "NearPairs",
     "PackedProfile",
@@ -72,6 +75,7 @@ __all__ = [
     "expect_active",
     "expect_fertility",
     "expect_links",
+    "explain_sentences",
     "find_clusters",
     "find_copy",
     "find_nearest",

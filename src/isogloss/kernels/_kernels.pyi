@@ -374,3 +374,42 @@ def min_hashes(
     steps: NDArray[np.uint64],
     factors: NDArray[np.uint64],
 ) -> NDArray[np.uint32]: ...
+def explain_sentences(
+    words: _Indices,
+    offsets: _Offsets,
+    other_words: _Indices,
+    other_offsets: _Offsets,
+    rows: _Offsets,
+    columns: _Indices,
+    ratios: _Single,
+    n_other: int,
+    floor: float,
+    starts: _Offsets,
+    stops: _Offsets,
+    cells: _Offsets,
+    backward: bool,
+    out: _Single,
+) -> None: ...
+
+class Beads:
+    def __init__(
+        self,
+        starts: _Offsets,
+        stops: _Offsets,
+        cells: _Offsets,
+        kinds: _Indices,
+        log_kinds: _Float,
+        source_lengths: _Float,
+        precisions: _Float,
+        target_lengths: _Float,
+        backgrounds: _Float,
+        log_ratio: float,
+        floor: float,
+        forward: _Single,
+        backward: _Single,
+        source_ends: _Bytes,
+        target_ends: _Bytes,
+        paragraphs: _Float,
+    ) -> None: ...
+    def best(self) -> tuple[_Indices, float]: ...
+    def posteriors(self, path: _Indices) -> tuple[_Float, _Float, float]: ...

@@ -4,6 +4,7 @@
 namespace nb = nanobind;
 
 void bind_alignment(nb::module_ &m);
+void bind_beads(nb::module_ &m);
 void bind_bonds(nb::module_ &m);
 void bind_copies(nb::module_ &m);
 void bind_exchange(nb::module_ &m);
@@ -28,6 +29,7 @@ NB_MODULE(_kernels, m) {
     m.doc() = "Compiled loops of isogloss.";
     nb::set_leak_warnings(false);  // objects may outlive the interpreter's end; that is nobody's concern then
     bind_alignment(m);
+    bind_beads(m);
     bind_bonds(m);
     bind_copies(m);
     bind_exchange(m);

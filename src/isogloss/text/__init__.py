@@ -7,6 +7,7 @@ raw sentences. :func:`known_languages` lists the languages; their data is in
 ``_languages``, ``_segment`` (scripts without spaces) and ``_stems``.
 
 - ``gazetteer``: :class:`Gazetteer` finds countries and cities in text.
+- ``raw``: scripts, spelling, paragraphs and sentences of raw text.
 """
 
 import lazy_loader

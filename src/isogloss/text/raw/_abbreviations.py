@@ -1,0 +1,92 @@
+"""Abbreviations of a text, and sentences that were cut after one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from anyascii import anyascii
+
+MIN_SCORE = 0.3
+"""Kiss and Strunk's threshold for an abbreviation."""
+
+MIN_COUNT = 4
+"""Rarer words are abbreviations only if they have no vowel or a full stop inside."""
+
+_TOKEN = re.compile(r"[^\W_](?:[\w.\u2019'-]*[\w])?(\.?)")
+_LAST = re.compile(r"([^\W_](?:[\w.\u2019'-]*[\w])?)\.\s*$")
+_FIRST = re.compile(r"^\W*(\w+)")
+_NUMBER = re.compile(r"\d{1,2}")
+_LABEL = re.compile(r"^\W*(?:\d{1,3}|[^\W\d_])[.)]\s*$")
+_VOWELS = frozenset("aeiouy")
+
+
+class Abbreviations:
+    """The abbreviations of a text.
+
+    Examples
+    --------
+    >>> found = Abbreviations(["Sgt. Miller met Sgt. Baker and Sgt. Cook. There was rain all day long."])
+    >>> found.join(["Sgt. ", "Miller met Sgt. ", "Baker and Sgt. ", "Cook. ", "There was rain all day long."])
+    ['Sgt. Miller met Sgt. Baker and Sgt. Cook. ', 'There was rain all day long.']
+    """
+
+    def __init__(self, paragraphs: Iterable[str]) -> None:
+        self._stopped: Counter[str] = Counter()
+        self._plain: Counter[str] = Counter()
+        self._lower: Counter[str] = Counter()
+        self._upper: Counter[str] = Counter()
+        for paragraph in paragraphs:
+            self._count(paragraph)
+        stops, tokens = self._stopped.total(), self._stopped.total() + self._plain.total()
+        share = min(max(stops / max(tokens, 1), 1e-6), 0.98)
+        self.words = {word for word in self._stopped if self._is_abbreviation(word, share)}
+
+    def join(self, parts: Sequence[str]) -> list[str]:
+        """The sentences of a paragraph out of parts that may have been cut too often."""
+        out: list[str] = []
+        for part in parts:
+            if out and self._continues(out[-1], part):
+                out[-1] += part
+            elif part.strip():
+                out.append(part)
+        return out
+
+    def _count(self, paragraph: str) -> None:
+        for token in _TOKEN.finditer(paragraph):
+            word = token[0].rstrip(".")
+            counts = self._stopped if token[1] else self._plain
+            counts[_type(word)] += 1
+            cased = self._lower if word[0].islower() else self._upper
+            cased[word.lower()] += 1
+
+    def _is_abbreviation(self, word: str, share: float) -> bool:
+        """Kiss and Strunk's score: the stop goes with the word, which is short and rare without."""
+        stopped, plain, length = self._stopped[word], self._plain[word], len(word.replace(".", ""))
+        if stopped < MIN_COUNT and "." not in word and (stopped < 2 or _VOWELS & set(anyascii(word))):
+            return False
+        null = stopped * math.log(share) + plain * math.log(1 - share)
+        bound = stopped * math.log(0.99) + plain * math.log(0.01)
+        score = 2 * (bound - null) * math.exp(-length) * (word.count(".") + 1)
+        return score * length ** -min(plain, 100) >= MIN_SCORE if length > 1 else score >= MIN_SCORE
+
+    def _continues(self, before: str, part: str) -> bool:
+        """Return whether a sentence goes on after what looked like its end."""
+        first = _FIRST.match(part)
+        if first is None or first[1][0].islower() or _LABEL.match(before):
+            return True
+        last = _LAST.search(before)
+        if last is None:
+            return False
+        initial = len(last[1]) == 1 and last[1].isupper()
+        if not initial and _type(last[1]) not in self.words:
+            return False
+        word = first[1].lower()
+        return self._lower[word] <= self._upper[word] / 2
+
+
+def _type(word: str) -> str:
+    """The word as it is counted; short numbers are one word, which ordinals end in a stop."""
+    return "0" if _NUMBER.fullmatch(word) else word.lower()
