@@ -40,6 +40,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreVersionError",
+    "TableError",
     "VectorFileError",
 ]
 
@@ -70,6 +71,10 @@ class CorpusError(IsoglossError):
 
 class NetworkFileError(IsoglossError):
     """A file of a Bayesian network cannot be read or written; the message names the file and the line."""
+
+
+class TableError(IsoglossError):
+    """A table of numbers cannot be read or written; the message names the file, the row and the column."""
 
 
 class ArticleError(IsoglossError):

@@ -31,6 +31,7 @@ from isogloss.multiview import (
     MinVar,
     OptimalWeighting,
     RandomProjection,
+    ScaleViews,
     SparseCCA,
     SSCor,
     SumCor,
@@ -215,6 +216,15 @@ WORDS_CASES = {
         lambda: (views_data(),),
         lambda fitted, data: fitted.transform(*data),
         (((np.ones((3, 2)),), "expected Views"),),
+    ),
+    ScaleViews: Case(
+        ScaleViews(),
+        lambda: (views_data(),),
+        projected,
+        (
+            ((np.ones((3, 2)),), "expected Views"),
+            (([with_value(np.asarray(views_data()["en"]), np.inf)],), "inf"),
+        ),
     ),
     Aligner: Case(
         Aligner(),

@@ -76,6 +76,11 @@ class _Commands(LazyGroup):
             "Train and score the linker of clusters across languages.",
         ),
         "model": LazyCommand("isogloss.cli._models", "model_group", "Inspect model files."),
+        "views": LazyCommand(
+            "isogloss.cli.views._commands",
+            "views_group",
+            "Fit multi-view models to tables: CCA, multi-set CCA, sparse CCA, factor analysis.",
+        ),
         "align": LazyCommand(
             "isogloss.cli.align._commands", "align_group", "Align the words of sentence pairs."
         ),

@@ -5,12 +5,14 @@
 :class:`HubCCA` connects views through one of them when rows are missing; :class:`KernelCCA` and
 :class:`KernelSumCor` work with kernels; :class:`RandomProjection` reduces wide views;
 :class:`OptimalWeighting` combines views. In scikit-learn's pipelines, :class:`ColumnViews` makes views of
-the columns of one array, and :class:`JoinViews` makes one array of views.
+the columns of one array, :class:`ScaleViews` standardises them, and :class:`JoinViews` makes one array of
+views.
 
 - ``solvers``: the algorithms, as functions from statistics or operators to directions.
 - ``certificates``: bounds that show how far a SUMCOR solution can be from the global maximum
   (:func:`certify`).
 - ``kernels``: kernels of views.
+- ``tables``: views of the columns of tables.
 """
 
 import lazy_loader

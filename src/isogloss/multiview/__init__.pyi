@@ -1,9 +1,9 @@
 from ._base import LinearMultiview as LinearMultiview
 from ._base import Multiview as Multiview
+from ._base import view_correlations as view_correlations
+from ._base import view_loadings as view_loadings
 from ._cca import CCA as CCA
 from ._cca import prediction_score as prediction_score
-from ._columns import ColumnViews as ColumnViews
-from ._columns import JoinViews as JoinViews
 from ._genvar import GenVar as GenVar
 from ._genvar import MinVar as MinVar
 from ._hub import HubCCA as HubCCA
@@ -23,3 +23,7 @@ from .certificates._binary import binary_as_sumcor as binary_as_sumcor
 from .certificates._binary import max_cut as max_cut
 from .certificates._certificate import Certificate as Certificate
 from .certificates._certificate import certify as certify
+from .tables._columns import ColumnViews as ColumnViews
+from .tables._columns import JoinViews as JoinViews
+from .tables._scaling import ScaleViews as ScaleViews
+from .tables._table_model import TableModel as TableModel

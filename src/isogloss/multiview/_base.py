@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import TransformerMixin
 
 from isogloss._estimator import Estimator
@@ -86,6 +87,20 @@ class LinearMultiview(Multiview):
 def two_or_more(views: Any) -> Views:
     """Views, at least two of them."""
     return check_views(views, min_views=2)
+
+
+def view_loadings(views: Views, projected: Views) -> list[Array]:
+    """Correlations (features x components) of the features of each view with its projection.
+
+    Zero for constant features, and for projections that do not vary.
+    """
+    out = []
+    for x, z in zip(views.arrays, projected.arrays, strict=True):
+        rows = np.asarray(x.toarray() if issparse(x) else x, dtype=np.float64)
+        scale = np.outer(rows.std(axis=0), np.asarray(z).std(axis=0)) * max(len(rows), 1)
+        covariances = (rows - rows.mean(axis=0)).T @ (z - np.asarray(z).mean(axis=0))
+        out.append(np.where(scale > 0, covariances / np.where(scale > 0, scale, 1.0), 0.0))
+    return out
 
 
 def view_correlations(projected: Views) -> Array:

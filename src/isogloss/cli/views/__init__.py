@@ -1,0 +1,1 @@
+"""``isogloss views``: models of several views of the same rows, from tables."""
