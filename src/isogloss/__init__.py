@@ -7,7 +7,7 @@ they are first used.
 - Foundation: :mod:`~isogloss.views`, :mod:`~isogloss.stats`, :mod:`~isogloss.linalg`, :mod:`~isogloss.text`,
   :mod:`~isogloss.corpora`, :mod:`~isogloss.engine`, :mod:`~isogloss.em`, :mod:`~isogloss.io`.
 - Models: :mod:`~isogloss.mixture`, :mod:`~isogloss.multiview`, :mod:`~isogloss.factor`,
-  :mod:`~isogloss.graphical`, :mod:`~isogloss.sequences`, :mod:`~isogloss.alignment`,
+  :mod:`~isogloss.graphical`, :mod:`~isogloss.sequences`, :mod:`~isogloss.topics`, :mod:`~isogloss.alignment`,
   :mod:`~isogloss.lexicon`, :mod:`~isogloss.similarity`.
 - Product: :mod:`~isogloss.events`, :mod:`~isogloss.feeds`, :mod:`~isogloss.store`, :mod:`~isogloss.service`,
   and the command line.

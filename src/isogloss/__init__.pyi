@@ -20,6 +20,7 @@ from . import stats as stats
 from . import store as store
 from . import text as text
 from . import threads as threads
+from . import topics as topics
 from . import views as views
 
 __version__: str

@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["Matrix", "Views", "ViewsMixin", "check_views"]
+__all__ = ["Matrix", "Views", "ViewsMixin", "check_views", "stack_views"]
 
 Matrix: TypeAlias = Any
 """A two-dimensional float array, or a ``scipy.sparse`` CSR matrix."""
@@ -306,6 +307,18 @@ def check_views(
     if len(checked) < min_rows:
         raise ValueError(f"Views has {len(checked)} row(s); at least {min_rows} are needed")
     return checked
+
+
+def stack_views(views: Views) -> sparse.csr_matrix:
+    """All views side by side, a row without a view having zeros there."""
+    blocks = []
+    for x, has in zip(views.arrays, views.present.T, strict=True):
+        x = sparse.csr_matrix(x)
+        lengths = np.zeros(len(has), dtype=np.int64)
+        lengths[has] = np.diff(x.indptr)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        blocks.append(sparse.csr_matrix((x.data, x.indices, indptr), shape=(len(has), x.shape[1])))
+    return sparse.hstack(blocks, format="csr")
 
 
 def _as_rows(key: Any, n: int) -> slice | NDArray[Any]:

@@ -413,3 +413,45 @@ class Beads:
     ) -> None: ...
     def best(self) -> tuple[_Indices, float]: ...
     def posteriors(self, path: _Indices) -> tuple[_Float, _Float, float]: ...
+def topic_proportions(
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    counts: _Float,
+    weights: _Float,
+    prior: _Float,
+    expected: _Float,
+    next: _Float,
+    theta: _Float,
+    ratio: _Float,
+    updates: int,
+    tolerance: float,
+    point: bool,
+    threads: int,
+) -> int: ...
+def sample_topics(
+    column_starts: NDArray[np.int64],
+    documents: NDArray[np.int32],
+    assigned: NDArray[np.int32],
+    view_starts: NDArray[np.int64],
+    words: _Float,
+    totals: _Float,
+    prior: _Float,
+    word_prior: _Float,
+    list_starts: NDArray[np.int64],
+    list_topics: NDArray[np.int32],
+    list_counts: NDArray[np.int32],
+    list_lengths: NDArray[np.int32],
+    seed: int,
+    sweeps: int,
+) -> None: ...
+def count_topics(
+    column_starts: NDArray[np.int64], assigned: NDArray[np.int32], out: _Float
+) -> None: ...
+def list_topics(
+    documents: NDArray[np.int32],
+    assigned: NDArray[np.int32],
+    list_starts: NDArray[np.int64],
+    topics: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+) -> None: ...

@@ -23,6 +23,7 @@ void bind_rounded(nb::module_ &m);
 void bind_segments(nb::module_ &m);
 void bind_topk(nb::module_ &m);
 void bind_terms(nb::module_ &m);
+void bind_topics(nb::module_ &m);
 void bind_words(nb::module_ &m);
 
 NB_MODULE(_kernels, m) {
@@ -48,5 +49,6 @@ NB_MODULE(_kernels, m) {
     bind_segments(m);
     bind_topk(m);
     bind_terms(m);
+    bind_topics(m);
     bind_words(m);
 }

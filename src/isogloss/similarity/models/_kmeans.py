@@ -17,9 +17,9 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from isogloss._estimator import POSITIVE_INT, Constraints
 from isogloss.similarity.models._base import DocumentModel, FittedDirections
-from isogloss.similarity.models._lsi import pseudo_inverse, stacked
+from isogloss.similarity.models._lsi import pseudo_inverse
 from isogloss.text import Scheme
-from isogloss.views import Views
+from isogloss.views import Views, stack_views
 
 
 class KMeansSimilarity(DocumentModel):
@@ -84,7 +84,7 @@ class KMeansSimilarity(DocumentModel):
         self.n_jobs = n_jobs
 
     def _solve(self, views: Views) -> FittedDirections:
-        X = stacked(views)
+        X = stack_views(views)
         if X.shape[0] < self.n_components:
             raise ValueError(f"n_components={self.n_components} clusters of {X.shape[0]} rows; ask for fewer")
         clusters = self._clusters().fit(X)

@@ -14,7 +14,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import qr, solve_triangular
 from scipy.sparse.linalg import LinearOperator
 
@@ -25,7 +24,7 @@ from isogloss.linalg import check_count, krylov_svd, randomized_eigh
 from isogloss.similarity.fitting import HeldShards, Shards, add_into, shards_of
 from isogloss.similarity.models._base import DocumentModel, FittedDirections
 from isogloss.text import Scheme
-from isogloss.views import Views
+from isogloss.views import Views, stack_views
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -128,7 +127,7 @@ class LSISimilarity(EngineMixin, DocumentModel):
     def _singular(self, documents: Shards) -> tuple[Array, Array]:
         """Singular values and right singular vectors of all languages side by side."""
         if isinstance(documents, HeldShards):
-            X, k = stacked(documents.views), self.n_components
+            X, k = stack_views(documents.views), self.n_components
             size = basis_size(k, self.n_iter)
             _, s, Ut = krylov_svd(X, k, n_basis=size, random_state=self.random_state)
             return s, Ut.T
@@ -157,19 +156,8 @@ class _Gram(LinearOperator):
 
 
 def _gram_product(batch: Views, V: Array) -> Array:
-    X = stacked(batch)
+    X = stack_views(batch)
     return np.asarray(X.T @ (X @ V))
-
-
-def stacked(views: Views) -> sparse.csr_matrix:
-    """All languages side by side, a row without a language having zeros there."""
-    blocks = []
-    for x, has in zip(views.arrays, views.present.T, strict=True):
-        lengths = np.zeros(len(has), dtype=np.int64)
-        lengths[has] = np.diff(x.indptr)
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        blocks.append(sparse.csr_matrix((x.data, x.indices, indptr), shape=(len(has), x.shape[1])))
-    return sparse.hstack(blocks, format="csr")
 
 
 def pseudo_inverse(B: Array, name: str) -> Array:
