@@ -142,34 +142,39 @@ class Random {
     u64 state_;
 };
 
-// The topics that a document has, in no order, with the number of its tokens that each has.
+// The topics that a document has, in no order, each with the number of its tokens that have it.
 struct TopicLists {
+    struct Entry {
+        i32 topic, count;
+    };
     const i64 *starts;
-    i32 *topics;
-    i32 *counts;
+    Entry *entries;
     i32 *lengths;
 
+    Entry *of(i32 d) const { return entries + starts[d]; }
+
     void add(i32 d, i32 topic) const {
-        i32 *ids = topics + starts[d], *n = counts + starts[d];
+        Entry *list = of(d);
         for (i32 j = 0; j < lengths[d]; ++j)
-            if (ids[j] == topic) {
-                ++n[j];
+            if (list[j].topic == topic) {
+                ++list[j].count;
                 return;
             }
-        ids[lengths[d]] = topic;
-        n[lengths[d]++] = 1;
+        list[lengths[d]++] = {topic, 1};
     }
 
     void take(i32 d, i32 topic) const {
-        i32 *ids = topics + starts[d], *n = counts + starts[d];
+        Entry *list = of(d);
         i32 j = 0;
-        while (ids[j] != topic) ++j;
-        if (--n[j]) return;
-        const i32 last = --lengths[d];
-        ids[j] = ids[last];
-        n[j] = n[last];
+        while (list[j].topic != topic) ++j;
+        if (--list[j].count == 0) list[j] = list[--lengths[d]];
     }
 };
+
+TopicLists lists_of(In<i64> starts, Out2<i32> entries, Out<i32> lengths) {
+    if (starts.shape(0) != lengths.shape(0) + 1 || entries.shape(1) != 2) throw std::invalid_argument("lengths differ");
+    return {starts.data(), reinterpret_cast<TopicLists::Entry *>(entries.data()), lengths.data()};
+}
 
 // p(topic) of a token, up to a factor, is (n_dk + prior_k) q_k with q_k = (n_kw + word_prior) / (n_k + total_prior).
 // The part with n_dk is a sum over the topics of the document. The part with the prior is kept in blocks, and
@@ -201,14 +206,14 @@ class ColumnSampler {
         total_ += gain;
     }
 
-    i32 draw(const i32 *ids, const i32 *counts, i32 length, Random &random) {
+    i32 draw(const TopicLists::Entry *list, i32 length, Random &random) {
         double sum = 0;
-        for (i32 j = 0; j < length; ++j) reached_[j] = sum += counts[j] * q_[ids[j]];
+        for (i32 j = 0; j < length; ++j) reached_[j] = sum += list[j].count * q_[list[j].topic];
         double u = random() * (sum + total_);
         if (u < sum) {
             i32 j = 0;
             while (j + 1 < length && reached_[j] <= u) ++j;
-            return ids[j];
+            return list[j].topic;
         }
         u -= sum;
         std::size_t block = 0;
@@ -230,16 +235,15 @@ class ColumnSampler {
 // Sweeps over the tokens of a batch, column by column. `words` (columns x topics) and `totals` (views x topics)
 // hold the counts of all batches and are kept up to date.
 void sample_topics(In<i64> column_starts, In<i32> documents, Out<i32> assigned, In<i64> view_starts,
-                   Out2<double> words, Out2<double> totals, In<double> prior, In<double> word_prior, In<i64> list_starts, Out<i32> list_topics, Out<i32> list_counts,
-                   Out<i32> list_lengths, u64 seed, int sweeps) {
+                   Out2<double> words, Out2<double> totals, In<double> prior, In<double> word_prior, In<i64> list_starts,
+                   Out2<i32> list_entries, Out<i32> list_lengths, u64 seed, int sweeps) {
     const i64 columns = static_cast<i64>(column_starts.shape(0)) - 1, k = static_cast<i64>(words.shape(1));
     const i64 views = static_cast<i64>(view_starts.shape(0)) - 1;
     if (static_cast<i64>(words.shape(0)) != columns || static_cast<i64>(totals.shape(0)) != views || static_cast<i64>(totals.shape(1)) != k ||
         static_cast<i64>(prior.shape(0)) != k || static_cast<i64>(word_prior.shape(0)) != views ||
-        documents.shape(0) != assigned.shape(0) || list_topics.shape(0) != list_counts.shape(0) ||
-        list_starts.shape(0) != list_lengths.shape(0) + 1)
+        documents.shape(0) != assigned.shape(0))
         throw std::invalid_argument("lengths differ");
-    const TopicLists lists{list_starts.data(), list_topics.data(), list_counts.data(), list_lengths.data()};
+    const TopicLists lists = lists_of(list_starts, list_entries, list_lengths);
     const i32 *document = documents.data();
     const i64 tokens = static_cast<i64>(documents.shape(0)), *start = column_starts.data();
     i32 *z = assigned.data();
@@ -254,14 +258,11 @@ void sample_topics(In<i64> column_starts, In<i32> documents, Out<i32> assigned, 
                 if (start[c] == start[c + 1]) continue;
                 sampler.begin(words.data() + c * k, totals.data() + view * k, each, all);
                 for (i64 t = start[c]; t < start[c + 1]; ++t) {
-                    const i64 later = lists.starts[document[std::min(t + 8, tokens - 1)]];
-                    ISOGLOSS_PREFETCH(lists.topics + later, 1);
-                    ISOGLOSS_PREFETCH(lists.counts + later, 1);
+                    ISOGLOSS_PREFETCH(lists.of(document[std::min(t + 8, tokens - 1)]), 1);
                     const i32 d = document[t];
                     lists.take(d, z[t]);
                     sampler.change(z[t], -1);
-                    const i64 at = lists.starts[d];
-                    z[t] = sampler.draw(lists.topics + at, lists.counts + at, lists.lengths[d], random);
+                    z[t] = sampler.draw(lists.of(d), lists.lengths[d], random);
                     sampler.change(z[t], 1);
                     lists.add(d, z[t]);
                 }
@@ -281,12 +282,10 @@ void count_topics(In<i64> column_starts, In<i32> assigned, Out2<double> out) {
 }
 
 // Fills the lists of topics of documents from the topics of their tokens.
-void list_topics(In<i32> documents, In<i32> assigned, In<i64> list_starts, Out<i32> topics, Out<i32> counts,
-                 Out<i32> lengths) {
-    if (documents.shape(0) != assigned.shape(0) || topics.shape(0) != counts.shape(0) ||
-        list_starts.shape(0) != lengths.shape(0) + 1)
-        throw std::invalid_argument("lengths differ");
-    const TopicLists lists{list_starts.data(), topics.data(), counts.data(), lengths.data()};
+void list_topics(In<i32> documents, In<i32> assigned, In<i64> list_starts, Out2<i32> list_entries,
+                 Out<i32> list_lengths) {
+    if (documents.shape(0) != assigned.shape(0)) throw std::invalid_argument("lengths differ");
+    const TopicLists lists = lists_of(list_starts, list_entries, list_lengths);
     nb::gil_scoped_release release;
     for (std::size_t t = 0; t < documents.shape(0); ++t) lists.add(documents.data()[t], assigned.data()[t]);
 }
@@ -301,9 +300,8 @@ void bind_topics(nb::module_ &m) {
     m.def("sample_topics", &sample_topics, nb::arg("column_starts"), nb::arg("documents"),
           nb::arg("assigned").noconvert(), nb::arg("view_starts"), nb::arg("words").noconvert(),
           nb::arg("totals").noconvert(), nb::arg("prior"), nb::arg("word_prior"),
-          nb::arg("list_starts"), nb::arg("list_topics").noconvert(), nb::arg("list_counts").noconvert(),
-          nb::arg("list_lengths").noconvert(), nb::arg("seed"), nb::arg("sweeps"));
+          nb::arg("list_starts"), nb::arg("list_entries").noconvert(), nb::arg("list_lengths").noconvert(), nb::arg("seed"), nb::arg("sweeps"));
     m.def("count_topics", &count_topics, nb::arg("column_starts"), nb::arg("assigned"), nb::arg("out").noconvert());
     m.def("list_topics", &list_topics, nb::arg("documents"), nb::arg("assigned"), nb::arg("list_starts"),
-          nb::arg("topics").noconvert(), nb::arg("counts").noconvert(), nb::arg("lengths").noconvert());
+          nb::arg("list_entries").noconvert(), nb::arg("list_lengths").noconvert());
 }

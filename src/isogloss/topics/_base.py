@@ -23,13 +23,13 @@ from isogloss._estimator import (
     Interval,
     StrOptions,
 )
-from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMModel, FullExpectation, OnDecrease
+from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMModel, FullExpectation, OnDecrease, run_em
 from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine, Rows, Source
 from isogloss.stats import ExpectedCounts
 from isogloss.threads import count_threads
 from isogloss.topics import _gibbs, _variational
 from isogloss.topics._documents import DocumentExpectation
-from isogloss.topics._parameters import TopicParameters, start_parameters
+from isogloss.topics._parameters import BURN_IN, TopicParameters, start_parameters
 
 Array = NDArray[np.float64]
 Counts = sparse.csr_matrix
@@ -136,7 +136,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             return self._fit_online(source, rng, tuple(callbacks))
         if self.learning_method == "gibbs":
             return self._fit_gibbs(source, rng, tuple(callbacks))
-        start, model, point = self._start(self._tokens(source), rng), self._model(), self._point
+        start, model, point = self._start(self._tokens(source), rng), self._model(self.learn_priors), self._point
         expectation = DocumentExpectation(
             _variational.begin,
             partial(_variational.advance, point=point),
@@ -196,7 +196,8 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return self
 
     def _take_batch(self, source: Source[Counts], rows: int | None = None) -> Self:
-        model = self._model()
+        learn = self.learn_priors and self.n_batches_ >= BURN_IN
+        model = self._model(learn)
         batch = FullExpectation(model, source, self._engine())(self.parameters_)
         self.bound_ = model.free_energy(batch, self.parameters_).bound
         average = batch.blend(batch, 1.0 / batch.rows, 0.0)
@@ -214,9 +215,10 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     ) -> Self:
         start = self._start(self._tokens(source), rng)
         seeded = _gibbs.SeededSource(source, int(rng.randint(2**31 - 1)))
+        sweeps = _gibbs.SWEEPS_OF_ONE_BATCH if len(source.loaders()) == 1 else 1
         expectation = DocumentExpectation(
             partial(_gibbs.begin_tokens, n_topics=self.n_components),
-            _gibbs.advance_tokens,
+            partial(_gibbs.advance_tokens, sweeps=sweeps),
             _gibbs.collect_tokens,
             seeded,
             self._engine(),
@@ -224,11 +226,12 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         )
         words = expectation.sums(start)["words"]
         begin = TopicParameters(words, start.doc_prior, start.word_prior, start.widths)
-        mean = _gibbs.SampleMean(self.max_iter - self.max_iter // 4)
+        steps = -(-self.max_iter // sweeps)
+        mean = _gibbs.SampleMean(steps - steps // 4)
         model = _gibbs.gibbs_model(learn=self.learn_priors)
-        result = self._run_em(model, expectation, begin, (mean, *callbacks))
+        result = run_em(model, expectation, begin, tol=0.0, max_iter=steps, callbacks=(mean, *callbacks))
         self.parameters_, self.bound_ = mean.of(result.parameters), result.bound
-        self.trace_, self.converged_, self.n_iter_ = tuple(result.trace), True, result.n_iter
+        self.trace_, self.converged_, self.n_iter_ = tuple(result.trace), True, sweeps * result.n_iter
         return self
 
     def _keep_trace_of_batches(self) -> None:
@@ -247,10 +250,10 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _point(self) -> bool:
         return self.learning_method == "map"
 
-    def _model(self) -> EMModel[TopicParameters]:
+    def _model(self, learn: bool) -> EMModel[TopicParameters]:
         return _variational.variational_model(
             point=self._point,
-            learn=self.learn_priors,
+            learn=learn,
             updates=self.max_doc_update_iter,
             tol=self.mean_change_tol,
         )

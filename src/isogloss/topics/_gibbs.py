@@ -23,13 +23,13 @@ from isogloss import kernels
 from isogloss.em import EMModel
 from isogloss.engine import Source
 from isogloss.stats import ExpectedCounts
-from isogloss.topics._parameters import TopicParameters
+from isogloss.topics._parameters import BURN_IN, TopicParameters
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-# Sweeps before priors are learned: at first, topics are alike and would ask for large ones.
-_BURN_IN = 10
+# Sweeps of a lone batch between two sums. Several batches tell each other of their draws after every sweep.
+SWEEPS_OF_ONE_BATCH = 5
 _SMALLEST, _LARGEST = 1e-4, 1e4
 
 
@@ -41,8 +41,8 @@ class Tokens:
     documents: Ints
     assigned: Ints
     list_starts: NDArray[np.int64]
-    list_topics: Ints
-    list_counts: Ints
+    list_entries: Ints
+    """Topic and count of each entry of a list. Shape (room, 2)."""
     list_lengths: Ints
     seed: int
     sweeps: int = 0
@@ -81,21 +81,18 @@ def begin_tokens(batch: tuple[Any, int], n_topics: int) -> Tokens:
         documents,
         assigned,
         starts,
-        np.zeros(starts[-1], dtype=np.int32),
-        np.zeros(starts[-1], dtype=np.int32),
+        np.zeros((starts[-1], 2), dtype=np.int32),
         np.zeros(counts.shape[0], dtype=np.int32),
         seed,
     )
-    kernels.list_topics(
-        documents, assigned, starts, tokens.list_topics, tokens.list_counts, tokens.list_lengths
-    )
+    kernels.list_topics(documents, assigned, starts, tokens.list_entries, tokens.list_lengths)
     return tokens
 
 
-def advance_tokens(tokens: Tokens, p: TopicParameters) -> Tokens:
-    """One sweep over a batch."""
-    moved = ("assigned", "list_topics", "list_counts", "list_lengths")
-    after = replace(tokens, sweeps=tokens.sweeps + 1, **{name: getattr(tokens, name).copy() for name in moved})
+def advance_tokens(tokens: Tokens, p: TopicParameters, *, sweeps: int) -> Tokens:
+    """Some sweeps over a batch."""
+    moved = ("assigned", "list_entries", "list_lengths")
+    after = replace(tokens, sweeps=tokens.sweeps + sweeps, **{name: getattr(tokens, name).copy() for name in moved})
     kernels.sample_topics(
         after.column_starts,
         after.documents,
@@ -106,11 +103,10 @@ def advance_tokens(tokens: Tokens, p: TopicParameters) -> Tokens:
         p.doc_prior,
         p.word_prior,
         after.list_starts,
-        after.list_topics,
-        after.list_counts,
+        after.list_entries,
         after.list_lengths,
         (after.seed + after.sweeps * 0x9E3779B97F4A7C15) % 2**64,
-        1,
+        sweeps,
     )
     return after
 
@@ -119,14 +115,15 @@ def collect_tokens(tokens: Tokens, p: TopicParameters) -> ExpectedCounts:
     r"""Counts of topics, and what learning the prior of documents needs.
 
     The tables ``prior_up`` and ``prior_down`` are the sums of Minka's fixed point for :math:`\alpha`;
-    ``documents`` has the log-probability of the topics of tokens, the tokens, and sweeps times documents.
+    ``documents`` has the log-probability of the topics of tokens, and sweeps times documents.
     """
     words = np.zeros(p.words.shape)
     kernels.count_topics(tokens.column_starts, tokens.assigned, words)
     lengths = np.bincount(tokens.documents, minlength=len(tokens.list_lengths)).astype(np.float64)
-    used = np.arange(len(tokens.list_topics)) - np.repeat(tokens.list_starts[:-1], np.diff(tokens.list_starts))
-    held = used < np.repeat(tokens.list_lengths, np.diff(tokens.list_starts))
-    topics, counts = tokens.list_topics[held], tokens.list_counts[held].astype(np.float64)
+    room = np.diff(tokens.list_starts)
+    place = np.arange(len(tokens.list_entries)) - np.repeat(tokens.list_starts[:-1], room)
+    topics, counts = tokens.list_entries[place < np.repeat(tokens.list_lengths, room)].T
+    counts = counts.astype(np.float64)
     alpha, total = p.doc_prior, float(p.doc_prior.sum())
     up = np.bincount(topics, digamma(counts + alpha[topics]) - digamma(alpha)[topics], minlength=p.n_topics)
     down = float((digamma(lengths + total) - digamma(total)).sum())
@@ -140,7 +137,7 @@ def collect_tokens(tokens: Tokens, p: TopicParameters) -> ExpectedCounts:
             "words": words,
             "prior_up": up,
             "prior_down": np.array([down]),
-            "documents": np.array([log_topics, lengths.sum(), n * tokens.sweeps]),
+            "documents": np.array([log_topics, n * tokens.sweeps]),
         },
         rows=n,
         entropy=0.0,
@@ -165,7 +162,7 @@ def _solve(statistic: ExpectedCounts, p: TopicParameters, *, learn: bool) -> Top
     """Counts as they are, and one step of Minka's fixed point for both priors."""
     words, alpha, eta = statistic["words"], p.doc_prior, p.word_prior
     down = statistic["prior_down"][0]
-    if learn and statistic["documents"][2] > _BURN_IN * statistic.rows and down > 0:
+    if learn and statistic["documents"][1] > BURN_IN * statistic.rows and down > 0:
         alpha = np.clip(alpha * statistic["prior_up"] / down, _SMALLEST, _LARGEST)
         eta = np.array([_next_word_prior(*part) for part in zip(eta, *_by_view(words, p), strict=True)])
     return TopicParameters(words, alpha, eta, p.widths)

@@ -16,6 +16,9 @@ from scipy.special import digamma, gammaln, polygamma
 
 Array = NDArray[np.float64]
 
+# Sweeps before priors are learned: at first, topics are alike and would ask for large ones.
+BURN_IN = 10
+
 # No learned prior falls below this.
 _SMALLEST = 1e-4
 _FIXED_POINT_STEPS = 20
