@@ -50,6 +50,7 @@ from isogloss.similarity import (
     UniversalEncoder,
 )
 from isogloss.text import TermWeighting, TextVectoriser, Tokeniser
+from isogloss.topics import LatentDirichletAllocation, PolylingualTopicModel
 from isogloss.views import Views
 from tests.similarity.toy_encoder import ToyEncoder
 
@@ -110,6 +111,10 @@ def rows_case(estimator, output, data=rows_data):
     return Case(estimator, lambda: (data(),), lambda fitted, given: output(fitted, *given), (empty, infinite))
 
 
+def word_counts():
+    return np.random.default_rng(7).poisson(1.0, size=(60, 8)).astype(float)
+
+
 ROWS_CASES = {
     GaussianMixture: rows_case(
         GaussianMixture(2, random_state=0, tol=1e-6), lambda m, X: np.append(m.score_samples(X), m.means_)
@@ -117,6 +122,9 @@ ROWS_CASES = {
     KernelKMeans: rows_case(KernelKMeans(3, kernel="rbf", random_state=0), lambda m, X: m.transform(X)),
     BernoulliMixture: rows_case(
         BernoulliMixture(2, smoothing=0.1, random_state=0), lambda m, X: m.predict_proba(X), coins
+    ),
+    LatentDirichletAllocation: rows_case(
+        LatentDirichletAllocation(2, random_state=0, tol=0.1), lambda m, X: m.transform(X), word_counts
     ),
     ColumnViews: rows_case(
         ColumnViews({"left": [0, 1], "right": slice(1, None)}), lambda m, X: np.asarray(m.transform(X))
@@ -154,7 +162,29 @@ def views_case(estimator, n_views=3, wrong_number="at least 2|nothing to share")
     return Case(estimator, lambda: (views_data(n_views),), projected, tuple(refused))
 
 
+def counts_data():
+    rng = np.random.default_rng(7)
+    about = rng.dirichlet([0.5, 0.5], 60)
+    data = [rng.poisson(9 * about @ rng.dirichlet(np.ones(p), 2)).astype(float) for p in (5, 4, 6)]
+    return Views(dict(zip(("en", "de", "sl"), data, strict=True)))
+
+
+def counts_case(estimator):
+    arrays = list(counts_data())
+    refused = (
+        (([with_value(arrays[0], np.nan), *arrays[1:]],), "NaN"),
+        (([with_value(arrays[0], np.inf), *arrays[1:]],), "inf"),
+        (([with_value(arrays[0], -1.0), *arrays[1:]],), "Negative values"),
+        (([0 * x for x in arrays],), "all documents are empty"),
+        (([x[:0] for x in arrays],), "0 (sample|row)|row"),
+        (([arrays[0][:-1], *arrays[1:]],), "unequal numbers of rows"),
+        ((arrays[0],), "Views|view"),
+    )
+    return Case(estimator, lambda: (counts_data(),), projected, refused)
+
+
 VIEWS_CASES = {
+    PolylingualTopicModel: counts_case(PolylingualTopicModel(2, random_state=0, tol=0.1)),
     CCA: views_case(CCA(2), 2),
     SumCor: views_case(SumCor(2, random_state=0)),
     SSCor: views_case(SSCor(2, random_state=0)),

@@ -443,9 +443,7 @@ def sample_topics(
     seed: int,
     sweeps: int,
 ) -> None: ...
-def count_topics(
-    column_starts: NDArray[np.int64], assigned: NDArray[np.int32], out: _Float
-) -> None: ...
+def count_topics(column_starts: NDArray[np.int64], assigned: NDArray[np.int32], out: _Float) -> None: ...
 def list_topics(
     documents: NDArray[np.int32],
     assigned: NDArray[np.int32],

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isogloss._estimator import (
@@ -29,10 +29,11 @@ from isogloss.stats import ExpectedCounts
 from isogloss.threads import count_threads
 from isogloss.topics import _gibbs, _variational
 from isogloss.topics._documents import DocumentExpectation
-from isogloss.topics._parameters import BURN_IN, TopicParameters, start_parameters
+from isogloss.topics._parameters import TopicParameters, start_parameters
 
 Array = NDArray[np.float64]
-Counts = sparse.csr_matrix
+Counts: TypeAlias = Any
+"""A CSR matrix of counts in double precision, without explicit zeros."""
 
 METHODS = {"batch", "online", "gibbs", "map"}
 
@@ -40,7 +41,8 @@ METHODS = {"batch", "online", "gibbs", "map"}
 class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A topic model of counts; subclasses say what their input is.
 
-    Subclasses implement ``_counts`` (checked input to counts with all languages side by side) and ``_widths``.
+    Subclasses implement ``_counts`` (checked input to counts with all languages side by side) and
+    ``_widths``.
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
@@ -65,6 +67,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     parameters_: TopicParameters
     statistic_: ExpectedCounts
     n_batches_: int
+    n_samples_seen_: int
     bound_: float
 
     def __init__(
@@ -113,6 +116,10 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """Checked input, languages side by side."""
 
     @abstractmethod
+    def _check_batch(self) -> Callable[[Any], Counts]:
+        """What checks a batch of a source as ``_counts`` does; it travels to workers without the model."""
+
+    @abstractmethod
     def _widths(self) -> NDArray[np.int64]:
         """Words of each language."""
 
@@ -136,7 +143,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             return self._fit_online(source, rng, tuple(callbacks))
         if self.learning_method == "gibbs":
             return self._fit_gibbs(source, rng, tuple(callbacks))
-        start, model, point = self._start(self._tokens(source), rng), self._model(self.learn_priors), self._point
+        start, model, point = self._start(self._tokens(source), rng), self._model(), self._point
         expectation = DocumentExpectation(
             _variational.begin,
             partial(_variational.advance, point=point),
@@ -165,16 +172,15 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self._validate_params()
         if self.learning_method in ("gibbs", "map"):
             raise ValueError(
-                f"partial_fit with learning_method={self.learning_method!r}: batches are taken in by variational "
-                "inference; use 'online' or 'batch'"
+                f"partial_fit with learning_method={self.learning_method!r}: batches are taken in by "
+                "variational inference; use 'online' or 'batch'"
             )
         first = not hasattr(self, "statistic_")
         source = Rows(self._counts(X, reset=first), batch_rows=self.batch_rows)
         if first:
             tokens = self._tokens(source)
             self.parameters_ = self._start(tokens, check_random_state(self.random_state))
-            self.n_batches_ = 0
-            self._keep_trace_of_batches()
+            self._begin_batches()
         return self._take_batch(source)
 
     def _fit_online(
@@ -183,8 +189,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """Steps over batches of ``batch_size`` documents, in their order, ``max_iter`` times."""
         self.__dict__.pop("statistic_", None)
         self.parameters_ = self._start(self._tokens(source), rng)
-        self.n_batches_ = 0
-        self._keep_trace_of_batches()
+        self._begin_batches()
         rows = sum(load().shape[0] for load in source.loaders())
         for _ in range(self.max_iter):
             for load in source.loaders():
@@ -196,8 +201,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return self
 
     def _take_batch(self, source: Source[Counts], rows: int | None = None) -> Self:
-        learn = self.learn_priors and self.n_batches_ >= BURN_IN
-        model = self._model(learn)
+        model = self._model()
         batch = FullExpectation(model, source, self._engine())(self.parameters_)
         self.bound_ = model.free_energy(batch, self.parameters_).bound
         average = batch.blend(batch, 1.0 / batch.rows, 0.0)
@@ -205,9 +209,10 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         first = not hasattr(self, "statistic_")
         self.statistic_ = average if first else self.statistic_.blend(average, 1.0 - gain, gain)
         self.n_batches_ += 1
-        self._seen = rows or self.total_samples or getattr(self, "_seen", 0) + int(batch.rows)
-        whole = self.statistic_.blend(self.statistic_, float(self._seen), 0.0)
-        self.parameters_ = model.solve(whole, self.parameters_)
+        self.n_samples_seen_ += int(batch.rows)
+        whole = rows or self.total_samples or self.n_samples_seen_
+        sums = self.statistic_.blend(self.statistic_, float(whole), 0.0)
+        self.parameters_ = model.solve(sums, self.parameters_)
         return self
 
     def _fit_gibbs(
@@ -234,8 +239,9 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.trace_, self.converged_, self.n_iter_ = tuple(result.trace), True, sweeps * result.n_iter
         return self
 
-    def _keep_trace_of_batches(self) -> None:
+    def _begin_batches(self) -> None:
         self.trace_, self.converged_, self.n_iter_ = (), True, 0
+        self.n_batches_ = self.n_samples_seen_ = 0
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -250,10 +256,10 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _point(self) -> bool:
         return self.learning_method == "map"
 
-    def _model(self, learn: bool) -> EMModel[TopicParameters]:
+    def _model(self) -> EMModel[TopicParameters]:
         return _variational.variational_model(
             point=self._point,
-            learn=learn,
+            learn=self.learn_priors,
             updates=self.max_doc_update_iter,
             tol=self.mean_change_tol,
         )
@@ -263,7 +269,8 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         if not isinstance(X, Source):
             return Rows(self._counts(X, reset=True), batch_rows=self.batch_rows)
         self._counts(X.loaders()[0](), reset=True)
-        return self._engine().map(partial(_checked, self), X)
+        checked: Source[Counts] = self._engine().map(self._check_batch(), X)
+        return checked
 
     def _tokens(self, source: Source[Counts]) -> Array:
         """How many words each language has."""
@@ -368,16 +375,20 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return hasattr(self, "parameters_")
 
 
-def _checked(model: TopicModel, batch: Any) -> Counts:
-    return model._counts(batch, reset=False)
-
-
 def _column_sums(counts: Counts) -> Array:
     return np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
 
 
 def _add(left: Array, right: Array) -> Array:
     return left + right
+
+
+def check_rows(X: Any, n_features: int) -> Counts:
+    """Counts of one language in a batch of a source."""
+    counts = check_counts(check_array(X, accept_sparse="csr", dtype=np.float64))
+    if counts.shape[1] != n_features:
+        raise ValueError(f"a batch has {counts.shape[1]} features; the first one has {n_features}")
+    return counts
 
 
 def check_counts(counts: Any, name: str = "X") -> Counts:

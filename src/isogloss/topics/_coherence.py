@@ -1,7 +1,7 @@
 r"""Judging topics: coherence of their words, and the perplexity of the other halves of documents.
 
-The coherence of a topic is the mean over pairs of its strongest words of normalised pointwise mutual information
-in the documents of a reference corpus,
+The coherence of a topic is the mean over pairs of its strongest words of normalised pointwise mutual
+information in the documents of a reference corpus,
 
 .. math:: \mathrm{NPMI}(v, w) = \frac{\log \frac{p(v, w)}{p(v) p(w)}}{-\log p(v, w)}
 
@@ -64,7 +64,9 @@ def topic_coherence(topics: ArrayLike, X: Any, *, n_words: int = 10) -> Coherenc
     weights = check_array(topics, dtype=np.float64, input_name="topics")
     counts = check_counts(check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X"))
     if weights.shape[1] != counts.shape[1]:
-        raise ValueError(f"topics have {weights.shape[1]} words and X has {counts.shape[1]}; expected as many")
+        raise ValueError(
+            f"topics have {weights.shape[1]} words and X has {counts.shape[1]}; expected as many"
+        )
     n_words = check_count(n_words, "n_words", 2, weights.shape[1], "words of a topic")
     strongest = np.argsort(-weights, axis=1, kind="stable")[:, :n_words]
     ones = np.ones(counts.nnz)
@@ -129,13 +131,15 @@ def completion_perplexity(
     )
     if known.shape != other.shape or known.shape[1] != weights.shape[1]:
         raise ValueError(
-            f"observed has shape {known.shape}, held_out {other.shape} and topics have {weights.shape[1]} words; "
-            "expected the same documents and words"
+            f"observed has shape {known.shape}, held_out {other.shape} and topics have {weights.shape[1]} "
+            "words; expected the same documents and words"
         )
     k = len(weights)
     prior = np.full(k, 1.0 / k) if doc_topic_prior is None else np.asarray(doc_topic_prior, dtype=np.float64)
     p = TopicParameters(
-        np.ascontiguousarray(weights.T), np.broadcast_to(prior, (k,)).copy(), np.zeros(1),
+        np.ascontiguousarray(weights.T),
+        np.broadcast_to(prior, (k,)).copy(),
+        np.zeros(1),
         np.array([weights.shape[1]]),
     )
     found = proportions(Documents(known), p, updates=max_iter, tol=tol, mean_topics=True)

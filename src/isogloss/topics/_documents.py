@@ -21,8 +21,8 @@ class DocumentExpectation(Generic[P]):
     ``begin(batch)`` makes the state of a batch, ``advance(state, parameters)`` the next one, and
     ``collect(state, parameters)`` its expected counts. The bound rises because no document starts anew.
 
-    A cluster keeps the states of up to ten steps, so that what is lost can be computed again; then this process
-    fetches one and sends it back.
+    A cluster keeps the states of up to ten steps, so that what is lost can be computed again; then this
+    process fetches one and sends it back.
     """
 
     steps_per_sweep = 1

@@ -4,8 +4,8 @@ r"""Collapsed Gibbs sampling of the topics of tokens.
 
 (Griffiths and Steyvers, 2004), one word after another as in F+LDA (Yu and others, 2015): the part with
 :math:`n_{dk}` is a sum over the few topics of a document, the part with :math:`\alpha_k` is kept in blocks.
-Each batch sweeps over its tokens with the counts of all batches as they were when the sweep began and its own up to
-date (Newman and others, *Distributed algorithms for topic models*, 2009); one batch is exact.
+Each batch sweeps over its tokens with the counts of all batches as they were when the sweep began and its
+own up to date (Newman and others, *Distributed algorithms for topic models*, 2009); one batch is exact.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from isogloss import kernels
 from isogloss.em import EMModel
 from isogloss.engine import Source
 from isogloss.stats import ExpectedCounts
-from isogloss.topics._parameters import BURN_IN, TopicParameters
+from isogloss.topics._parameters import TopicParameters
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int32]
+
+# Sweeps before priors are learned: tokens that have their first topics, by chance, would ask for large ones.
+_BURN_IN = 10
 
 # Sweeps of a lone batch between two sums. Several batches tell each other of their draws after every sweep.
 SWEEPS_OF_ONE_BATCH = 5
@@ -35,7 +38,7 @@ _SMALLEST, _LARGEST = 1e-4, 1e4
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The tokens of a batch, column by column, with their topics; and the topics of each document as a list."""
+    """The tokens of a batch, column by column, with their topics; topics of documents as lists."""
 
     column_starts: NDArray[np.int64]
     documents: Ints
@@ -60,7 +63,12 @@ class SeededSource:
 
 
 def _numbered(load: Callable[[], Any], seed: list[int]) -> tuple[Any, int]:
-    return load(), int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    return load(), _mixed(seed)
+
+
+def _mixed(numbers: list[int]) -> int:
+    """A seed that has nothing to do with those of neighbouring numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
 
 
 def begin_tokens(batch: tuple[Any, int], n_topics: int) -> Tokens:
@@ -92,7 +100,9 @@ def begin_tokens(batch: tuple[Any, int], n_topics: int) -> Tokens:
 def advance_tokens(tokens: Tokens, p: TopicParameters, *, sweeps: int) -> Tokens:
     """Some sweeps over a batch."""
     moved = ("assigned", "list_entries", "list_lengths")
-    after = replace(tokens, sweeps=tokens.sweeps + sweeps, **{name: getattr(tokens, name).copy() for name in moved})
+    after = replace(
+        tokens, sweeps=tokens.sweeps + sweeps, **{name: getattr(tokens, name).copy() for name in moved}
+    )
     kernels.sample_topics(
         after.column_starts,
         after.documents,
@@ -105,7 +115,7 @@ def advance_tokens(tokens: Tokens, p: TopicParameters, *, sweeps: int) -> Tokens
         after.list_starts,
         after.list_entries,
         after.list_lengths,
-        (after.seed + after.sweeps * 0x9E3779B97F4A7C15) % 2**64,
+        _mixed([after.seed, after.sweeps]),
         sweeps,
     )
     return after
@@ -162,19 +172,19 @@ def _solve(statistic: ExpectedCounts, p: TopicParameters, *, learn: bool) -> Top
     """Counts as they are, and one step of Minka's fixed point for both priors."""
     words, alpha, eta = statistic["words"], p.doc_prior, p.word_prior
     down = statistic["prior_down"][0]
-    if learn and statistic["documents"][1] > BURN_IN * statistic.rows and down > 0:
+    if learn and statistic["documents"][1] > _BURN_IN * statistic.rows and down > 0:
         alpha = np.clip(alpha * statistic["prior_up"] / down, _SMALLEST, _LARGEST)
         eta = np.array([_next_word_prior(*part) for part in zip(eta, *_by_view(words, p), strict=True)])
     return TopicParameters(words, alpha, eta, p.widths)
 
 
-def _by_view(words: Array, p: TopicParameters) -> tuple[list[Array], Array]:
+def _by_view(words: Array, p: TopicParameters) -> tuple[list[NDArray[np.int64]], Array]:
     """For each view, how many of its cells have each count; and its totals of topics."""
     parts = np.split(words, np.cumsum(p.widths)[:-1])
-    return [np.bincount(part.astype(np.int64).ravel()) for part in parts], p.view_sums(words)
+    return [np.bincount(part.astype(np.int64).ravel()).astype(np.int64) for part in parts], p.view_sums(words)
 
 
-def _next_word_prior(eta: float, cells: Array, totals: Array) -> float:
+def _next_word_prior(eta: float, cells: NDArray[np.int64], totals: Array) -> float:
     counts = np.flatnonzero(cells)
     width = cells.sum() / len(totals)
     up = float(cells[counts] @ (digamma(counts + eta) - digamma(eta)))

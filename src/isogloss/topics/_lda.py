@@ -8,13 +8,15 @@ D. Blei, A. Ng and M. Jordan, *Latent Dirichlet allocation*, Journal of Machine 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isogloss.topics._base import Counts, TopicModel, check_counts
+from isogloss.topics._base import Counts, TopicModel, check_counts, check_rows
 
 Array = NDArray[np.float64]
 
@@ -27,15 +29,16 @@ class LatentDirichletAllocation(TopicModel):
     n_components : int
         Number of topics.
     doc_topic_prior : float, optional
-        Dirichlet parameter :math:`\alpha` of topic proportions to begin with; ``1 / n_components`` by default.
+        Dirichlet parameter :math:`\alpha` of topic proportions to begin with; ``1 / n_components`` by
+        default.
     topic_word_prior : float, optional
         Dirichlet parameter :math:`\eta` of words of topics to begin with; ``1 / n_components`` by default.
     learning_method : {'batch', 'online', 'gibbs', 'map'}
         'batch' is variational inference, whose bound rises in every step. 'online' takes steps after every
-        ``batch_size`` documents. 'gibbs' draws a topic for each token, ``max_iter`` times, and averages over the
-        last quarter of the draws: as a rule the best topics in the least time. 'map' is EM for point
-        estimates with priors as pseudo-counts (the Dirichlet parameters less one); with both priors 0 it is
-        probabilistic latent semantic analysis (PLSA).
+        ``batch_size`` documents. 'gibbs' draws a topic for each token, ``max_iter`` times, and averages
+        over the last quarter of the draws: as a rule the best topics in the least time. 'map' is EM for
+        point estimates with priors as pseudo-counts (the Dirichlet parameters less one); with both priors 0
+        it is probabilistic latent semantic analysis (PLSA).
     learn_priors : bool
         Whether priors are learned: :math:`\alpha`, another one for each topic, and :math:`\eta`. Not those
         of 'map'.
@@ -86,8 +89,8 @@ class LatentDirichletAllocation(TopicModel):
         Whether the tolerance was reached; true for methods without one.
     n_iter_ : int
         Sweeps over the documents.
-    n_batches_, statistic_
-        After 'online': batches taken in, and expected counts per document.
+    n_batches_, n_samples_seen_, statistic_
+        After 'online': batches and documents taken in, and expected counts per document.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : array of str
@@ -95,9 +98,9 @@ class LatentDirichletAllocation(TopicModel):
 
     Notes
     -----
-    A variational sweep costs about ``8 nnz n_components`` operations, a sweep of the sampler ``n`` tokens times the
-    topics of a document. Memory beyond the counts: ``n_components`` doubles for each document and some
-    for each word, or 4 bytes for each token ('gibbs').
+    A variational sweep costs about ``8 nnz n_components`` operations, a sweep of the sampler ``n`` tokens
+    times the topics of a document. Memory beyond the counts: ``n_components`` doubles for each document and
+    some for each word, or 4 bytes for each token ('gibbs').
 
     Examples
     --------
@@ -113,6 +116,9 @@ class LatentDirichletAllocation(TopicModel):
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1
         )
         return check_counts(checked, type(self).__name__)
+
+    def _check_batch(self) -> Callable[[Any], Counts]:
+        return partial(check_rows, n_features=self.n_features_in_)
 
     def _widths(self) -> NDArray[np.int64]:
         return np.array([self.n_features_in_], dtype=np.int64)

@@ -16,9 +16,6 @@ from scipy.special import digamma, gammaln, polygamma
 
 Array = NDArray[np.float64]
 
-# Sweeps before priors are learned: at first, topics are alike and would ask for large ones.
-BURN_IN = 10
-
 # No learned prior falls below this.
 _SMALLEST = 1e-4
 _FIXED_POINT_STEPS = 20
@@ -134,7 +131,7 @@ def fit_dirichlet(mean_log: Array, prior: Array, copies: int = 1) -> Array:
 
 def inverse_digamma(y: Array) -> Array:
     """The x with ``digamma(x) == y``, by Newton's method from Minka's start."""
-    x = np.where(y >= -2.22, np.exp(np.minimum(y, 700.0)) + 0.5, -1.0 / (y - digamma(1.0)))
+    x = np.where(y >= -2.22, np.exp(np.minimum(y, 700.0)) + 0.5, -1.0 / (np.minimum(y, -2.22) - digamma(1.0)))
     for _ in range(5):
         x = x - (digamma(x) - y) / polygamma(1, x)
     return np.asarray(x)

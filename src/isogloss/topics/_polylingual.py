@@ -9,6 +9,8 @@ else. D. Mimno, H. Wallach, J. Naradowsky, D. Smith and A. McCallum, *Polylingua
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from isogloss.engine import Source
 from isogloss.topics._base import Counts, TopicModel, check_counts
 from isogloss.views import ViewsMixin, check_views, stack_views
 
@@ -26,8 +27,8 @@ Array = NDArray[np.float64]
 class PolylingualTopicModel(ViewsMixin, TopicModel):
     r"""Topics of documents in several languages, any of which may be missing in any document.
 
-    With one language it is :class:`LatentDirichletAllocation`. With ``learning_method='map'`` it is joint PLSA
-    (JPLSA) of Platt, Toutanova and Yih (2010). Coupled PLSA (CPLSA) gives the versions of a document
+    With one language it is :class:`LatentDirichletAllocation`. With ``learning_method='map'`` it is joint
+    PLSA (JPLSA) of Platt, Toutanova and Yih (2010). Coupled PLSA (CPLSA) gives the versions of a document
     proportions of their own and pulls those together; it is no special case, but where it insists on equal
     proportions the two agree.
 
@@ -73,15 +74,10 @@ class PolylingualTopicModel(ViewsMixin, TopicModel):
         views = check_views(X, min_rows=1) if reset else self._check_seen(X)
         if reset:
             self.view_names_, self.dims_ = views.names, views.dims
-        for x, name in zip(views.arrays, views.names, strict=True):
-            check_counts(x, f"view {name!r}")
-        return check_counts(stack_views(views))
+        return counts_of_views(views, self.dims_)
 
-    def _source(self, X: Any) -> Source[Counts]:
-        if isinstance(X, Source):
-            first = check_views(X.loaders()[0](), min_rows=1)
-            self.view_names_, self.dims_ = first.names, first.dims
-        return super()._source(X)
+    def _check_batch(self) -> Callable[[Any], Counts]:
+        return partial(counts_of_views, dims=self.dims_)
 
     def _widths(self) -> NDArray[np.int64]:
         return np.array(self.dims_, dtype=np.int64)
@@ -123,3 +119,13 @@ class PolylingualTopicModel(ViewsMixin, TopicModel):
         """Dirichlet parameters of the words of topics, one for each language."""
         check_is_fitted(self)
         return self.parameters_.word_prior
+
+
+def counts_of_views(X: Any, dims: tuple[int, ...]) -> Counts:
+    """Counts of all languages side by side."""
+    views = check_views(X)
+    if views.dims != dims:
+        raise ValueError(f"a batch has views of {views.dims} features; the first one has {dims}")
+    for x, name in zip(views.arrays, views.names, strict=True):
+        check_counts(x, f"view {name!r}")
+    return check_counts(stack_views(views))

@@ -23,7 +23,7 @@ from scipy.special import digamma, gammaln, xlogy
 from isogloss import kernels
 from isogloss.em import EMModel
 from isogloss.stats import ExpectedCounts
-from isogloss.topics._parameters import BURN_IN, TopicParameters, fit_dirichlet, log_dirichlet_norm
+from isogloss.topics._parameters import TopicParameters, fit_dirichlet, log_dirichlet_norm
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,6 @@ class Documents:
 
     counts: Any
     expected: Array | None = None
-    steps: int = 0
 
 
 class Proportions(NamedTuple):
@@ -67,7 +66,9 @@ def proportions(
     counts = documents.counts
     shape = (counts.shape[0], p.n_topics)
     if documents.expected is None:
-        expected = np.repeat(np.asarray(counts.sum(axis=1), dtype=np.float64).reshape(-1, 1), shape[1], axis=1)
+        expected = np.repeat(
+            np.asarray(counts.sum(axis=1), dtype=np.float64).reshape(-1, 1), shape[1], axis=1
+        )
         expected /= shape[1]
     else:
         expected = documents.expected.copy()
@@ -91,10 +92,8 @@ def expect_anew(
     counts: Any, p: TopicParameters, *, updates: int, tol: float, point: bool, mean_topics: bool = False
 ) -> ExpectedCounts:
     """The E-step of documents that were not seen before."""
-    documents = Documents(counts, steps=BURN_IN + 1)
-    found = proportions(
-        documents, p, updates=updates, tol=tol, point=point, mean_topics=mean_topics
-    )
+    documents = Documents(counts)
+    found = proportions(documents, p, updates=updates, tol=tol, point=point, mean_topics=mean_topics)
     return _collect(documents, found, p, point, mean_topics)
 
 
@@ -106,7 +105,7 @@ def begin(counts: Any) -> Documents:
 def advance(documents: Documents, p: TopicParameters, *, point: bool) -> Documents:
     """The state after some more updates of each document."""
     found = proportions(documents, p, updates=_WARM_UPDATES, point=point)
-    return Documents(documents.counts, found.next, documents.steps + 1)
+    return Documents(documents.counts, found.next)
 
 
 def collect(documents: Documents, p: TopicParameters, *, point: bool) -> ExpectedCounts:
@@ -119,7 +118,7 @@ def _collect(
 ) -> ExpectedCounts:
     """Sums over documents, and the entropy of q.
 
-    The table ``documents`` has the part of the joint that pairs tokens with proportions, and steps times documents.
+    The table ``documents`` has the part of the joint that pairs tokens with proportions.
     """
     counts = documents.counts
     ratios = sparse.csr_matrix((found.ratio, counts.indices, counts.indptr), shape=counts.shape)
@@ -141,10 +140,9 @@ def _collect(
     log_norms = float(counts.data[seen] @ np.log(counts.data[seen] / found.ratio[seen]))
     log_norms += float(counts.data[~seen].sum()) * np.log(_TINY)
     entropy += log_norms - pairing - _expected_log(words, p, point or mean_topics)
-    n = counts.shape[0]
     return ExpectedCounts(
-        {"words": words, "log_theta": prior, "documents": np.array([pairing, n * documents.steps])},
-        rows=n,
+        {"words": words, "log_theta": prior, "documents": np.array([pairing])},
+        rows=counts.shape[0],
         entropy=entropy,
     )
 
@@ -167,7 +165,7 @@ def variational_model(*, point: bool, learn: bool, updates: int, tol: float) -> 
 def _solve(statistic: ExpectedCounts, p: TopicParameters, *, learn: bool) -> TopicParameters:
     """Topics from expected counts; priors before them, from what was expected under the topics so far."""
     doc_prior, word_prior = p.doc_prior, p.word_prior
-    if learn and statistic["documents"][1] > BURN_IN * statistic.rows:
+    if learn and statistic.rows:
         doc_prior = fit_dirichlet(statistic["log_theta"] / statistic.rows, doc_prior)
         logs = p.view_sums(p.log_weights).sum(axis=1) / (p.widths * p.n_topics)
         word_prior = np.array(
