@@ -1,0 +1,11 @@
+from ._building import DictionaryRules as DictionaryRules
+from ._building import build_dictionary as build_dictionary
+from ._entries import AlignedDictionary as AlignedDictionary
+from ._entries import Entry as Entry
+from ._entries import Example as Example
+from ._entries import Phrase as Phrase
+from ._entries import Translation as Translation
+from ._text import AlignedText as AlignedText
+from ._text import TextSide as TextSide
+from ._text import WordRules as WordRules
+from ._text import detect_letters as detect_letters
