@@ -96,6 +96,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def percent(share: float) -> str:
+    """Return a share in per cent, as in ``26 %``."""
+    return f"{100 * share:.0f} %"
+
+
 def program() -> str:
     """Return the command that runs this program: ``isogloss``, a path to it, or ``python -m isogloss``."""
     called = Path(sys.argv[0])

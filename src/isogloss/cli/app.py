@@ -88,7 +88,9 @@ class _Commands(LazyGroup):
             "isogloss.cli._corpus", "corpus_group", "Build comparable corpora from documents."
         ),
         "dictionary": LazyCommand(
-            "isogloss.cli._dictionary", "dictionary_group", "Build bilingual dictionaries from word vectors."
+            "isogloss.cli.dictionary._commands",
+            "dictionary_group",
+            "Make bilingual dictionaries from text or word vectors.",
         ),
         "evaluate": LazyCommand("isogloss.cli._evaluate", "evaluate_group", "Evaluate models."),
         "similar": LazyCommand(

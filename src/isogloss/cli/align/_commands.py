@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
-from rich.markup import escape
 
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
@@ -35,6 +34,7 @@ from isogloss.cli.align._input import (
     Tokenised,
     describe_tokens,
     open_text,
+    warn_of_problems,
 )
 from isogloss.cli.align._options import (
     Agreement,
@@ -53,13 +53,13 @@ from isogloss.cli.align._options import (
     settings_of,
     with_corrections,
 )
-from isogloss.cli.align._progress import AlignProgress
+from isogloss.cli.align._progress import AlignProgress, checkpoint_path, train
 from isogloss.cli.align._view import view
 from isogloss.exceptions import CorpusError
 
 if TYPE_CHECKING:
-    from isogloss.alignment import Aligner, Bitext, Corrections, Links
-    from isogloss.corpora import PairReport, WordPairs
+    from isogloss.alignment import Aligner, Corrections, Links
+    from isogloss.corpora import WordPairs
 
 METHODS = (
     "agreed", "forward", "backward",
@@ -161,9 +161,9 @@ def run(
     with AlignProgress(console) as progress, _folder_on(disk) as folder:
         with progress.reading("reading", _files(source, target)):
             bitext = Bitext.from_pairs(text, forms=WordForms(aligner.lower, aligner.prefix), folder=folder)
-        _warn_of_problems(text.report, console, as_json)
-        checkpoint = None if is_stdout(output) else _checkpoint_path(output)
-        _train(aligner, bitext, checkpoint, resume, progress)
+        warn_of_problems(text.report, console, as_json)
+        checkpoint = None if is_stdout(output) else checkpoint_path(output)
+        train(aligner, bitext, checkpoint, resume, progress)
         progress.say("aligning")
         links = _corrected(_aligned(aligner, bitext, method, itg), fixed)
         if save is not None:
@@ -182,34 +182,6 @@ def _files(*files: Path | None) -> list[Path]:
     return [file for file in files if file is not None]
 
 
-def _train(
-    aligner: Aligner,
-    bitext: Bitext,
-    checkpoint: Path | None,
-    resume: bool,
-    progress: AlignProgress,
-) -> None:
-    """Fit, and keep the last finished iteration whatever happens, where there is a file for it."""
-    from isogloss.alignment import Checkpoints
-
-    progress.plan(aligner)
-    if checkpoint is None:
-        aligner.fit(bitext, on_iteration=progress.advance)
-        return
-    checkpoints = Checkpoints(checkpoint, aligner, bitext)
-    start = checkpoints.load() if resume else None
-
-    def finished(where: Any, line: Any) -> None:
-        checkpoints.keep(where)
-        progress.advance(where, line)
-
-    try:
-        aligner.fit(bitext, on_iteration=finished, resume=start)
-    except BaseException:
-        checkpoints.flush()
-        raise
-
-
 @contextmanager
 def _folder_on(disk: Path | None) -> Iterator[str | None]:
     """A folder of our own on a disk, for as long as it is needed."""
@@ -220,10 +192,6 @@ def _folder_on(disk: Path | None) -> Iterator[str | None]:
         raise CorpusError(f"{disk}: not a folder; give an existing folder with room for the text")
     with TemporaryDirectory(prefix="isogloss-", dir=disk) as folder:
         yield folder
-
-
-def _checkpoint_path(output: Path) -> Path:
-    return output.with_name(output.name + ".checkpoint")
 
 
 def _aligned(aligner: Aligner, text: Any, method: str, itg: bool) -> Links:
@@ -285,7 +253,7 @@ def apply(
         aligner.set_params(threshold=threshold)
     with AlignProgress(console) as progress, progress.reading("aligning", _files(source, target)):
         links = _corrected(_aligned(aligner, text, method, itg), fixed)
-    _warn_of_problems(text.report, console, as_json)
+    warn_of_problems(text.report, console, as_json)
     with written(output) as path:
         write_pharaoh(links, path, first=first, probabilities=probabilities)
     _write_details(text, links, details)
@@ -297,12 +265,6 @@ def _write_details(text: WordPairs, links: Links, details: Path | None) -> None:
 
     if details is not None:
         write_details(text.with_offsets(), links, details)
-
-
-def _warn_of_problems(report: PairReport, console: Console, as_json: bool) -> None:
-    """Say which pairs were left out."""
-    if report.bad and not as_json:
-        console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
 
 
 def _finish(text: WordPairs, links: Links, files: dict[str, Any], as_json: bool, **figures: Any) -> None:

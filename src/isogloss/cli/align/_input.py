@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+from rich.markup import escape
 
+from isogloss.cli._console import Console
 from isogloss.cli._output import not_stdout
 
 if TYPE_CHECKING:
     from isogloss.alignment import Gold, Links
-    from isogloss.corpora import ParallelText, WordPairs
+    from isogloss.corpora import PairReport, ParallelText, WordPairs
 
 FORMS = ("auto", "lines", "columns", "bars", "tmx", "zip")
 
@@ -101,6 +103,12 @@ def describe_tokens(text: WordPairs) -> str:
     source, target = (as_is if tokenised else split for tokenised in text.tokenised_sides)
     said = f"both sides: {source}" if source == target else f"source: {source}; target: {target}"
     return said if text.tokenised is not None else f"{said} (detected; override with --tokenised or --raw)"
+
+
+def warn_of_problems(report: PairReport, console: Console, as_json: bool) -> None:
+    """Say which pairs were left out."""
+    if report.bad and not as_json:
+        console.print(f"[yellow]warning:[/] {escape(str(report))}", highlight=False)
 
 
 def _reader(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -17,7 +17,7 @@ from isogloss.cli._progress import AmountColumn, reading
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isogloss.alignment import Aligner
+    from isogloss.alignment import Aligner, Bitext
     from isogloss.alignment import Progress as Place
     from isogloss.em import Iteration
 
@@ -89,3 +89,36 @@ class AlignProgress:
         if self._aligners > 1:
             name = f"{place.member + 1} of {self._aligners}: {name}"
         self._bar.update(self._task, completed=done, description=name, bits=bits)
+
+
+def train(
+    aligner: Aligner,
+    bitext: Bitext,
+    checkpoint: Path | None,
+    resume: bool,
+    progress: AlignProgress,
+) -> None:
+    """Fit, and keep the last finished iteration whatever happens, where there is a file for it."""
+    from isogloss.alignment import Checkpoints
+
+    progress.plan(aligner)
+    if checkpoint is None:
+        aligner.fit(bitext, on_iteration=progress.advance)
+        return
+    checkpoints = Checkpoints(checkpoint, aligner, bitext)
+    start = checkpoints.load() if resume else None
+
+    def finished(where: Any, line: Any) -> None:
+        checkpoints.keep(where)
+        progress.advance(where, line)
+
+    try:
+        aligner.fit(bitext, on_iteration=finished, resume=start)
+    except BaseException:
+        checkpoints.flush()
+        raise
+
+
+def checkpoint_path(output: Path) -> Path:
+    """The checkpoint of a run with this output."""
+    return output.with_name(output.name + ".checkpoint")

@@ -9,3 +9,6 @@ from ._text import AlignedText as AlignedText
 from ._text import TextSide as TextSide
 from ._text import WordRules as WordRules
 from ._text import detect_letters as detect_letters
+from ._text import fold_marks as fold_marks
+from ._text import read_sides as read_sides
+from ._text import sentence_pairs as sentence_pairs

@@ -16,9 +16,12 @@ def dice(both: Floats, source: Floats, target: Floats, total: float) -> Floats:
 
 
 def log_likelihood(both: Floats, source: Floats, target: Floats, total: float) -> Floats:
-    """The log-likelihood ratio of dependence and independence, G², signed. (Dunning 1993.)"""
+    """The log-likelihood ratio of dependence and independence (Dunning 1993), signed."""
     cells = np.stack([both, source - both, target - both, total - source - target + both])
-    rows, columns = np.stack([source, source, total - source, total - source]), np.stack([target, total - target] * 2)
+    rows, columns = (
+        np.stack([source, source, total - source, total - source]),
+        np.stack([target, total - target] * 2),
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(cells > 0, cells * np.log(cells * total / (rows * columns)), 0)
     return np.asarray(2 * terms.sum(axis=0) * np.where(both * total >= source * target, 1, -1))

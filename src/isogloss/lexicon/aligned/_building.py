@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from isogloss.lexicon.aligned._association import RANKINGS
 from isogloss.lexicon.aligned._entries import AlignedDictionary, Entry, Translation
 from isogloss.lexicon.aligned._examples import CANDIDATES, ExampleFinder
-from isogloss.lexicon.aligned._forms import group_forms
+from isogloss.lexicon.aligned._forms import group_both
 from isogloss.lexicon.aligned._names import NameSigns, common_surfaces
 from isogloss.lexicon.aligned._occurrences import Pairs, best_of_each, count_pairs, word_translations
 from isogloss.lexicon.aligned._phrases import WordTable, find_phrases, function_units
@@ -40,7 +40,7 @@ class DictionaryRules(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One language: its tokens as units, which are groups of forms and numbered by their most frequent word."""
+    """One language: its tokens as units, groups of forms that are numbered by their most frequent word."""
 
     text: TextSide
     unit_of_word: Ints
@@ -53,10 +53,9 @@ class Side(NamedTuple):
     """How each word is written."""
 
     @classmethod
-    def of(cls, text: AlignedText, rules: DictionaryRules) -> Side:
-        """The source side of a text."""
-        side, n = text.source, len(text.source.words)
-        group = group_forms(text) if rules.group_forms else np.arange(n)
+    def of(cls, side: TextSide, group: Ints, rules: DictionaryRules) -> Side:
+        """A side, given the most frequent word of the group of each word."""
+        n = len(side.words)
         units = group[side.tokens]
         frequency = np.bincount(units, minlength=n)
         order = np.argsort(-frequency, kind="stable")
@@ -69,7 +68,6 @@ class Side(NamedTuple):
     def units(self) -> Ints:
         """The unit of each token."""
         return self.terms.numbers[0]
-
 
     def forms(self) -> dict[int, tuple[tuple[str, int], ...]]:
         """The written forms of units with entries and their frequencies, most frequent first."""
@@ -100,7 +98,9 @@ def build_dictionary(
     say = progress or (lambda _: None)
     say("grouping inflected forms")
     back = text.swapped()
-    source, target = Side.of(text, rules), Side.of(back, rules)
+    alone = np.arange(len(text.source.words)), np.arange(len(text.target.words))
+    groups = group_both(text) if rules.group_forms else alone
+    source, target = Side.of(text.source, groups[0], rules), Side.of(text.target, groups[1], rules)
     say("finding translations")
     forward = _entries(text, source, target, rules)
     say("finding translations back")
@@ -144,11 +144,11 @@ def _ranked(pairs: Pairs, source: Side, rules: DictionaryRules) -> tuple[Ints, N
     """Rows of pairs to be listed as translations, best first within each unit, and their scores."""
     heads = np.zeros(len(source.frequency), dtype=bool)
     heads[source.entries] = True
-    share = pairs.count / np.maximum(source.frequency[pairs.unit], 1)
+    share = pairs.joint / np.maximum(source.frequency[pairs.unit], 1)
     rows = np.flatnonzero(heads[pairs.unit] & (share >= rules.min_probability))
-    both, total = pairs.count[rows].astype(float), float(pairs.count.sum())
-    own = np.bincount(pairs.unit, pairs.count)[pairs.unit[rows]]
-    other = np.bincount(pairs.term, pairs.count)[pairs.term[rows]]
+    both, total = pairs.joint[rows].astype(float), float(pairs.joint.sum())
+    own = np.bincount(pairs.unit, pairs.joint)[pairs.unit[rows]].astype(float)
+    other = np.bincount(pairs.term, pairs.joint)[pairs.term[rows]].astype(float)
     scores = RANKINGS[rules.ranking](both, own, other, total)
     best = best_of_each(pairs.unit[rows], scores, rules.max_translations)
     return rows[best], scores[best]
@@ -173,7 +173,7 @@ def _translations(
     found: defaultdict[int, list[Translation]] = defaultdict(list)
     chosen: defaultdict[int, list[int]] = defaultdict(list)
     for row, score, start in zip(rows.tolist(), scores.tolist(), starts.tolist(), strict=True):
-        unit, term, count = int(pairs.unit[row]), int(pairs.term[row]), int(pairs.count[row])
+        unit, term, count = int(pairs.unit[row]), int(pairs.term[row]), int(pairs.joint[row])
         candidates = np.stack([column[start : start + min(count, CANDIDATES)] for column in shown], axis=1)
         examples = rules.max_examples - (len(found[unit]) > 0)
         found[unit].append(

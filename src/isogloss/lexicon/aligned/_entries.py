@@ -71,3 +71,7 @@ class AlignedDictionary:
     source: tuple[Entry, ...]
     """Entries of the source language, most frequent first."""
     target: tuple[Entry, ...]
+
+    def swapped(self) -> AlignedDictionary:
+        """Source and target exchanged."""
+        return AlignedDictionary(self.text.swapped(), self.target, self.source)

@@ -31,8 +31,14 @@ def sentence_scores(text: AlignedText) -> NDArray[np.float64]:
 
 
 def token_spans(side: TextSide, first: int, length: int) -> tuple[Span, ...]:
-    """Where tokens are in their sentence; neighbours are one span each, so that what is between stays plain."""
-    return tuple(zip(side.starts[first : first + length].tolist(), side.ends[first : first + length].tolist(), strict=True))
+    """Where tokens are in their sentence, each on its own, so that what is between them stays plain."""
+    return tuple(
+        zip(
+            side.starts[first : first + length].tolist(),
+            side.ends[first : first + length].tolist(),
+            strict=True,
+        )
+    )
 
 
 class ExampleFinder:
@@ -51,11 +57,15 @@ class ExampleFinder:
         """One occurrence as an example."""
         here, there = self.text.source, self.text.target
         row = int(here.sentence[source])
-        return Example(row, token_spans(here, source, source_length), token_spans(there, target, target_length))
+        return Example(
+            row, token_spans(here, source, source_length), token_spans(there, target, target_length)
+        )
 
-    def choose(self, rows: list[tuple[int, int, int, int]], number: int, chosen: list[int]) -> tuple[Example, ...]:
-        """Choose the first so many occurrences that differ from the sentences chosen before, and add theirs."""
-        found = []
+    def choose(
+        self, rows: list[tuple[int, int, int, int]], number: int, chosen: list[int]
+    ) -> tuple[Example, ...]:
+        """Choose the first few occurrences that differ from the sentences chosen before, and add theirs."""
+        found: list[Example] = []
         for row in rows[:CANDIDATES]:
             sentence = int(self.text.source.sentence[row[0]])
             if len(found) < number and all(self._overlap(sentence, other) <= MAX_OVERLAP for other in chosen):

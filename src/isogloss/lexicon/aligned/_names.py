@@ -28,9 +28,8 @@ class NameSigns(NamedTuple):
         """Look at the occurrences of units that do not begin a sentence."""
         n, inside = len(side.words), side.gaps < 2
         upper = np.fromiter(
-            (side.texts[s][a : a + 1].isupper() for s, a in zip(side.sentence.tolist(), side.starts.tolist(), strict=True)),
-            bool, len(side.tokens),
-        )  # fmt: skip
+            (side.surface(token)[:1].isupper() for token in range(len(side.tokens))), bool, len(side.tokens)
+        )
         seen = np.bincount(units[inside], minlength=n)
         capitals = np.bincount(units[inside & upper], minlength=n)
         long = np.fromiter((len(word) > 1 for word in side.words), bool, n)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isogloss.lexicon.aligned._spans import Spans, consistent_spans, first_of
 from isogloss.lexicon.aligned._text import AlignedText, Ints
 
 
 def word_translations(text: AlignedText, max_words: int) -> Spans:
-    """One translation of each linked source token: a word, or neighbouring words that are linked with it alone.
+    """Translate each linked source token: by a word, or by neighbours that are linked with it alone.
 
     A token that shares its translation with others gets the word with its likeliest link.
     """
@@ -32,7 +33,7 @@ class Pairs(NamedTuple):
 
     unit: Ints
     term: Ints
-    count: Ints
+    joint: Ints
     of_occurrence: Ints
 
 
@@ -43,7 +44,7 @@ def count_pairs(units: Ints, terms: Ints) -> Pairs:
     return Pairs(keys // width, keys % width, counts, inverse)
 
 
-def best_of_each(groups: Ints, scores: np.ndarray, number: int) -> Ints:
+def best_of_each(groups: Ints, scores: NDArray[np.float64], number: int) -> Ints:
     """Rows with the highest scores of each group, so many of each, group by group."""
     rows = np.lexsort((-scores, groups))
     new = np.ones(len(rows), dtype=bool)

@@ -1,8 +1,8 @@
 """Phrases of an entry: neighbouring words that are translated together.
 
-A phrase has two content words at least, or its translation is not what its words are translated as one by one.
-It is scored by how much likelier its translation is than the translations of its words would make it: its count
-times the logarithm of that ratio, so that frequent and idiomatic ones come first.
+A phrase has two content words at least, or its translation is not what its words are translated as one by
+one. It is scored by how much likelier its translation is than the translations of its words would make it:
+its count times the logarithm of that ratio, so that frequent and idiomatic ones come first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIN_GAIN = 2.0
 UNSEEN = 1e-4
 """Probability of a translation of a word that was not seen."""
 FREQUENT, VERY_FREQUENT, DISPERSED = 0.001, 0.012, 0.4
-"""Function words have a greater share of the text than the second, or than the first and no likely translation."""
+"""Function words are very frequent, or frequent (as shares of the text) without a translation this likely."""
 
 
 class WordTable(NamedTuple):
@@ -41,7 +41,7 @@ class WordTable(NamedTuple):
     def of(cls, pairs: Pairs, frequency: Ints) -> WordTable:
         """From counts of pairs."""
         width = int(pairs.term.max(initial=0)) + 1
-        return cls(pairs.unit * width + pairs.term, pairs.count / frequency[pairs.unit], width)
+        return cls(pairs.unit * width + pairs.term, pairs.joint / frequency[pairs.unit], width)
 
     def of_units(self, units: Ints, terms: Ints) -> NDArray[np.float64]:
         """Probabilities of pairs."""
@@ -57,8 +57,9 @@ def function_units(pairs: Pairs, frequency: Ints, names: NDArray[np.bool_]) -> N
     """Units that say little by themselves."""
     share = frequency / max(frequency.sum(), 1)
     likely = np.zeros(len(frequency))
-    np.maximum.at(likely, pairs.unit, pairs.count / frequency[pairs.unit])
-    return ((share > VERY_FREQUENT) | ((share > FREQUENT) & (likely < DISPERSED))) & ~names
+    np.maximum.at(likely, pairs.unit, pairs.joint / frequency[pairs.unit])
+    frequent = (share > VERY_FREQUENT) | ((share > FREQUENT) & (likely < DISPERSED))
+    return np.asarray(frequent & ~names)
 
 
 def find_phrases(
@@ -76,16 +77,16 @@ def find_phrases(
     spans = _phrase_spans(text, max_words)
     first = terms[0].of(spans.source, spans.source_length)
     pairs = count_pairs(first, terms[1].of(spans.target, spans.target_length))
-    share = pairs.count / _occurrences(text.source, terms[0], max_words)[pairs.unit]
-    kept = np.flatnonzero((pairs.count >= min_count) & (share >= MIN_PROBABILITY))
+    share = pairs.joint / _occurrences(text.source, terms[0], max_words)[pairs.unit]
+    kept = np.flatnonzero((pairs.joint >= min_count) & (share >= MIN_PROBABILITY))
     order = finder.order(pairs.of_occurrence, spans.source)
     example_of = order[first_of(pairs.of_occurrence[order], np.arange(len(order)))][kept]
     shown = Spans(*(column[example_of] for column in spans))
     gain = np.log(share[kept]) - _composed(terms, table, shown)
     content = _content(terms[0], ~function, shown)
     fine = (gain > 0) & ((content.sum(axis=0) > 1) | (gain > MIN_GAIN))
-    rows = _best_translation(pairs.unit[kept], gain * pairs.count[kept], fine)
-    scores = gain * pairs.count[kept]
+    rows = _best_translation(pairs.unit[kept], gain * pairs.joint[kept], fine)
+    scores = gain * pairs.joint[kept]
     chosen = _under_words(terms[0], content, shown, rows, scores, limit)
     written = _written(text, spans, pairs, kept[np.unique(chosen[1])])
     found: defaultdict[int, list[Phrase]] = defaultdict(list)
@@ -93,7 +94,7 @@ def find_phrases(
         pair = int(kept[row])
         example = finder.example(*(int(column[row]) for column in shown))
         names = written[0][pair], written[1][pair]
-        found[unit].append(Phrase(*names, int(pairs.count[pair]), float(share[pair]), example))
+        found[unit].append(Phrase(*names, int(pairs.joint[pair]), float(share[pair]), example))
     return {unit: tuple(phrases) for unit, phrases in found.items()}
 
 
@@ -146,7 +147,12 @@ def _best_translation(phrase: Ints, scores: NDArray[np.float64], fine: NDArray[n
 
 
 def _under_words(
-    terms: Terms, content: NDArray[np.bool_], spans: Spans, rows: Ints, scores: NDArray[np.float64], limit: int
+    terms: Terms,
+    content: NDArray[np.bool_],
+    spans: Spans,
+    rows: Ints,
+    scores: NDArray[np.float64],
+    limit: int,
 ) -> tuple[Ints, Ints]:
     """Units and the phrases, by row, that are listed under them."""
     position, column = np.nonzero(content[:, rows])
@@ -157,7 +163,9 @@ def _under_words(
     return units[best], chosen[best]
 
 
-def _written(text: AlignedText, spans: Spans, pairs: Pairs, wanted: Ints) -> tuple[dict[int, str], dict[int, str]]:
+def _written(
+    text: AlignedText, spans: Spans, pairs: Pairs, wanted: Ints
+) -> tuple[dict[int, str], dict[int, str]]:
     """How phrases and their translations are written, by pair."""
     rows = np.flatnonzero(np.isin(pairs.of_occurrence, wanted))
     of = pairs.of_occurrence[rows]

@@ -26,7 +26,7 @@ class Spans(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """First and last token of the other side that each token is linked with; unlinked: past the end and -1."""
+    """First and last token of the other side that each token is linked with; past the end and -1 if none."""
 
     first: Ints
     last: Ints
@@ -68,7 +68,10 @@ def _of_lengths(text: AlignedText, forward: Reach, back: Reach, length: int, wid
 
 
 def _reaches(text: AlignedText) -> tuple[Reach, Reach]:
-    sides = (text.source, text.source_token, text.target_token), (text.target, text.target_token, text.source_token)
+    sides = (
+        (text.source, text.source_token, text.target_token),
+        (text.target, text.target_token, text.source_token),
+    )
     found = []
     for side, here, there in sides:
         first, last = np.full(len(side.tokens), _NEVER), np.full(len(side.tokens), -1)

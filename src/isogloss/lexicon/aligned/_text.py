@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -19,7 +20,7 @@ Ints = NDArray[np.int64]
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _MARKS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u06d6-\u06ed]+")
 _WITHIN = re.compile(r"[\s'\u2019\u2010\u2011\u00b7-]*")
-_ENDS = re.compile(r"[.!?:;\"“”«»„‘(—。！？…؟।]")
+_ENDS = re.compile('[.!?:;"(\u00ab\u00bb\u2014\u2018\u201c\u201d\u201e\u2026\u061f\u0964\u3002\uff01\uff1f]')
 APOSTROPHES = "'\u2019"
 _COVERED = 0.9
 _FEW_TYPES = 20
@@ -110,24 +111,12 @@ class TextSide:
     ``offsets[s]`` to ``offsets[s + 1]``.
     """
 
-    def __init__(self, texts: list[str], words: list[str], tokens: Ints, spans: Ints, offsets: Ints) -> None:
+    def __init__(
+        self, rules: WordRules, texts: list[str], words: list[str], tokens: Ints, spans: Ints, offsets: Ints
+    ) -> None:
+        self.rules = rules
         self.texts, self.words, self.tokens, self.offsets = texts, words, tokens, offsets
         self.starts, self.ends = spans[:, 0], spans[:, 1]
-
-    @classmethod
-    def from_spans(cls, texts: Iterable[str], spans: Iterable[Sequence[tuple[int, int]]], rules: WordRules) -> TextSide:
-        """Number the words of sentences, given the offsets of the words."""
-        kept, numbers, flat, lengths = [], {}, [], [0]  # type: ignore[var-annotated]
-        tokens: list[int] = []
-        for text, words in zip(texts, spans, strict=True):
-            text = _CONTROLS.sub(" ", text)
-            words = rules.extend(text, words)
-            kept.append(text)
-            flat.extend(words)
-            lengths.append(len(words))
-            tokens.extend(numbers.setdefault(rules.key(text[a:b]), len(numbers)) for a, b in words)
-        table = np.array(flat, dtype=np.int64).reshape(-1, 2)
-        return cls(kept, list(numbers), np.array(tokens, dtype=np.int64), table, np.cumsum(lengths))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -144,8 +133,8 @@ class TextSide:
 
     def surface(self, first: int, length: int = 1) -> str:
         """Some tokens of one sentence as they are written, with what is between them."""
-        text = self.texts[self.sentence[first]]
-        return text[self.starts[first] : self.ends[first + length - 1]]
+        text, last = self.texts[int(self.sentence[first])], first + length - 1
+        return text[int(self.starts[first]) : int(self.ends[last])]
 
     def keys(self, sentence: int) -> list[str]:
         """The words of a sentence."""
@@ -154,7 +143,7 @@ class TextSide:
 
     @cached_property
     def gaps(self) -> NDArray[np.int8]:
-        """What is before each token: blanks or signs within words (0), punctuation (1) or a new sentence (2)."""
+        """What is before each token: blanks or hyphens (0), punctuation (1) or a new sentence (2)."""
         found = np.full(len(self.tokens), 2, dtype=np.int8)
         for row, text in enumerate(self.texts):
             a, b = self.offsets[row : row + 2].tolist()
@@ -170,8 +159,56 @@ class TextSide:
         return np.asarray(broken[first + length] == broken[first + 1])
 
 
+class _SideBuilder:
+    """Collects the sentences of one side."""
+
+    def __init__(self, rules: WordRules) -> None:
+        self.rules = rules
+        self.texts: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.tokens, self.spans, self.lengths = array("q"), array("q"), array("q", [0])
+
+    def add(self, text: str, spans: Iterable[tuple[int, int]]) -> None:
+        text = _CONTROLS.sub(" ", text)
+        words = self.rules.extend(text, spans)
+        self.texts.append(text)
+        self.lengths.append(len(words))
+        for start, end in words:
+            self.tokens.append(self.numbers.setdefault(self.rules.key(text[start:end]), len(self.numbers)))
+            self.spans.extend((start, end))
+
+    def side(self) -> TextSide:
+        tokens, spans, lengths = (
+            np.array(values, dtype=np.int64) for values in (self.tokens, self.spans, self.lengths)
+        )
+        return TextSide(
+            self.rules, self.texts, list(self.numbers), tokens, spans.reshape(-1, 2), np.cumsum(lengths)
+        )
+
+
+def read_sides(
+    pairs: Iterable[PairWords], source: WordRules | None = None, target: WordRules | None = None
+) -> tuple[TextSide, TextSide]:
+    """Number the words of sentence pairs; pairs with an empty side are left out.
+
+    Parameters
+    ----------
+    pairs : iterable
+        Sentence pairs with texts and offsets of words, as
+        :meth:`~isogloss.corpora.WordPairs.with_offsets` gives them.
+    source, target : WordRules, optional
+        Which words of each side count as the same.
+    """
+    sides = _SideBuilder(source or WordRules()), _SideBuilder(target or WordRules())
+    for pair in pairs:
+        if all(pair.offsets):
+            for side, text, spans in zip(sides, pair.texts, pair.offsets, strict=True):
+                side.add(text, spans)
+    return sides[0].side(), sides[1].side()
+
+
 class AlignedText(NamedTuple):
-    """Two sides with as many sentences, and links between their tokens, which are counted over all sentences."""
+    """Two sides with as many sentences, and links between tokens, which are numbered over all sentences."""
 
     source: TextSide
     target: TextSide
@@ -193,7 +230,13 @@ class AlignedText(NamedTuple):
         return AlignedText(self.target, self.source, self.target_token, self.source_token, self.probability)
 
     @property
-    def sentence_pairs(self) -> list[tuple[list[str], list[str]]]:
-        """The words of each sentence pair, for an aligner."""
-        rows = range(len(self.source))
-        return [(self.source.keys(row), self.target.keys(row)) for row in rows]
+    def linked_shares(self) -> tuple[float, float]:
+        """The shares of the tokens of each side that have a link."""
+        sides = (self.source, self.source_token), (self.target, self.target_token)
+        first, second = (len(np.unique(linked)) / max(len(side.tokens), 1) for side, linked in sides)
+        return first, second
+
+
+def sentence_pairs(source: TextSide, target: TextSide) -> list[tuple[list[str], list[str]]]:
+    """The words of each sentence pair, for an aligner."""
+    return [(source.keys(row), target.keys(row)) for row in range(len(source))]

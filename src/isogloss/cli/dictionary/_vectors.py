@@ -1,4 +1,4 @@
-"""``isogloss dictionary``: bilingual dictionaries from word vectors."""
+"""Commands about dictionaries from word vectors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from isogloss.cli._console import Console
-from isogloss.cli._lazy import CommandGroup
-from isogloss.cli._options import Json, Save, renaming
+from isogloss.cli._options import Json, Save
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
         WordSpace,
         WordVectors,
     )
-
-dictionary_group = typer.Typer(
-    cls=CommandGroup, help="Build bilingual dictionaries from word vectors.", no_args_is_help=True
-)
 
 Vectors = Annotated[
     list[str],
@@ -51,12 +46,6 @@ Rule = Annotated[str, typer.Option(help="Ranking rule: csls, cosine, inverted_so
 WORDS = 200_000
 
 
-@dictionary_group.callback()
-def _group() -> None:
-    """Commands about dictionaries."""
-
-
-@dictionary_group.command("build", cls=renaming({"--model": "--kind", "--save-model": "--save"}))
 def build(
     src: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")],
     tgt: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")],
@@ -141,7 +130,6 @@ def build(
         _print_built(summary, Console(stderr=is_stdout(output)))
 
 
-@dictionary_group.command("evaluate")
 def evaluate_command(
     test: Annotated[Path, typer.Option(help="Correct pairs of words.")],
     dictionary: Annotated[
@@ -180,7 +168,6 @@ def evaluate_command(
         _print_evaluation(result)
 
 
-@dictionary_group.command("neighbours", cls=renaming({"--language": "--lang"}))
 def neighbours(
     word: Annotated[str, typer.Argument(help="The word to look up.")],
     lang: Annotated[str, typer.Option("--lang", "-l", help="The language of the word.")],
@@ -207,7 +194,6 @@ def neighbours(
     Console().print(table)
 
 
-@dictionary_group.command("plot", cls=renaming({"--language": "--lang"}))
 def plot(
     word: Annotated[str, typer.Argument(help="The word to look up.")],
     lang: Annotated[str, typer.Option("--lang", "-l", help="The language of the word.")],

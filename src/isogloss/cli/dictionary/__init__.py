@@ -1,0 +1,1 @@
+"""``isogloss dictionary``: bilingual dictionaries, from text and from word vectors."""

@@ -1,0 +1,200 @@
+"""From text to a dictionary on the command line: what is written, and what is refused."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from isogloss.cli.app import app
+from isogloss.exceptions import CorpusError, DictionaryError
+from tests.lexicon.aligned.text import tale
+
+runner = CliRunner()
+ROWS = tale()
+
+
+def make(*arguments, code=0):
+    result = runner.invoke(app, ["dictionary", "from-text", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def refused(*arguments):
+    """The reason why nothing was made."""
+    before = sorted(Path().rglob("*"))
+    result = make(*arguments, code=1)
+    assert isinstance(result.exception, CorpusError | DictionaryError), result.exception
+    assert sorted(Path().rglob("*")) == before
+    return str(result.exception)
+
+
+@pytest.fixture(autouse=True)
+def texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("tale.en", (row[0] for row in ROWS))
+    write("tale.es", (row[1] for row in ROWS))
+
+
+def write(name, lines):
+    Path(name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def headwords(folder, name="en-es"):
+    lines = Path(folder, "files", f"{name}.jsonl").read_text("utf-8").splitlines()
+    return {line["headword"]: line for line in map(json.loads, lines)}
+
+
+def test_two_files_make_a_site_and_files():
+    said = make("tale.en", "tale.es", "-o", "site").output
+    assert "open site/index.html in a browser" in said
+    assert headwords("site")["dog"]["translations"][0]["text"] == "perro"
+    assert "English\u2013Spanish dictionary" in Path("site/index.html").read_text("utf-8")
+    assert "short" in Path("site/about.html").read_text("utf-8")
+    assert sorted(Path().iterdir()) == [Path("site"), Path("tale.en"), Path("tale.es")]
+
+
+def test_json_says_what_was_made():
+    found = json.loads(make("tale.en", "tale.es", "-o", "site", "--json").stdout)
+    assert (found["pairs"], found["left_out"]) == (len(ROWS), {})
+    assert found["headwords"]["en"] == len(headwords("site"))
+    assert all(Path("site", name).is_file() for name in found["files"])
+    assert 0 < min(found["linked"]) <= max(found["linked"]) <= 1
+
+
+def test_a_table_makes_a_dictionary():
+    write("tale.tsv", (f"{en}\t{es}" for en, es, _ in ROWS))
+    make("tale.tsv", "-o", "site", "--languages", "en,es", "--names", "Inglés,Español", "--title", "Cuento")
+    page = Path("site/index.html").read_text("utf-8")
+    assert "<h1>Cuento</h1>" in page
+    assert "Inglés" in page
+
+
+def test_languages_must_be_said_where_files_do_not_say_them():
+    write("a.txt", ["x"])
+    write("b.txt", ["y"])
+    assert "--languages en,cs" in make("a.txt", "b.txt", "-o", "site", code=2).output
+    assert "two values" in make("a.txt", "b.txt", "-o", "site", "--languages", "en", code=2).output
+    assert "folder of the site" in make("a.txt", "b.txt", "-o", "s", "--languages", "en,data", code=2).output
+    assert "not a code" in make("a.txt", "b.txt", "-o", "s", "--languages", "en,../x", code=2).output
+
+
+def test_a_language_that_nobody_has_heard_of_will_do():
+    make("tale.en", "tale.es", "-o", "site", "--languages", "en,qzx")
+    assert "en-qzx.lift" in os.listdir("site/files")
+
+
+def test_a_folder_with_something_else_in_it_is_kept():
+    Path("site").mkdir()
+    Path("site/letter.txt").touch()
+    assert "what is in it is not a dictionary" in refused("tale.en", "tale.es", "-o", "site", "--overwrite")
+
+
+def test_a_dictionary_is_replaced_if_told():
+    make("tale.en", "tale.es", "-o", "site")
+    Path("site/old").touch()
+    assert "--overwrite" in refused("tale.en", "tale.es", "-o", "site")
+    make("tale.en", "tale.es", "-o", "site", "--overwrite", "--min-count", "40")
+    assert not Path("site/old").exists()
+    assert {entry["frequency"] >= 40 for entry in headwords("site").values()} == {True}
+
+
+def test_an_empty_folder_is_used():
+    Path("site").mkdir()
+    make("tale.en", "tale.es", "-o", "site")
+    assert Path("site/index.html").is_file()
+
+
+def test_a_folder_in_no_folder_is_refused():
+    assert "does not exist" in refused("tale.en", "tale.es", "-o", "no/site")
+    assert "is a file" in refused("tale.en", "tale.es", "-o", "tale.en")
+
+
+def test_twenty_sentences_make_a_small_dictionary_with_a_warning():
+    write("few.en", (row[0] for row in ROWS[:20]))
+    write("few.es", (row[1] for row in ROWS[:20]))
+    result = make("few.en", "few.es", "-o", "site")
+    assert "20 sentence pairs" in result.output
+    assert "so many translations are wrong" in result.output
+    assert headwords("site")
+
+
+def test_files_of_unequal_length_are_refused():
+    write("tale.es", (row[1] for row in ROWS[1:]))
+    assert f"tale.en has {len(ROWS)} lines and tale.es has {len(ROWS) - 1}" in refused(
+        "tale.en", "tale.es", "-o", "s"
+    )
+
+
+def test_an_empty_side_is_refused():
+    write("tale.es", [""] * len(ROWS))
+    assert "none with words on both sides" in refused("tale.en", "tale.es", "-o", "site")
+
+
+def test_the_same_text_twice_is_refused():
+    write("copy.es", (row[0] for row in ROWS))
+    assert "the two sides are the same text in 96 of 96 sentence pairs" in refused(
+        "tale.en", "copy.es", "-o", "s"
+    )
+
+
+def test_lines_that_are_not_utf_8_are_left_out_and_counted():
+    with Path("tale.es").open("ab") as file:
+        file.write("El niño\n".encode("latin-1"))
+    with Path("tale.en").open("a") as file:
+        file.write("The boy\n")
+    result = make("tale.en", "tale.es", "-o", "site")
+    assert "1 not UTF-8" in result.output
+    assert "1 left out: 1 not UTF-8" in Path("site/about.html").read_text("utf-8")
+
+
+def test_case_and_accents_are_told_apart_if_told():
+    write("tale.en", ["Él mira. él mira el"] * 5)
+    write("tale.es", ["he looks he looks the"] * 5)
+    make("tale.en", "tale.es", "-o", "a", "--keep-case")
+    make("tale.en", "tale.es", "-o", "b", "--ignore-marks")
+    assert {"Él", "él"} <= set(headwords("a"))
+    assert not {"Él", "él"} <= set(headwords("b"))
+
+
+def test_apostrophes_are_letters_if_told():
+    write("tale.en", ["p'unchay kay, p'unchay"] * 5)
+    write("tale.es", ["el dia es el dia"] * 5)
+    make("tale.en", "tale.es", "-o", "site", "--letters", "'")
+    assert set(headwords("site")) == {"p'unchay", "kay"}
+
+
+def test_an_interrupted_run_goes_on_and_ends_the_same(monkeypatch):
+    make("tale.en", "tale.es", "-o", "whole")
+    from isogloss.cli.align import _progress
+
+    advance, seen = _progress.AlignProgress.advance, []
+
+    def stop(self, place, line):
+        advance(self, place, line)
+        seen.append(place)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_progress.AlignProgress, "advance", stop)
+        runner.invoke(app, ["dictionary", "from-text", "tale.en", "tale.es", "-o", "site"])
+    assert Path("site.checkpoint").is_file()
+    assert not Path("site").exists()
+    make("tale.en", "tale.es", "-o", "site", "--resume")
+    assert not Path("site.checkpoint").exists()
+    assert headwords("site") == headwords("whole")
+
+
+def test_a_disk_that_fails_leaves_the_old_dictionary(monkeypatch):
+    make("tale.en", "tale.es", "-o", "site")
+    before = headwords("site")
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("isogloss.lexicon.formats.write_files", fail)
+    reason = refused("tale.en", "tale.es", "-o", "site", "--overwrite", "--min-count", "30")
+    assert "No space left on device" in reason
+    assert headwords("site") == before
