@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -264,6 +265,47 @@ def test_queries_of_another_store_are_refused(newsroom):
     queries = read_queries(['{"q": "storm", "articles": ["none"]}'], "queries.jsonl")
     with pytest.raises(CorpusError, match="no event with the articles"):
         evaluate_search(EventSearch(newsroom, Models(), NeighbourIndex(newsroom, "")), queries)
+
+
+@pytest.fixture
+def small(store):
+    """Unrelated articles of different weeks; each is an event of its own."""
+    texts = [
+        ("Microsoft appeals against the antitrust ruling", "The company disagrees with the fine."),
+        ("Antitrust case against a search engine", "The court heard three witnesses."),
+        ("Report of the year", "Microsoft appealed, an antitrust case ended, and we moved offices."),
+        ("Microsoft opens an office in Lisbon", "A hundred people will work there."),
+        ("Ruling on whistleblowers", "A court in Lisbon decided."),
+    ]
+    store.add(
+        [
+            replace(data.article(number, "en", title, body), time=data.START + timedelta(days=40 * number))
+            for number, (title, body) in enumerate(texts)
+        ]
+    )
+    processor = JournalProcessor(store, StreamFactory())
+    processor.catch_up()
+    processor.close()
+    return store
+
+
+def titles(store, q):
+    """Titles of relevant events, the best first."""
+    found = EventSearch(store, Models(), NeighbourIndex(store, "")).find(q)
+    return [store.event(each.id)["title"]["en"].split()[0] for each in found.relevant]
+
+
+def test_every_word_of_a_short_query_counts(small):
+    """Microsoft is in a widely used list of English stop words."""
+    assert titles(small, "microsoft antitrust") == ["Microsoft", "Report"]
+    assert titles(small, "lisbon office") == ["Microsoft"]
+    assert titles(small, "ruling penguins") == []
+    assert titles(small, "the ruling of the court") == ["Ruling"]
+
+
+def test_titles_come_before_texts_and_new_before_old(small):
+    assert titles(small, "antitrust") == ["Antitrust", "Microsoft", "Report"]
+    assert titles(small, "ruling") == ["Ruling", "Microsoft"]
 
 
 def articles_with(store, word):

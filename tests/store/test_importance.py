@@ -1,18 +1,25 @@
 """The importance of events: which event comes before which, and that live updates and migrations agree."""
 
+import base64
+import json
 from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isogloss.exceptions import StoreError
 from isogloss.store import ClusterRow, EventQuery, EventRow, Update
 from isogloss.store.queries import (
     count_new_and_changed,
     find_events,
     rank_stored_events,
 )
-from isogloss.store.queries._importance import importance_without_sources
+from isogloss.store.queries._importance import (
+    MAX_HALF_LIFE_DAYS,
+    importance_without_sources,
+    sparse_half_life_days,
+)
 
 from .test_articles import article
 
@@ -182,3 +189,69 @@ def test_the_most_frequent_sources_of_events(filled):
     assert filled.frequent_terms("source", ["e2"], 9) == {"Auk": 1, "Tern": 1}
     assert filled.frequent_terms("lang", ["e1", "e2"], 9) == {"en": 2}
     assert filled.frequent_terms("lang", [], 9) == {}
+
+
+def _put(store, lasts, sizes=None):
+    """Store an event for each time in days, with as many articles in as many languages as given."""
+    sizes = sizes or {}
+    store.add([article(1)])
+    events = [
+        EventRow(
+            f"e{number}",
+            int(day * DAY),
+            int(day * DAY),
+            sizes.get(number, 1),
+            ["en", "de", "fr", "es", "sl", "it"][: sizes.get(number, 1)],
+        )
+        for number, day in enumerate(lasts, 1)
+    ]
+    store.apply(Update(0, 1, events=events))
+
+
+def _half_life(store):
+    with store.database.read() as session:
+        return sparse_half_life_days(session)
+
+
+@pytest.mark.parametrize(
+    ("days_apart", "half_life"), [(0, 1), (0.01, 1), (1, 16), (7, 128), (10_000, MAX_HALF_LIFE_DAYS)]
+)
+def test_the_half_life_of_sparse_stores_follows_the_times_of_articles(store, days_apart, half_life):
+    _put(store, [100 + days_apart * number for number in range(25)])
+    assert _half_life(store) == half_life
+
+
+def test_few_events_have_the_usual_half_life(store):
+    assert _half_life(store) == 1
+    _put(store, [100 * number for number in range(1, 20)])
+    assert _half_life(store) == 1
+
+
+def test_an_archive_does_not_sort_by_time_alone(store):
+    """The event that six languages reported comes before single articles of later weeks, not for ever."""
+    _put(store, [7 * number for number in range(1, 201)], {195: 6, 2: 6})
+    order = [event["id"] for event in store.events(EventQuery(sort="importance")).events]
+    assert order[0] == "e195"
+    assert "e2" not in order[:20]
+    assert order[1:4] == ["e200", "e199", "e198"]
+
+
+def test_pages_of_an_archive_neither_repeat_nor_lack_events(store):
+    _put(store, [7 * number for number in range(1, 101)], {95: 6, 2: 6})
+    found, cursor = [], ""
+    while True:
+        page = store.events(EventQuery(sort="importance", limit=9, cursor=cursor))
+        found += [event["id"] for event in page.events]
+        cursor = page.cursor
+        if not cursor:
+            break
+    everything = store.events(EventQuery(sort="importance", limit=200)).events
+    assert found == [event["id"] for event in everything]
+    assert len({*found}) == 100
+
+
+@pytest.mark.parametrize("half_life", [0, -1, 1 << 40, 2.0, "2", None, True])
+def test_a_cursor_with_another_half_life_is_refused(store, half_life):
+    cursor = base64.urlsafe_b64encode(json.dumps(["importance", 5, "e1", half_life]).encode()).decode()
+    with pytest.raises(StoreError, match="cursor is invalid"):
+        store.events(EventQuery(sort="importance", cursor=cursor))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -14,6 +14,9 @@ from rich.table import Table
 
 MAX_LISTED_LANGUAGES = 3
 """In a narrow table, more languages than these are counted instead of listed."""
+
+MAX_EXACT_SPAN = timedelta(days=300)
+"""Of longer periods, months are shown instead of days."""
 
 Wide = Annotated[
     bool,
@@ -96,7 +99,11 @@ def shown_days(first: datetime, last: datetime) -> str:
     >>> shown_days(datetime(2024, 12, 31), datetime(2025, 1, 1)), shown_days(datetime(2025, 3, 5),
     ...     datetime(2025, 3, 5, 14))
     ('31 Dec 2024-1 Jan 2025', '5 Mar 2025')
+    >>> shown_days(datetime(2023, 12, 31), datetime(2025, 1, 1))
+    'Dec 2023-Jan 2025'
     """
+    if last - first > MAX_EXACT_SPAN:
+        return f"{first:%b %Y}-{last:%b %Y}"
     end = f"{last.day} {last:%b %Y}"
     if first.date() == last.date():
         return end

@@ -13,7 +13,15 @@ import typer
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
+from isogloss.cli._output import (
+    check_outputs,
+    counted,
+    echo,
+    echo_json,
+    is_stdout,
+    report_output,
+    written,
+)
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._event_table import ShownEvent, Wide, event_table
 from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
@@ -90,7 +98,7 @@ def list_events(
     since: Since = None,
     until: Until = None,
     min_languages: MinLanguages = 1,
-    sort: SortBy = "last",
+    sort: SortBy = "importance",
     limit: Annotated[int, typer.Option("--limit", "-n", help="Events to show.", min=1)] = 20,
     wide: Wide = False,
     as_json: Json = False,
@@ -137,7 +145,7 @@ def export_events(
     since: Since = None,
     until: Until = None,
     min_languages: MinLanguages = 1,
-    sort: SortBy = "last",
+    sort: SortBy = "importance",
     as_json: Json = False,
 ) -> None:
     """Export the events of a store, or all of their articles, as CSV, JSON lines or Parquet."""
@@ -149,12 +157,17 @@ def export_events(
     if is_stdout(output) and format == "parquet":
         raise typer.BadParameter("Parquet cannot be written to standard output; give a file name")
     check_outputs(as_json, output, error=StoreError)
-    size = 0
+    rows = 0
+
+    def count_row() -> None:
+        nonlocal rows
+        rows += 1
+
     with open_store(load_settings(config, store)) as opened:
         query = _query(opened, lang, place, concept, since, until, min_languages, sort)
         if event:
             query = dataclasses.replace(query, ids=[_current_id(opened, each) for each in event])
-        chunks = export(opened, table, format, query, bodies=bodies)
+        chunks = export(opened, table, format, query, bodies=bodies, on_row=count_row)
         with (
             progress_bar() as progress,
             reading(progress, "writing", None) as describe,
@@ -163,12 +176,11 @@ def export_events(
         ):
             for chunk in chunks:
                 file.write(chunk)
-                size += len(chunk)
-                describe(f"{size:,} bytes")
+                describe(f"{rows:,} {table}")
     if as_json:
-        echo_json({"output": str(output), "table": table, "format": format, "bytes": size})
+        echo_json({"output": str(output), "table": table, "format": format, "rows": rows})
         return
-    report_output(f"{size:,} bytes of {table} as {format}: {output}", output)
+    report_output(f"{output}: {counted(rows, table.removesuffix('s'))} as {format}", output)
 
 
 def _query(

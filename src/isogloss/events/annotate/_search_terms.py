@@ -145,7 +145,21 @@ def _query_languages() -> frozenset[str]:
 def is_stop_word(word: str, langs: Iterable[str]) -> bool:
     """Return whether a word of a query is a stop word of one of some languages."""
     lower = word.lower()
-    return any(lower in stop_words(_known_language(lang)) for lang in langs)
+    return any(lower in _query_stop_words(_known_language(lang)) for lang in langs)
+
+
+@cache
+def _query_stop_words(lang: str) -> frozenset[str]:
+    """Return words that say nothing in a query.
+
+    The English list of stop words is long and has names and content words such as Microsoft and state, which
+    scikit-learn's list does not have.
+    """
+    if lang != "en":
+        return stop_words(lang)
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return stop_words(lang) & ENGLISH_STOP_WORDS
 
 
 def _meaning_key(meaning: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -89,22 +89,34 @@ def export(
     *,
     rank: Sequence[str] = (),
     bodies: bool = False,
+    on_row: Callable[[], None] | None = None,
 ) -> Generator[bytes]:
     """Export the events of a query, or their articles, chunk by chunk.
 
     All rows come from one read transaction, which lasts until the iterator ends or is closed. Memory does not
     grow with the number of rows. The table is ``events``, or ``articles`` with all articles of the events,
     reprints included; the format is ``csv``, ``jsonl`` or ``parquet``. The page of the query is ignored;
-    ``rank`` has ids of events in another order, of at most one page.
+    ``rank`` has ids of events in another order, of at most one page. ``on_row`` is called for each row.
     """
     check_format(format)
     columns = columns_of(table, bodies=bodies)
-    return _chunks(columns, _rows(store, table, query, rank, bodies), format)
+    return _chunks(columns, _rows(store, table, query, rank, bodies), format, on_row)
 
 
-def _chunks(columns: Sequence[Column], rows: Generator[dict[str, Any]], format: str) -> Generator[bytes]:
+def _chunks(
+    columns: Sequence[Column],
+    rows: Generator[dict[str, Any]],
+    format: str,
+    on_row: Callable[[], None] | None,
+) -> Generator[bytes]:
     with closing(rows):
-        yield from write_table(columns, rows, format)
+        yield from write_table(columns, rows if on_row is None else _watched(rows, on_row), format)
+
+
+def _watched(rows: Iterable[dict[str, Any]], on_row: Callable[[], None]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        on_row()
+        yield row
 
 
 def _rows(

@@ -2,8 +2,9 @@
 
 For each word of a query and each event, the best match counts: the share of the event's articles with the
 word in their title or text, with its meaning, or with its sound in a name, or whether the event is at the
-place. The relevance of an event is the weighted mean of its matches, reduced if it lacks a word, plus what
-the similarity of its nearest article to the whole query adds. The constants and the cut-off were chosen on
+place. The relevance of an event is the weighted mean of its matches, reduced if it matches a word badly, plus
+what the similarity of its nearest article to the whole query adds. An event that lacks a word of a short
+query is at most a weak match. The constants and the cut-off were chosen on
 half of the labelled queries of the sample news; ``isogloss evaluate search`` reports both halves.
 """
 
@@ -53,12 +54,17 @@ _MIN_IDENTIFIABLE_CHARS = 200
 _MIN_COSINE, _COSINE_WEIGHT = 0.3, 0.8
 """Articles with a smaller cosine are about something else; what larger ones add to the relevance."""
 
-_ANY_TITLE, _ANY_TEXT = 0.5, 0.2
-"""What one article among many contributes that has a word in its title, or in its text."""
+_ANY_TITLE, _ANY_TEXT, _EVERY_TEXT = 0.5, 0.2, 0.8
+"""What one article among many contributes that has a word in its title, or in its text, and what articles
+contribute that all have it in their texts alone.
+"""
 
 _CONCEPT_FACTOR, _NAME_WEIGHT = 1.5, 0.7
 _MISSING_PENALTY = 0.4
 """The share of the relevance that depends on the word that matches least."""
+
+_MAX_REQUIRED, _MISSING_RELEVANCE = 3, 0.5
+"""Of so few words an event must match every one; the largest relevance of one that does not."""
 
 _MIN_WORD_WEIGHT = 0.25
 """A word of less than this share of the largest weight may be missing."""
@@ -120,7 +126,7 @@ class EventSearch:
                 candidates -= match_excluded(session, query.excluded, langs, sorted(candidates))
             sizes = count_articles(session, sorted(candidates))
         found = [_judge(event, matches, sizes[event], near.get(event)) for event in candidates]
-        found.sort(key=lambda each: (-each.relevance, each.id))
+        found.sort(key=lambda each: (-each.relevance, -each.article, each.id))
         return SearchResult(
             [each for each in found if each.relevance >= CUT_OFF][:MAX_FOUND],
             [each for each in found if WEAK_CUT_OFF <= each.relevance < CUT_OFF][:MAX_FOUND],
@@ -169,13 +175,16 @@ def _judge(event: str, matches: WordMatches, size: int, near: tuple[float, int] 
     strengths = [_strength(match, max(size, 1)) for match in own]
     total, largest = sum(matches.weights), max(matches.weights)
     mean = sum(weight * value for weight, (value, _) in zip(matches.weights, strengths, strict=True)) / total
-    least = min(
+    required = [
         value
         for weight, (value, _) in zip(matches.weights, strengths, strict=True)
         if weight >= _MIN_WORD_WEIGHT * largest
-    )
+    ]
+    least = min(required)
     gain = _COSINE_WEIGHT * max(0.0, cosine - _MIN_COSINE)
     relevance = mean * (1 - _MISSING_PENALTY + _MISSING_PENALTY * least) + gain
+    if least == 0 and len(required) <= _MAX_REQUIRED:
+        relevance = min(relevance, _MISSING_RELEVANCE)
     by_reason: dict[Reason, float] = defaultdict(float)
     for weight, (value, reason) in zip(matches.weights, strengths, strict=True):
         by_reason[reason] += weight / total * value
@@ -190,7 +199,7 @@ def _strength(match: WordMatch, size: int) -> tuple[float, Reason]:
     share = 1 / size
     ways: list[tuple[float, Reason]] = [
         (_ANY_TITLE + (1 - _ANY_TITLE) * min(1.0, 2 * match.title * share) if match.title else 0.0, "text"),
-        (_ANY_TEXT + (1 - _ANY_TEXT) * min(1.0, match.text * share) if match.text else 0.0, "text"),
+        (_ANY_TEXT + (_EVERY_TEXT - _ANY_TEXT) * min(1.0, match.text * share) if match.text else 0.0, "text"),
         (1.0 if match.place else 0.0, "place"),
         (_NAME_WEIGHT * min(1.0, 0.5 + match.name * share) if match.name else 0.0, "name"),
         (min(1.0, _CONCEPT_FACTOR * match.meaning * share), "concept"),

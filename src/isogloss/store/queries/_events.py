@@ -7,10 +7,11 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Row, Session
+from isogloss.store.queries._importance import MAX_HALF_LIFE_DAYS, importance_order, sparse_half_life_days
 
 SORT_COLUMNS = ("importance", "last", "size", "languages", "changed")
 MAX_EVENTS_PER_PAGE = 200
@@ -86,18 +87,26 @@ def find_events(session: Session, query: EventQuery) -> EventQueryResult:
         raise StoreError(f"sort is {query.sort!r}; expected one of {', '.join(SORT_COLUMNS)}")
     if not 1 <= query.limit <= MAX_EVENTS_PER_PAGE:
         raise StoreError(f"limit is {query.limit}; expected 1 to {MAX_EVENTS_PER_PAGE}")
-    conditions, values = _conditions(session, query)
+    last = _decode_cursor(query) if query.cursor else None
+    days = 1
+    if query.sort == "importance":
+        days = last.half_life_days if last else sparse_half_life_days(session)
+    order = importance_order(days) if days > 1 else query.sort
+    conditions, values = _conditions(session, query, order, last)
     rows = session.run(
-        f"SELECT {_COLUMNS} FROM event WHERE {' AND '.join(conditions)} "
-        f"ORDER BY {query.sort} DESC, id DESC LIMIT ?",
+        f"SELECT {order}, {_COLUMNS} FROM event WHERE {' AND '.join(conditions)} "
+        f"ORDER BY {order} DESC, id DESC LIMIT ?",
         [*values, query.limit + 1],
     )
-    events = [_event(row) for row in rows[: query.limit]]
+    shown = rows[: query.limit]
+    events = [_event(row[1:]) for row in shown]
     more = len(rows) > query.limit
-    return EventQueryResult(events, _encode_cursor(query.sort, events[-1]) if more else "")
+    return EventQueryResult(events, _encode_cursor(query.sort, shown[-1], days) if more else "")
 
 
-def _conditions(session: Session, query: EventQuery) -> tuple[list[str], list[Any]]:
+def _conditions(
+    session: Session, query: EventQuery, order: str, last: _Cursor | None
+) -> tuple[list[str], list[Any]]:
     conditions = ["languages >= ?", "size >= ?"]
     values: list[Any] = [query.min_languages, query.min_size]
     if query.since is not None:
@@ -115,10 +124,9 @@ def _conditions(session: Session, query: EventQuery) -> tuple[list[str], list[An
     if query.ids is not None:
         conditions.append(f"id IN ({', '.join('?' * len(query.ids))})" if query.ids else "1 = 0")
         values += query.ids
-    if query.cursor:
-        at, after = _decode_cursor(query)
-        conditions.append(f"({query.sort} < ? OR ({query.sort} = ? AND id < ?))")
-        values += [at, at, after]
+    if last is not None:
+        conditions.append(f"({order} < ? OR ({order} = ? AND id < ?))")
+        values += [last.value, last.value, last.id]
     return conditions, values
 
 
@@ -131,17 +139,33 @@ def _term_condition(session: Session, term: tuple[str, str], column: str) -> str
     return f"id IN (SELECT event FROM event_term WHERE {_TERM})"
 
 
-def _encode_cursor(sort: str, event: dict[str, Any]) -> str:
-    value = event["languages_count"] if sort == "languages" else event[sort]
-    return base64.urlsafe_b64encode(json.dumps([sort, value, event["id"]]).encode()).decode()
+class _Cursor(NamedTuple):
+    """The last event of a page: the value that pages are sorted by, and the id."""
+
+    value: int
+    id: str
+    half_life_days: int = 1
+    """The half-life of the importance, which must be that of the first page."""
 
 
-def _decode_cursor(query: EventQuery) -> tuple[int, str]:
+def _encode_cursor(sort: str, row: Row, half_life_days: int) -> str:
+    cursor = _Cursor(row[0], row[1], half_life_days)
+    return base64.urlsafe_b64encode(json.dumps([sort, *cursor]).encode()).decode()
+
+
+def _decode_cursor(query: EventQuery) -> _Cursor:
     try:
-        sort, at, after = json.loads(base64.urlsafe_b64decode(query.cursor.encode()))
-        if sort == query.sort and type(at) is int and abs(at) < 1 << 63 and "\0" not in after:
-            after.encode()
-            return at, after
+        sort, *rest = json.loads(base64.urlsafe_b64decode(query.cursor.encode()))
+        found = _Cursor(*rest)
+        numbers = (found.value, found.half_life_days)
+        if (
+            sort == query.sort
+            and all(type(number) is int and abs(number) < 1 << 63 for number in numbers)
+            and 1 <= found.half_life_days <= MAX_HALF_LIFE_DAYS
+            and "\0" not in found.id
+        ):
+            found.id.encode()
+            return found
     except (ValueError, TypeError, AttributeError, binascii.Error):
         pass
     raise StoreError("the cursor is invalid or belongs to another query; start without a cursor")

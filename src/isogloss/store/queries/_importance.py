@@ -13,6 +13,14 @@ the importance.
 
 As time passes, all events lose the same, so their order depends on the articles alone and not on the time of
 the query. The importance is a column with an index, in thousandths; it is computed when an event changes.
+
+In a store with few events, such as an archive with a press release a week, a day's difference would outweigh
+all else. There events sink more slowly: :func:`sparse_half_life_days` is the half-life that replaces 24 hours
+in the term of the time of the last article when events are sorted.
+
+In a store with few events, such as an archive with a press release a week, a day more would outweigh all
+else. There events sink more slowly: when events are sorted, :func:`sparse_half_life_days` replaces the 24
+hours in the term of the time of the last article.
 """
 
 from __future__ import annotations
@@ -27,6 +35,12 @@ from isogloss.store.interface import Session
 
 HALF_LIFE_HOURS = 24
 """Time in which the weight of an article halves."""
+
+MAX_HALF_LIFE_DAYS = 4096
+"""The largest half-life of sparse stores."""
+
+_RECENT_EVENTS = 20
+"""The half-life of a sparse store is about the time in which it gets so many events."""
 
 _UNITS = 1000
 """Units of the column per doubling."""
@@ -68,6 +82,29 @@ def importance_without_sources(
     coverage = sum(count * exp2(-age) for age, count in ages) or articles
     doublings = 2 * log2(languages) + last / _HALF_LIFE_US + log2(coverage) - log2(articles) / 2
     return round(_UNITS * doublings)
+
+
+def sparse_half_life_days(session: Session) -> int:
+    """Return the half-life by which events are sorted: a power of two, 1 unless there are few events a day.
+
+    It depends on the times of articles and not on when they arrived, so it is the same for an archive that
+    was imported at once.
+    """
+    rows = session.run(
+        "SELECT last FROM (SELECT last, id FROM event ORDER BY last DESC, id DESC LIMIT ?) AS newest "
+        "ORDER BY last",
+        [_RECENT_EVENTS],
+    )
+    if len(rows) < _RECENT_EVENTS:
+        return 1
+    days = (rows[-1][0] - rows[0][0]) / _DAY_US
+    return int(min(max(1, 2 ** round(log2(max(days, 1)))), MAX_HALF_LIFE_DAYS))
+
+
+def importance_order(half_life_days: int) -> str:
+    """Return the importance as an SQL expression, with another half-life in the term of the last time."""
+    day = _DAY_US // _UNITS
+    return f"(importance - last / {day} + last / {day * half_life_days})"
 
 
 def source_statements(
