@@ -159,7 +159,8 @@ def _query_stop_words(lang: str) -> frozenset[str]:
         return stop_words(lang)
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    return stop_words(lang) & ENGLISH_STOP_WORDS
+    telling: frozenset[str] = stop_words(lang) - ENGLISH_STOP_WORDS
+    return stop_words(lang) - telling
 
 
 def _meaning_key(meaning: str) -> str:
