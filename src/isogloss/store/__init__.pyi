@@ -26,6 +26,7 @@ from .queries._alerts import finish_delivery as finish_delivery
 from .queries._alerts import list_alerts as list_alerts
 from .queries._alerts import queue_found as queue_found
 from .queries._alerts import read_alert as read_alert
+from .queries._alerts import waiting_by_alert as waiting_by_alert
 from .queries._articles import JournalLine as JournalLine
 from .queries._articles import Receipt as Receipt
 from .queries._articles import from_micros as from_micros

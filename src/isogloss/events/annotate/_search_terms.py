@@ -159,8 +159,8 @@ def _query_stop_words(lang: str) -> frozenset[str]:
         return stop_words(lang)
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    telling: frozenset[str] = stop_words(lang) - ENGLISH_STOP_WORDS
-    return stop_words(lang) - telling
+    short_list: frozenset[str] = ENGLISH_STOP_WORDS
+    return stop_words(lang) & short_list
 
 
 def _meaning_key(meaning: str) -> str:

@@ -10,6 +10,7 @@ from ._alerts import finish_delivery as finish_delivery
 from ._alerts import list_alerts as list_alerts
 from ._alerts import queue_found as queue_found
 from ._alerts import read_alert as read_alert
+from ._alerts import waiting_by_alert as waiting_by_alert
 from ._articles import JournalLine as JournalLine
 from ._articles import Receipt as Receipt
 from ._articles import add_articles as add_articles

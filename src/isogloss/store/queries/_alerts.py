@@ -124,6 +124,17 @@ def count_waiting(session: Session) -> int:
     return int(session.run("SELECT count(*) FROM outbox")[0][0])
 
 
+def waiting_by_alert(session: Session, alerts: Sequence[int]) -> dict[int, int]:
+    """Return the number of changes that wait for delivery, for those of some alerts that have any."""
+    if not alerts:
+        return {}
+    marks = ", ".join("?" * len(alerts))
+    rows = session.run(
+        f"SELECT alert, count(*) FROM outbox WHERE alert IN ({marks}) GROUP BY alert", list(alerts)
+    )
+    return {int(alert): int(count) for alert, count in rows}
+
+
 def queue_found(session: Session, alert: int, events: Sequence[tuple[str, int]], line: int) -> None:
     """Queue the events that a saved search found up to a journal line, each with the line of its change."""
     session.run_many(

@@ -1,5 +1,7 @@
 from ._alerts import alerts_router as alerts_router
 from ._alerts import make_alert as make_alert
+from ._alerts import remove_alert as remove_alert
+from ._alerts import visible_alerts as visible_alerts
 from ._articles import articles_router as articles_router
 from ._events import events_router as events_router
 from ._events import resolve_search as resolve_search

@@ -34,9 +34,7 @@ AlertId = Annotated[Number, Path(description="Id of an alert.")]
 @alerts_router.get("/alerts", response_model=list[AlertResponse], summary="List alerts")
 def all_alerts(state: AppStateDep, principal: Writer) -> list[AlertResponse]:
     """List the alerts of the token, in the order of their ids; an admin token lists all."""
-    owner = None if principal.has_scope("admin") else owner_of(principal)
-    with state.store.database.read() as session:
-        return [AlertResponse.model_validate(_fields(each)) for each in list_alerts(session, owner)]
+    return [AlertResponse.model_validate(_fields(each)) for each in visible_alerts(state, principal)]
 
 
 @alerts_router.post("/alerts", response_model=CreatedAlert, status_code=201, summary="Make an alert")
@@ -96,6 +94,13 @@ def remove_alert(state: AppStateDep, principal: Writer, id: AlertId) -> Response
     with state.store.database.write() as session:
         delete_alert(session, id)
     return Response(status_code=204)
+
+
+def visible_alerts(state: AppState, principal: Principal) -> list[Alert]:
+    """Return the alerts that a token may see: its own, or all for an admin token."""
+    owner = None if principal.has_scope("admin") else owner_of(principal)
+    with state.store.database.read() as session:
+        return list_alerts(session, owner)
 
 
 def _find(state: AppState, principal: Principal, number: int) -> Alert:

@@ -42,7 +42,7 @@ from isogloss.service.web._session import (
     csrf_token,
     set_cookie,
 )
-from isogloss.service.web.pages._alerts import alert_form
+from isogloss.service.web.pages._alerts import alert_form, shown_alerts
 from isogloss.service.web.presentation import END_OF_DAY, Card, Filters, preferred_languages
 from isogloss.store import EventQuery, Store
 
@@ -135,8 +135,9 @@ def search_page(request: Request, state: AppStateDep, principal: PageReader) -> 
 
 @search_pages.get("/saved")
 def saved_page(request: Request, state: AppStateDep, principal: PageReader) -> Response:
-    """List saved searches."""
+    """List saved searches and alerts."""
     csrf = csrf_token(request)
+    saved = visible_searches(state, principal)
     searches = [
         {
             "id": each.id,
@@ -149,14 +150,16 @@ def saved_page(request: Request, state: AppStateDep, principal: PageReader) -> R
             if error
             else search_downloads(request, _api_parameters(parse_saved(each.query))),
         }
-        for each in visible_searches(state, principal)
+        for each in saved
     ]
+    links = {each.id: (each.name, search_url(_fields_of(each.query))) for each in saved}
     page = render(
         request,
         "saved.html",
         searches=searches,
         may_write=principal.has_scope("write"),
         alerting=alert_form(state, principal),
+        alerts=shown_alerts(state, principal, links),
         signed_in=bool(principal.id),
         csrf_token=csrf,
     )
