@@ -99,3 +99,15 @@ def test_spellings():
     assert Spelling(apostrophes="inside")("'okina ha`i") == "'okina haʼi"
     with pytest.raises(ValueError, match="'marks'"):
         Spelling(apostrophes="yes")
+
+
+def test_words_at_the_ends_of_sentences_are_no_abbreviations():
+    text = " ".join(f"{name} has the number {k}." for k in range(9) for name in ("Anna", "Karel"))
+    assert len(split_sentences(text)) == 18
+    assert len(split_sentences("Dobar dan. " * 20)) == 20
+    months = "Přišel 3. března a odešel 5. května. Mluvili 7. března. Vrátil se 9. dubna."
+    assert split_sentences(months) == [
+        "Přišel 3. března a odešel 5. května.",
+        "Mluvili 7. března.",
+        "Vrátil se 9. dubna.",
+    ]

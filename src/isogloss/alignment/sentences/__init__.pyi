@@ -3,3 +3,7 @@ from ._align import align_documents as align_documents
 from ._align import align_sentences as align_sentences
 from ._beads import Bead as Bead
 from ._beads import SentenceAlignment as SentenceAlignment
+from ._files import ReadText as ReadText
+from ._files import match_files as match_files
+from ._files import write_beads as write_beads
+from ._trust import Trust as Trust

@@ -43,14 +43,14 @@ class SentenceOptions:
     same_words : bool
         Whether words that are spelt alike, and numbers, correspond.
     prefix : int or None
-        Compare the first letters of words only.
+        Compare the first letters of words only, a crude stem; None compares whole words.
     n_jobs : int or None
         Threads that learn the lexicon; -1 for all cores.
     """
 
     passes: int = 2
     same_words: bool = True
-    prefix: int | None = None
+    prefix: int | None = 4
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -108,11 +108,8 @@ def align_documents(
     """
     texts = [(_as_text(source), _as_text(target)) for source, target in documents]
     options = options or SentenceOptions()
-    found = _align([pair for pair in texts if all(map(len, pair))], lexicon, options, on_pass)
-    aligned = iter(found)
-    return [
-        SentenceAlignment(*pair, next(aligned) if all(map(len, pair)) else _unpaired(*pair)) for pair in texts
-    ]
+    found = iter(_align([pair for pair in texts if all(map(len, pair))], lexicon, options, on_pass))
+    return [next(found) if all(map(len, pair)) else _unpaired(*pair) for pair in texts]
 
 
 def _as_text(sentences: SplitText | Sequence[str]) -> SplitText:
@@ -123,9 +120,10 @@ def _as_text(sentences: SplitText | Sequence[str]) -> SplitText:
     return SplitText(tuple(sentences), (0,) * len(sentences))
 
 
-def _unpaired(source: SplitText, target: SplitText) -> list[Bead]:
+def _unpaired(source: SplitText, target: SplitText) -> SentenceAlignment:
     left = [Bead(range(i, i + 1), range(0), 1.0) for i in range(len(source))]
-    return left + [Bead(range(0), range(j, j + 1), 1.0) for j in range(len(target))]
+    right = [Bead(range(0), range(j, j + 1), 1.0) for j in range(len(target))]
+    return SentenceAlignment(source, target, left + right)
 
 
 def _align(
@@ -133,8 +131,8 @@ def _align(
     priors: Priors | None,
     options: SentenceOptions,
     on_pass: OnPass | None,
-) -> list[Sequence[Bead]]:
-    """Beads of documents that have sentences on both sides."""
+) -> list[SentenceAlignment]:
+    """Align documents that have sentences on both sides."""
     if not texts:
         return []
     forms = WordForms(prefix=options.prefix)
@@ -147,18 +145,29 @@ def _align(
         lexicon.add(priors, forms)
         priors = priors.in_forms(forms)
     parameters = Parameters.first(*sides)
-    documents = [_first_document(s, t, lexicon, parameters) for s, t in zip(*sides, strict=True)]
     ratios = lexicon.ratios()
+    documents = [_first_document(s, t, lexicon, parameters) for s, t in zip(*sides, strict=True)]
+    parameters = _align_all(documents, parameters, ratios)
+    orders = [document.order(parameters, ratios) for document in documents]
     for number in range(options.passes + 1):
         if number:
             ratios = _learned(documents, lexicon, priors, options) or ratios
-        for _ in range(1 if number else 2):
-            for document in documents:
-                _align_centred(document, parameters, ratios)
-            parameters = learn(parameters, documents, MIN_CONFIDENCE)
+        parameters = _align_all(documents, parameters, ratios)
         if on_pass is not None:
             on_pass(number + 1, options.passes + 1)
-    return [document.beads for document in documents]
+    return [
+        SentenceAlignment(*pair, document.beads, order=order)
+        for pair, document, order in zip(texts, documents, orders, strict=True)
+    ]
+
+
+def _align_all(
+    documents: Sequence[Document], parameters: Parameters, ratios: tuple[Ratios, Ratios]
+) -> Parameters:
+    """Align all documents, and give the parameters that they teach."""
+    for document in documents:
+        _align_centred(document, parameters, ratios)
+    return learn(parameters, documents, MIN_CONFIDENCE)
 
 
 def _first_document(source: Side, target: Side, lexicon: Lexicon, parameters: Parameters) -> Document:
@@ -168,17 +177,17 @@ def _first_document(source: Side, target: Side, lexicon: Lexicon, parameters: Pa
         return Document(source, target, Band.full(n, m))
     document = Document(source, target, Band.wide(find_anchors(source, target, lexicon), n, m))
     document.align(parameters, None, posteriors=False)
-    document.band = Band.around(document.points, n, m)
+    document.narrow()
     return document
 
 
 def _align_centred(document: Document, parameters: Parameters, ratios: tuple[Ratios, Ratios]) -> None:
     for _ in range(RECENTRED):
         document.align(parameters, ratios)
-        points = document.points
-        if not document.band.is_touched(points):
+        touched = document.band.is_touched(document.points)
+        document.narrow()
+        if not touched:
             return
-        document.band = Band.around(points, len(document.source), len(document.target))
 
 
 def _learned(

@@ -50,10 +50,15 @@ class SentenceAlignment(Sequence[Bead]):
         The document.
     beads : sequence of Bead
         Its beads.
+    order : float
+        Evidence per sentence that both sides are in the same order, see
+        :class:`~isogloss.alignment.sentences.Trust`.
     """
 
-    def __init__(self, source: SplitText, target: SplitText, beads: Sequence[Bead]) -> None:
-        self.source, self.target, self.beads = source, target, tuple(beads)
+    def __init__(
+        self, source: SplitText, target: SplitText, beads: Sequence[Bead], *, order: float = 0.0
+    ) -> None:
+        self.source, self.target, self.beads, self.order = source, target, tuple(beads), order
 
     def __len__(self) -> int:
         return len(self.beads)

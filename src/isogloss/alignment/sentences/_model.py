@@ -14,7 +14,7 @@ from isogloss.alignment.sentences._lengths import MOST, LengthModel
 from isogloss.alignment.sentences._words import Ratios, Side
 from isogloss.kernels import Beads, explain_sentences
 
-WORD_WEIGHT = 0.5
+WORD_WEIGHT = 0.8
 """Weight of the mean of both directions' log-ratios: words of a sentence do not come independently."""
 
 UNEXPLAINED = 0.2
@@ -27,6 +27,9 @@ FIRST_SHARE = 0.5
 """Share of the paragraphs' ends that are taken to be the same on both sides, before anything is known."""
 
 PARAGRAPH_PSEUDO = 5.0
+
+ORDER_BEADS = 400
+"""Beads on which the order of both sides is tested."""
 
 NO_WORDS = np.empty((0, MOST), np.float32)
 
@@ -81,6 +84,25 @@ class Document:
             probabilities, self.counts, total = beads.posteriors(path)
         self.beads = beads_of(path, np.minimum(probabilities, 1.0))
         return total
+
+    def order(self, parameters: Parameters, ratios: tuple[Ratios, Ratios]) -> float:
+        """Gain per sentence over the target text reversed, in a stretch from the middle of the text."""
+        middle = max(len(self.beads) - ORDER_BEADS, 0) // 2
+        first, last = self.beads[middle], self.beads[middle : middle + ORDER_BEADS][-1]
+        source = self.source[first.source.start : last.source.stop]
+        target = self.target[first.target.start : last.target.stop]
+        n, m = len(source), len(target)
+        if not n or not m:
+            return 0.0
+        scores = [
+            Document(source, side, Band.full(n, m)).align(parameters, ratios, posteriors=False)
+            for side in (target, target.turned())
+        ]
+        return (scores[0] - scores[1]) / min(n, m)
+
+    def narrow(self) -> None:
+        """Look from now on at what is near the beads found last only."""
+        self.band = Band.around(self.points, len(self.source), len(self.target))
 
     @property
     def points(self) -> NDArray[np.int64]:

@@ -54,6 +54,7 @@ from isogloss.cli.align._options import (
     with_corrections,
 )
 from isogloss.cli.align._progress import AlignProgress, checkpoint_path, train
+from isogloss.cli.align._sentences import sentences
 from isogloss.cli.align._view import view
 from isogloss.exceptions import CorpusError
 
@@ -296,6 +297,7 @@ _RENAMED: dict[Callable[..., None], dict[str, str]] = {
     align_look.score: {},
     align_look.show: {"--number": "--pair", "-n": "--pair"},
     view: {"--least": "--min-probability"},
+    sentences: {},
 }
 
 for _command, _renamed in _RENAMED.items():

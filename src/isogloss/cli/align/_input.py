@@ -135,14 +135,14 @@ def _reader(
     if form == "bars":
         return BarPairs(source, on_bad=bad, max_tokens=max_tokens)
     if form == "columns":
-        left, right = _two(columns, "--columns")
+        left, right = two_values(columns, "--columns")
         numbers = left.isdigit() and right.isdigit()
         asked = (int(left), int(right)) if numbers else (left, right)
         return ColumnPairs(source, *asked, on_bad=bad, max_tokens=max_tokens)
     if languages is None:
         raise typer.BadParameter("choose two languages of the file with --languages, for example en,fr")
     reader = TmxPairs if form == "tmx" else ZipPairs
-    return reader(source, *_two(languages, "--languages"), on_bad=bad, max_tokens=max_tokens)
+    return reader(source, *two_values(languages, "--languages"), on_bad=bad, max_tokens=max_tokens)
 
 
 def _guess(source: Path, target: Path | None) -> str:
@@ -153,7 +153,7 @@ def _guess(source: Path, target: Path | None) -> str:
     return next((form for ending, form in endings.items() if ending in source.suffixes), "bars")
 
 
-def _two(text: str | None, option: str) -> tuple[str, str]:
+def two_values(text: str | None, option: str) -> tuple[str, str]:
     parts = [part.strip() for part in (text or "").split(",")]
     if len(parts) != 2 or not all(parts):
         raise typer.BadParameter(f"{option} {text or ''}: expected two values separated by a comma")

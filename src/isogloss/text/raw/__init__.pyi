@@ -1,5 +1,7 @@
 from ._scripts import count_scripts as count_scripts
 from ._scripts import mixed_scripts as mixed_scripts
+from ._sentences import LAYOUTS as LAYOUTS
+from ._sentences import Layout as Layout
 from ._sentences import SplitText as SplitText
 from ._sentences import split_paragraphs as split_paragraphs
 from ._sentences import split_sentences as split_sentences

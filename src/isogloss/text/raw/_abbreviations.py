@@ -15,6 +15,9 @@ MIN_SCORE = 0.3
 MIN_COUNT = 4
 """Rarer words are abbreviations only if they have no vowel or a full stop inside."""
 
+MIN_CONTINUED = 0.2
+"""Share of a word's stops that a small letter or a digit follows, for it to be an abbreviation or ordinal."""
+
 _TOKEN = re.compile(r"[^\W_](?:[\w.\u2019'-]*[\w])?(\.?)")
 _LAST = re.compile(r"([^\W_](?:[\w.\u2019'-]*[\w])?)\.\s*$")
 _FIRST = re.compile(r"^\W*(\w+)")
@@ -38,6 +41,8 @@ class Abbreviations:
         self._plain: Counter[str] = Counter()
         self._lower: Counter[str] = Counter()
         self._upper: Counter[str] = Counter()
+        self._continued: Counter[str] = Counter()
+        self._titles: Counter[str] = Counter()
         for paragraph in paragraphs:
             self._count(paragraph)
         stops, tokens = self._stopped.total(), self._stopped.total() + self._plain.total()
@@ -55,18 +60,26 @@ class Abbreviations:
         return out
 
     def _count(self, paragraph: str) -> None:
+        stopped = ""
         for token in _TOKEN.finditer(paragraph):
             word = token[0].rstrip(".")
+            if stopped and (word[0].islower() or word[0].isdecimal()):
+                self._continued[stopped] += 1
+            stopped = _type(word) if token[1] else ""
             counts = self._stopped if token[1] else self._plain
             counts[_type(word)] += 1
+            self._titles[stopped] += word[0].isupper()
             cased = self._lower if word[0].islower() else self._upper
             cased[word.lower()] += 1
 
     def _is_abbreviation(self, word: str, share: float) -> bool:
         """Kiss and Strunk's score: the stop goes with the word, which is short and rare without."""
         stopped, plain, length = self._stopped[word], self._plain[word], len(word.replace(".", ""))
-        if stopped < MIN_COUNT and "." not in word and (stopped < 2 or _VOWELS & set(anyascii(word))):
-            return False
+        if "." not in word and (stopped < 2 or _VOWELS & set(anyascii(word)) or word == "0"):
+            continued = self._continued[word] >= MIN_CONTINUED * stopped
+            title = self._titles[word] > stopped / 2 and word != "0"
+            if stopped < MIN_COUNT or not (continued or title):
+                return False
         null = stopped * math.log(share) + plain * math.log(1 - share)
         bound = stopped * math.log(0.99) + plain * math.log(0.01)
         score = 2 * (bound - null) * math.exp(-length) * (word.count(".") + 1)
