@@ -20,7 +20,7 @@ def make_bitext(rng, n, *, share=0.1, words=200):
     k = 0
     while k < n:
         ids = [rng.choice(words, rng.integers(4, 14), p=frequencies / frequencies.sum()) for _ in range(2)]
-        left = [" ".join(f"qa{w:03d}x" for w in one) for one in ids]
+        left = [" ".join(f"q{w:03d}ax" for w in one) for one in ids]
         right = [" ".join(f"w{w:03d}or" for w in rng.permutation(one)) for one in ids]
         draw = rng.uniform()
         if draw < share:
@@ -61,7 +61,7 @@ def test_the_lexicon_finds_what_lengths_do_not(rng):
 
 def test_a_dictionary_helps_a_short_text(rng):
     source, target, gold = make_bitext(rng, 30, share=0.15)
-    known = Priors.from_rows(lexicon=[(f"qa{w:03d}x", f"w{w:03d}or", 1.0) for w in range(200)])
+    known = Priors.from_rows(lexicon=[(f"q{w:03d}ax", f"w{w:03d}or", 1.0) for w in range(200)])
     plain = align_sentences(source, target, options=SentenceOptions(passes=0))
     helped = align_sentences(source, target, lexicon=known, options=SentenceOptions(passes=0))
     assert f1(found_beads(helped), gold) > max(f1(found_beads(plain), gold) + 0.2, 0.9)
