@@ -29,8 +29,6 @@ from sklearn.utils import check_random_state
 if TYPE_CHECKING:
     from isogloss.corpora._base import Corpus
 
-__all__ = ["CorpusSummary", "RankRatio", "rank_ratio", "summarise"]
-
 
 @dataclasses.dataclass(frozen=True)
 class RankRatio:

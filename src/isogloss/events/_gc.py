@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["freeze_gc", "infrequent_gc", "trim_heap"]
-
 GC_THRESHOLDS = (20_000, 20, 20)
 """Allocations between collections of the youngest generation, and how many of those make an older one."""
 

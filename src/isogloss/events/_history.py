@@ -8,8 +8,6 @@ from isogloss.events.article import Article
 from isogloss.events.event import Event
 from isogloss.events.stream import ArticleOutcome, EventStream, StreamChanges
 
-__all__ = ["History"]
-
 
 class History:
     """Observes a stream and keeps every event in its last state.

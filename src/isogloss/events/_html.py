@@ -10,8 +10,6 @@ import html
 import re
 from collections.abc import Iterator
 
-__all__ = ["has_markup", "html_to_text"]
-
 _TAG = re.compile(
     r"<(?=[a-zA-Z/!?])"
     r"(?P<inside>(?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+|[^<>]*+)>"

@@ -10,8 +10,6 @@ from typing import Any
 from isogloss.exceptions import ArticleError
 from isogloss.text import identify, language
 
-__all__ = ["resolve_language"]
-
 logger = logging.getLogger(__name__)
 
 _MAX_IDENTIFIED_CHARS = 300

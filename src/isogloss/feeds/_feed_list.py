@@ -12,8 +12,6 @@ from isogloss.exceptions import FeedError
 from isogloss.feeds._parsing import scan_xml
 from isogloss.feeds._urls import CheckedUrl
 
-__all__ = ["FeedList", "ListedFeed", "parse_feed_list", "read_feed_list", "starter_list"]
-
 MAX_LIST_BYTES = 10 << 20
 MAX_TITLE_CHARS = 200
 _ALL_PORTS = frozenset(range(1, 1 << 16))

@@ -19,8 +19,6 @@ from xml.parsers import expat
 from isogloss.exceptions import FeedError
 from isogloss.io import ParserFailure, ParserProcess
 
-__all__ = ["FeedReader", "Record", "Sitemap", "SitemapEntry", "parse_feed", "parse_sitemap", "scan_xml"]
-
 Record = dict[str, Any]
 """Fields of an article as :func:`~isogloss.events.parse_article` reads them."""
 

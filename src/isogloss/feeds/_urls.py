@@ -14,8 +14,6 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from isogloss.exceptions import FeedError
 
-__all__ = ["CheckedUrl", "is_public"]
-
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL_CHARS = 2048
 _FORBIDDEN_CHARS = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")

@@ -16,8 +16,6 @@ from isogloss.corpora.readers._records import BadRecordError
 from isogloss.extras import import_extra, require_extra
 from isogloss.io import ParserFailure, ParserProcess
 
-__all__ = ["BoundedWikiMarkup", "WikiMarkup"]
-
 PAGE_SECONDS = 20.0
 """CPU time for one page. Parsing takes time that grows with the square of a page that opens elements and
 never closes them; a page of Wikipedia with 2 MiB of links takes about ten seconds."""

@@ -24,15 +24,6 @@ from isogloss.events.ingest import fingerprint
 from isogloss.events.link import UnweightedProfile, extract_profile
 from isogloss.similarity import Encoder
 
-__all__ = [
-    "PROFILE_FIELDS",
-    "AnalysedArticle",
-    "AnalysisBatch",
-    "DeferredAnalysis",
-    "pack_analyses",
-    "unpack_analyses",
-]
-
 logger = logging.getLogger(__name__)
 
 Latent = NDArray[np.float32]

@@ -23,8 +23,6 @@ from isogloss.events.article import Article
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
 
-__all__ = ["Annotation", "Annotator"]
-
 logger = logging.getLogger(__name__)
 
 MAX_ANNOTATED_CHARS = 50_000

@@ -26,8 +26,6 @@ from typing import Any
 
 from isogloss.events.annotate._words import TokenisedText, is_unspaced
 
-__all__ = ["calendar_words", "find_dates"]
-
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
            "november", "december")  # fmt: skip
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -14,8 +14,6 @@ from typing import Any
 
 from isogloss.events.annotate._words import is_unspaced
 
-__all__ = ["PhraseMatcher", "abbreviations", "entity_names"]
-
 _TERRITORIES = {
     "UN": "org:UN",
     "EU": "org:EU",

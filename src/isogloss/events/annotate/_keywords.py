@@ -11,8 +11,6 @@ from isogloss.events.annotate._names import capitalises_nouns, keyword_key
 from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_words
 from isogloss.kernels import strongest_keys
 
-__all__ = ["TITLE_WEIGHT", "find_keywords", "find_numbers"]
-
 TITLE_WEIGHT = 3
 """Occurrences in the body that one in the title is worth."""
 

@@ -9,8 +9,6 @@ from isogloss.events.annotate._word_tables import NEWS_WORDS
 from isogloss.extras import has_module
 from isogloss.text import Gazetteer, Place
 
-__all__ = ["concept_label", "concept_labels", "find_place", "known_places", "place_labels"]
-
 
 def find_place(place_id: str) -> Place | None:
     """Return the place with an id; None without the extra ``isogloss[places]``."""

@@ -35,8 +35,6 @@ from isogloss.events.annotate._words import TokenisedText, stop_words
 from isogloss.kernels import sound_key
 from isogloss.text import language
 
-__all__ = ["NameCounts", "capitalises_nouns", "consonant_key", "count_names", "keyword_key", "name_key"]
-
 _NAME_KEY_CHARS, _KEYWORD_KEY_CHARS = 6, 8
 _MIN_KEY_CHARS = 3
 

@@ -12,8 +12,6 @@ from importlib.resources import files
 
 from isogloss.events.annotate._words import is_unspaced
 
-__all__ = ["is_round_up"]
-
 _NOT_WORD = re.compile(r"[^\w'-]+")
 _SMALL_NUMBER = re.compile(r"\b[0-9]{1,2}\b")
 _CACHE_SIZE = 1 << 14

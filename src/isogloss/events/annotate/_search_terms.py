@@ -21,17 +21,6 @@ from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_wor
 from isogloss.extras import has_module
 from isogloss.text import Tokeniser, language
 
-__all__ = [
-    "SEARCH_TERMS_VERSION",
-    "SearchTerms",
-    "article_search_terms",
-    "is_stop_word",
-    "query_forms",
-    "query_keys",
-    "query_words",
-    "search_forms",
-]
-
 SEARCH_TERMS_VERSION = 1
 """Articles whose terms are of another version get new ones."""
 

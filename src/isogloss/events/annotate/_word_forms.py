@@ -10,15 +10,6 @@ from typing import Literal
 from isogloss.events.annotate._words import is_unspaced, stop_words
 from isogloss.text import has_stemmer, language, stem_words
 
-__all__ = [
-    "WordForms",
-    "choose_forms",
-    "compound_heads",
-    "compound_modifiers",
-    "word_form",
-    "writes_compounds",
-]
-
 WordForms = Literal["exact", "snowball", "truncated"]
 """Words as they are, their Snowball stems, or their first letters."""
 

@@ -23,16 +23,6 @@ from typing import NamedTuple
 
 from isogloss.events.annotate._words import is_unspaced
 
-__all__ = [
-    "DEMONYMS",
-    "NEWS_WORDS",
-    "WordTable",
-    "count_demonyms",
-    "news_concepts",
-    "news_mentions",
-    "news_word",
-]
-
 _PREFIXES = {
     "ar": ("وال", "بال", "فال", "ال", "لل", "و", "ب", "ل"),
     "he": ("וה", "שה", "וב", "ה", "ב", "ל", "מ", "ו", "ש", "כ"),  # noqa: RUF001

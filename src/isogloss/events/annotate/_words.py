@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from isogloss.kernels import cut_parts
 from isogloss.text import Tokeniser, language, stopwords
 
-__all__ = ["TokenisedText", "is_unspaced", "stop_words"]
-
 _DASHES = "-\N{EN DASH}\N{EM DASH}"
 _QUOTES = "\"'\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
 _PUNCTUATION = f".,;:!?…()[]{{}}<>¿¡*/\\|·•%+~$€£¥،؛؟।。、「」『』\uff08\uff09{_DASHES}{_QUOTES}"

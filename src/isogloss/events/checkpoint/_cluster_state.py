@@ -25,8 +25,6 @@ from isogloss.events.checkpoint._columns import (
 )
 from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, PostingLists
 
-__all__ = ["from_state", "state_dict"]
-
 
 def state_dict(state: ClusterState) -> dict[str, Any]:
     """Return the state as JSON under ``header`` and named arrays under ``arrays``.

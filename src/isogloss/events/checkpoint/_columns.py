@@ -16,24 +16,6 @@ from numpy.typing import NDArray
 from isogloss.corpora import StringTable
 from isogloss.events.cluster import Vector
 
-__all__ = [
-    "Arrays",
-    "pack_names",
-    "pack_numbers",
-    "pack_strings",
-    "pack_table",
-    "pack_vectors",
-    "pack_weights",
-    "prefixed",
-    "split_rows",
-    "unpack_names",
-    "unpack_strings",
-    "unpack_table",
-    "unpack_vectors",
-    "unpack_weights",
-    "unprefixed",
-]
-
 Arrays = dict[str, NDArray[Any]]
 T = TypeVar("T")
 

@@ -17,8 +17,6 @@ from isogloss.events.article import Article, parse_article
 from isogloss.exceptions import ArticleError
 from isogloss.io import open_binary
 
-__all__ = ["Journal", "read_journal"]
-
 
 class Journal:
     """Append-only file of articles, in the order of arrival.

@@ -28,8 +28,6 @@ from isogloss.events.checkpoint._columns import (
 )
 from isogloss.events.link import ArticleProfile, Background, CandidateIndex, ClusterProfile, LinkState
 
-__all__ = ["load_links", "save_links"]
-
 _STRING_FIELDS = ("id", "title", "sentence")
 _NAME_FIELDS = ("places", "numbers")
 _WEIGHT_FIELDS = ("entities", "keywords")

@@ -36,8 +36,6 @@ from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
 from isogloss.similarity import Encoder, TextModel
 
-__all__ = ["restore_stream", "save_stream"]
-
 _FORMAT_VERSION = 5
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)

@@ -40,8 +40,6 @@ from isogloss.events.link import ClusterProfile, ProfileBuilder
 from isogloss.events.link._features import pair_features
 from isogloss.similarity import Encoder, TextModel
 
-__all__ = ["CHANNELS", "ComparedArticle", "compare_channels", "represent"]
-
 logger = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]

@@ -23,8 +23,6 @@ from isogloss.events.comparison._channels import NO_TIME, ComparedArticle, compa
 from isogloss.similarity import Encoder, TextModel, installed_encoder
 from isogloss.text import language
 
-__all__ = ["WEIGHTS", "ArticleComparison", "ArticleSimilarity"]
-
 
 class Calibration(NamedTuple):
     """Weight of a channel of meaning, and the line from the weighted sum to the log odds."""

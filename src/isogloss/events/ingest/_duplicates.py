@@ -24,8 +24,6 @@ from isogloss.events.article import Article
 from isogloss.kernels import find_copy, min_hashes
 from isogloss.linalg import check_count
 
-__all__ = ["DuplicateIndex", "fingerprint"]
-
 _MAX_CHARS = 20_000
 """Characters of a text that are used."""
 

@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass
 from isogloss.exceptions import ArticleError
 from isogloss.io import PathLike
 
-__all__ = ["Quarantine", "QuarantinedRecord"]
-
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedRecord:

@@ -22,8 +22,6 @@ from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import require_extra
 from isogloss.io import PathLike, open_binary, open_decompressed, total_size
 
-__all__ = ["ArticleReader", "ArticleReport"]
-
 STANDARD_INPUT = "-"
 
 MAX_UNDATED_ARTICLES = 1_000

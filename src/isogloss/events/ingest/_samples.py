@@ -15,16 +15,6 @@ from isogloss.corpora import InMemoryCorpus
 from isogloss.events.article import Article, parse_article
 from isogloss.text import Tokeniser
 
-__all__ = [
-    "SAMPLE_LANGUAGES",
-    "SampleNews",
-    "sample_corpus",
-    "sample_news",
-    "sample_pairs",
-    "sample_queries",
-    "sample_texts",
-]
-
 SAMPLE_LANGUAGES = ("en", "de", "es", "fr", "ru")
 """Languages of the sample news, the sample corpus and the sample sentences."""
 

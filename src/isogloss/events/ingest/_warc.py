@@ -19,8 +19,6 @@ from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.extras import import_extra
 from isogloss.io import ParserFailure, ParserProcess, PathLike, open_binary
 
-__all__ = ["PageParser", "WebPage", "is_warc", "parse_page", "web_pages"]
-
 _TITLE_SELECTORS = ("meta[property='og:title'][content]", "meta[name='twitter:title'][content]")
 _TIME_SELECTORS = (
     ("meta[property='article:published_time']", "content"),

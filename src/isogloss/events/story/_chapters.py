@@ -29,8 +29,6 @@ from typing import NamedTuple
 from isogloss.events.annotate import Annotator, concept_label, news_concepts
 from isogloss.events.article import Article
 
-__all__ = ["MIN_CHAPTER_ARTICLES", "Chapter", "article_terms", "find_chapters"]
-
 MIN_CHAPTER_ARTICLES = 3
 """A chapter has at least as many articles."""
 

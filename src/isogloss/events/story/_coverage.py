@@ -9,15 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-__all__ = [
-    "AbsentSource",
-    "Coverage",
-    "SourceCoverage",
-    "SourceReport",
-    "absent_sources",
-    "describe_coverage",
-]
-
 MIN_SHARED_EVENTS = 4
 """A source is missed only if so many other events had articles of it and of those that report now."""
 

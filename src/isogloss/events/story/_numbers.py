@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from isogloss.extras import has_module
 
-__all__ = ["NumberMention", "find_number_mentions", "time_units"]
-
 _SPACES = " \u00a0\u2009\u202f"
 _DIGITS = re.compile(
     rf"(?<![A-Za-z\u00c0-\u04ff\d.,])\d{{1,3}}(?:[{_SPACES}'\u2019]\d{{3}})+(?![\d])(?:[.,]\d+)?"

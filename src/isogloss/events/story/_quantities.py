@@ -18,15 +18,6 @@ from isogloss.events.annotate import calendar_words, news_mentions
 from isogloss.events.article import Article
 from isogloss.events.story._numbers import NumberMention, find_number_mentions, time_units
 
-__all__ = [
-    "MAX_QUANTITY_CHARS",
-    "Quantity",
-    "QuantityComparison",
-    "QuantityMention",
-    "compare_quantities",
-    "find_quantities",
-]
-
 MAX_QUANTITY_CHARS = 2_000
 """Characters of a title and body in which quantities are looked for: articles state them at the beginning."""
 

@@ -24,8 +24,6 @@ from isogloss.events.annotate import concept_label
 from isogloss.events.event import Event
 from isogloss.events.link import surface_forms
 
-__all__ = ["EventOutline", "RelatedEvent", "find_related", "term_weights"]
-
 Relation = Literal["earlier", "later", "related"]
 
 MIN_SIMILARITY, MIN_SHARED_TERMS = 0.3, 2

@@ -15,8 +15,6 @@ from math import inf
 
 from isogloss.graphical._structure import Graph
 
-__all__ = ["Places", "Plate", "nested_plates", "places_of"]
-
 _SWEEPS = 12
 _MARGIN = 0.35
 """Room that a plate takes on each side, in units of the gap between nodes."""

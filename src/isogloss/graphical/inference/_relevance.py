@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 
 from isogloss.graphical._structure import Graph
 
-__all__ = ["HiddenPart", "Relevance", "bits", "mask_of"]
-
 
 @dataclasses.dataclass(frozen=True)
 class HiddenPart:

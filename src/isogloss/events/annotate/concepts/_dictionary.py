@@ -41,19 +41,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write
 from isogloss.text import has_stemmer, language
 
-__all__ = [
-    "MAX_WORDS",
-    "ConceptDictionary",
-    "Meaning",
-    "Phrase",
-    "PhraseMatch",
-    "PhraseMeanings",
-    "phrase_key",
-    "phrase_words",
-    "write_concepts",
-    "write_meanings",
-]
-
 HEADER = "concepts.json"
 FORMAT, VERSION = "isogloss concepts", 2
 _READABLE_VERSIONS = (1, VERSION)

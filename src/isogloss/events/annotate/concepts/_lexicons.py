@@ -42,8 +42,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language
 
-__all__ = ["LexiconReport", "TranslationCounts", "build_lexicon_concepts"]
-
 _Shares = dict[tuple[str, str], float]
 
 

@@ -30,8 +30,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language
 
-__all__ = ["LinkCounts", "build_concepts"]
-
 logger = logging.getLogger(__name__)
 
 _LINK = re.compile(

@@ -50,8 +50,6 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, read_lines
 from isogloss.text import language
 
-__all__ = ["WordnetReport", "build_wordnet_concepts", "wordnet_files"]
-
 _SYNSET = re.compile(r"(\d{8})-([nvasr])")
 _KIND = re.compile(r"(?:([A-Za-z]{2,3}(?:[_-]\w+)?):)?([a-z]+)")
 _ADVERB = "r"
