@@ -152,15 +152,15 @@ def test_what_is_no_dump(folder):
 
 
 def test_an_endless_page_is_not_read_into_memory(folder, monkeypatch):
-    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_ELEMENT", 1000)
-    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_PAGE", 100)
+    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_ELEMENT_CHARS", 1000)
+    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_PAGE_CHARS", 100)
     (folder / "d.xml").write_text(SITE + page("Haus", "lang " * 500) + "</mediawiki>")
     with pytest.raises(CorpusError, match="longer than 1,000 letters"):
         list(WikipediaDump("d.xml", on_bad="skip"))
 
 
 def test_a_page_that_is_too_long_is_left_out_by_name(folder, monkeypatch):
-    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_PAGE", 1000)
+    monkeypatch.setattr("isogloss.corpora.readers._wikipedia.MAX_PAGE_CHARS", 1000)
     (folder / "d.xml").write_text(SITE + page("Haus", "lang " * 500) + page("Katze", "kurz") + "</mediawiki>")
     dump = WikipediaDump("d.xml", on_bad="skip")
     assert [document.id for document in dump] == ["Katze"]

@@ -146,7 +146,7 @@ def test_expected_counts_are_those_of_enumeration(per_table, seed):
     rows = np.concatenate([rows, rows[:5]])
     layout, relevance = Layout.of(network), Relevance(network)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(em_steps, "_PER_TABLE", per_table)
+        patch.setattr(em_steps, "_ENTRIES_PER_TABLE", per_table)
         collapsed = collapse(rows, layout, relevance)
     found = expect(layout, relevance, collapsed, NetworkParameters(theta_of(network)))
     _, likelihood = expected_counts(network, rows)

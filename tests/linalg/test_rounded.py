@@ -87,7 +87,7 @@ def test_threads_and_blocks_change_nothing(rng, monkeypatch):
     x, y = rng.normal(size=(70, 12)), rng.normal(size=(300, 12)).astype(np.float32)
     rounded = RoundedVectors.of(y)
     expected = top_k_rounded(x, rounded, y, 5)
-    monkeypatch.setattr(piecewise, "BLOCK", 16)
+    monkeypatch.setattr(piecewise, "QUERIES_PER_BLOCK", 16)
     for n_jobs in (None, 3):
         got = top_k_rounded(x, rounded, y, 5, n_jobs=n_jobs)
         np.testing.assert_array_equal(got.indices, expected.indices)

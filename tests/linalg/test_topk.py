@@ -58,7 +58,7 @@ def test_what_float32_cannot_tell_apart_is_decided_in_float64(rng, n_jobs):
 
 
 def test_the_second_search_sees_every_block(rng, monkeypatch):
-    monkeypatch.setattr(topk, "BLOCK", (16, 50))
+    monkeypatch.setattr(topk, "BLOCK_SHAPE", (16, 50))
     x, y = vectors(rng, 20), near_copies(rng, 300)
     assert_same(top_k(x, y, 5), twin.top_k(x, y, 5))
 

@@ -21,7 +21,7 @@ def test_summary_of_any_split_is_the_summary_of_all(rng, batch_rows):
 
 
 def test_sample_is_uniform_over_the_rows_that_count(rng, monkeypatch):
-    monkeypatch.setattr("isogloss.mixture._start._SAMPLE", 500)
+    monkeypatch.setattr("isogloss.mixture._start._SAMPLE_ROWS", 500)
     x = np.arange(5000.0)[:, None]
     sample = summarise(Rows(x, batch_rows=300), LocalEngine(), seed=0).sample
     assert len(np.unique(sample)) == 500

@@ -143,11 +143,11 @@ def test_few_words_are_remembered_and_the_places_are_the_same(gazetteer, monkeyp
     words = ["".join(chr(ord("a") + int(digit)) for digit in str(n)) for n in range(300)]
     texts = [f"He met {word.title()} in Paris and {word.upper()} in Hamburg." for word in words]
     before = [named(gazetteer, text, "en") for text in texts]
-    monkeypatch.setattr(gazetteer_names, "_REMEMBERED", 16)
+    monkeypatch.setattr(gazetteer_names, "_CACHE_SIZE", 16)
     spotter = gazetteer._spotter("en")
-    spotter._dull.clear()
+    spotter._not_names.clear()
     assert [named(gazetteer, text, "en") for text in texts * 2] == before * 2
-    assert len(spotter._dull) <= 16 >= len(spotter._heads)
+    assert len(spotter._not_names) <= 16 >= len(spotter._heads)
 
 
 @pytest.mark.parametrize("text", ["", "...", "\ud800 lone", "x" * 10_000])

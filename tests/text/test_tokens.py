@@ -177,12 +177,12 @@ def test_a_long_text_cut_into_blocks_has_the_same_terms(words, ngrams, size):
     text, whole = " ".join(words), Tokeniser("en", ngrams=ngrams)
     expected = sorted(whole(text))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(isogloss.text._tokens, "_BLOCK", size)
+        patch.setattr(isogloss.text._tokens, "_BLOCK_CHARS", size)
         assert sorted(whole(text)) == expected
 
 
 def test_a_text_without_blanks_is_cut_all_the_same(monkeypatch):
-    monkeypatch.setattr(isogloss.text._tokens, "_BLOCK", 10)
+    monkeypatch.setattr(isogloss.text._tokens, "_BLOCK_CHARS", 10)
     assert "".join(Tokeniser("en")("x" * 95)) == "x" * 95
 
 

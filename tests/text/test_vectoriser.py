@@ -92,7 +92,7 @@ def test_long_texts_are_counted_block_by_block(texts, monkeypatch):
     expected = count_frequencies(texts, tokeniser)
     words = Vocabulary.from_frequencies(expected)
     counts = count_words(texts, tokeniser, words)
-    monkeypatch.setattr(isogloss.text._tokens, "_BLOCK", 20)
+    monkeypatch.setattr(isogloss.text._tokens, "_BLOCK_CHARS", 20)
     assert count_frequencies(texts, tokeniser) == expected
     assert (count_words(texts, tokeniser, words) != counts).nnz == 0
 

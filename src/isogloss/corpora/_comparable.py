@@ -16,7 +16,7 @@ from isogloss.corpora._counting import in_order
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 
-LINES = 10_000
+ROWS_PER_COPY = 10_000
 """Lines of a matrix that are copied at a time."""
 
 Tokenise: TypeAlias = Callable[[str], Sequence[str]]
@@ -190,8 +190,8 @@ def _save_language(corpus: Corpus, language: str, place: Path) -> dict[str, Any]
     folder.mkdir()
     counts = corpus.matrix(language)
     writer = storage.CountsWriter(folder, np.diff(counts.indptr))
-    for first in range(0, counts.shape[0], LINES):
-        part = counts[first : first + LINES]
+    for first in range(0, counts.shape[0], ROWS_PER_COPY):
+        part = counts[first : first + ROWS_PER_COPY]
         writer.put(np.arange(first, first + part.shape[0]), part)
     writer.close()
     storage.write_strings(folder, "words", corpus.vocabulary(language))

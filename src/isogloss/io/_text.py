@@ -30,9 +30,9 @@ _BOMS = {
 }
 """Byte order marks, those of UTF-32 before those of UTF-16 with which they begin."""
 
-_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_WIDE_ENCODINGS = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
-_LOOKED_AT = 1 << 16
+_CHECKED_BYTES = 1 << 16
 
 
 class DecodedText(NamedTuple):
@@ -99,11 +99,11 @@ def _decoded(data: bytes, encoding: str, name: str) -> DecodedText:
 def _wide(data: bytes, name: str) -> DecodedText:
     """UTF-16 or UTF-32 without a mark: whichever gives blanks, and characters that text has."""
     best, found = 0.0, None
-    for encoding in _WIDE:
+    for encoding in _WIDE_ENCODINGS:
         try:
-            part = data[:_LOOKED_AT].decode(encoding, "strict")
+            part = data[:_CHECKED_BYTES].decode(encoding, "strict")
         except UnicodeDecodeError as reason:
-            if reason.end < min(len(data), _LOOKED_AT) - 4:
+            if reason.end < min(len(data), _CHECKED_BYTES) - 4:
                 continue
             part = data[: reason.start].decode(encoding, "ignore")
         usual = sum(map(_is_usual, part)) / max(len(part), 1)

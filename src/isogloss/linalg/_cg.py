@@ -39,9 +39,9 @@ from isogloss.threads import thread_bound
 _Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 # The recurrence for r drifts from b − Ax by rounding; up to this factor of tol it may.
-_DRIFT = 2.0
+_MAX_DRIFT = 2.0
 # Smallest cosine of p and Ap that counts as nonzero; it allows condition numbers up to 1e30.
-_RIGHT_ANGLE = 8 * np.finfo(float).eps
+_MIN_COSINE = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ def block_cg(
     goal = max(tol, np.finfo(float).eps) * size
     n_iter = _iterate(product, precondition, X, right, goal, max_iter)
     residual = _norms(right - product(X)) / np.where(size > 0, size, 1.0)
-    result = CGResult((X * scale).reshape(np.shape(B)), n_iter, residual, residual <= _DRIFT * tol)
+    result = CGResult((X * scale).reshape(np.shape(B)), n_iter, residual, residual <= _MAX_DRIFT * tol)
     _warn_unless_converged(result, tol)
     return result
 
@@ -204,7 +204,7 @@ def _curvature(
     cosine at the level of rounding is a direction in which a singular A vanishes.
     """
     curvature = _column_dots(P, AP)
-    room = curvature - _RIGHT_ANGLE * _norms(P) * _norms(AP)
+    room = curvature - _MIN_COSINE * _norms(P) * _norms(AP)
     if not (room > 0).all():
         worst = int(np.argmin(room))
         raise ValueError(

@@ -40,9 +40,9 @@ Block = NDArray[Any]
 # Columns that go through the matrix at a time, at most, and how many times some do at least.
 _BLOCK, _STEPS = 32, 8
 # A block whose columns keep this part of their length, and are this far from dependent, needs no second pass.
-_KEPT = 0.1
+_MIN_KEPT_SHARE = 0.1
 # Passes of orthogonalisation: two are enough but for columns that had to be drawn anew.
-_PASSES = 4
+_MAX_PASSES = 4
 
 
 @thread_bound
@@ -112,12 +112,12 @@ def _orthonormal(Y: Block, before: Block, rng: np.random.RandomState) -> tuple[B
     """``Q``, ``C`` and ``R`` with ``Y = before C + Q R``, ``Q`` orthonormal and orthogonal to ``before``."""
     C = np.zeros((before.shape[1], Y.shape[1]))
     R = np.eye(Y.shape[1])
-    for _ in range(_PASSES):
+    for _ in range(_MAX_PASSES):
         length = np.sqrt(np.einsum("ij,ij->j", Y, Y, dtype=np.float64)).max()
         seen = before.T @ Y
         Q, step = _factors(Y - before @ seen, length, rng)
         C, R = C + seen @ R, step @ R
-        if np.abs(np.diag(step)).min() > _KEPT * length:
+        if np.abs(np.diag(step)).min() > _MIN_KEPT_SHARE * length:
             break
         Y = Q
     return Q, C, R
@@ -130,7 +130,7 @@ def _factors(Y: Block, length: float, rng: np.random.RandomState) -> tuple[Block
     """
     try:
         R = linalg.cholesky(Y.T @ Y, check_finite=False)
-        if np.diag(R).min() > _KEPT * length:
+        if np.diag(R).min() > _MIN_KEPT_SHARE * length:
             return linalg.solve_triangular(R, Y.T, trans="T", check_finite=False).T, R
     except linalg.LinAlgError:
         pass

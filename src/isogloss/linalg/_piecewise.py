@@ -31,10 +31,10 @@ Gather = Callable[[NDArray[np.int32]], Single]
 """The vectors of some targets by their numbers, which ascend."""
 
 # Queries that are searched for together.
-BLOCK = 256
+QUERIES_PER_BLOCK = 256
 # Targets of a block of products, at least, and products of a block where there are few queries.
-_WIDTH = 2048
-_PRODUCTS = 1 << 17
+_MIN_BLOCK_TARGETS = 2048
+_MIN_BLOCK_PRODUCTS = 1 << 17
 
 
 class Settled(NamedTuple):
@@ -71,7 +71,7 @@ class PiecewiseSearch:
 
         ``longest`` is the square of the length of the longest of them, if somebody knows it.
         """
-        width = max(_WIDTH, _PRODUCTS // max(1, len(self.queries)))
+        width = max(_MIN_BLOCK_TARGETS, _MIN_BLOCK_PRODUCTS // max(1, len(self.queries)))
         buffer = np.empty(len(self.queries) * min(width, len(vectors)), np.float32)
         for start in range(0, len(vectors), width):
             piece = vectors[start : start + width].astype(np.float32, copy=False)
@@ -166,10 +166,10 @@ def top_k_rounded(
     added = np.zeros(n) if bias is None else check_bias(bias, n, "bias")
 
     def search(start: int) -> TopK:
-        piece = PiecewiseSearch(x[start : start + BLOCK], k, listed)
+        piece = PiecewiseSearch(x[start : start + QUERIES_PER_BLOCK], k, listed)
         piece.scan_rounded(rounded, added.astype(np.float32), 0)
         found = piece.settle(lambda rows: vectors[rows].astype(np.float32), added).candidates
         return TopK(found.scores[:, :k].copy(), found.indices[:, :k].copy())
 
-    parts = map_threads(search, list(range(0, len(x), BLOCK)), count_threads(n_jobs))
+    parts = map_threads(search, list(range(0, len(x), QUERIES_PER_BLOCK)), count_threads(n_jobs))
     return TopK(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -37,8 +37,8 @@ from isogloss.linalg._whitening import Whitening, whitening_matrix
 from isogloss.threads import thread_bound
 
 # How much of S may lie outside the range of a singular target and count as rounding.
-_OUTSIDE = 1e-8
-_FLOOR = "the smallest eigenvalue that is allowed"
+_MAX_SHARE_OUTSIDE = 1e-8
+_FLOOR_MEANING = "the smallest eigenvalue that is allowed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def nearest_psd(S: Any, floor: float = 0.0) -> NDArray[np.float64]:
     array([[1.5, 1.5],
            [1.5, 1.5]])
     """
-    symmetric, floor = check_symmetric(S, "S"), check_number(floor, "floor", np.inf, _FLOOR)
+    symmetric, floor = check_symmetric(S, "S"), check_number(floor, "floor", np.inf, _FLOOR_MEANING)
     values, vectors = eigh(symmetric, driver="evd")
     if values[0] >= floor:
         return symmetric
@@ -187,7 +187,7 @@ def shrink_to_psd(
     array([[1., 1.],
            [1., 1.]])
     """
-    S, floor = check_symmetric(S, "S"), check_number(floor, "floor", np.inf, _FLOOR)
+    S, floor = check_symmetric(S, "S"), check_number(floor, "floor", np.inf, _FLOOR_MEANING)
     T = _default_target(S, blocks) if target is None else _check_target(target, S, blocks)
     shift = floor * np.eye(len(S))
     white = _whiten_target(T - shift, floor)
@@ -233,7 +233,7 @@ def _check_range(S: NDArray[np.float64], white: Whitening) -> None:
         return
     V = np.linalg.qr(white.matrix)[0]
     outside = np.linalg.norm(S - V @ (V.T @ S @ V) @ V.T)
-    if outside > _OUTSIDE * np.linalg.norm(S):
+    if outside > _MAX_SHARE_OUTSIDE * np.linalg.norm(S):
         raise ValueError(
             f"target minus floor has rank {white.rank} of {len(S)}, and S is not zero in the directions it "
             f"misses (norm {outside:.3g} of {np.linalg.norm(S):.3g}); lower floor, or add a ridge to the "

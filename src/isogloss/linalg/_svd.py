@@ -39,7 +39,7 @@ from isogloss.linalg._validation import check_count, check_symmetric
 from isogloss.threads import thread_bound
 
 # Up to this length of the longer side LAPACK takes no longer than the passes of a sketch.
-_SMALL = 500
+_MAX_LAPACK_SIZE = 500
 # Largest negative Ritz value, relative to the largest one, that is put down to rounding.
 _NEGATIVE = 1e-8
 
@@ -101,7 +101,7 @@ def randomized_svd(
     # The random block lives on the smaller side, so the small SVD is `width` times that side.
     wide = A.shape[0] < A.shape[1]
     tall = _Products(A.shape[::-1], A.backward, A.forward) if wide else A
-    small = tall.shape[1] <= width or tall.shape[0] <= _SMALL
+    small = tall.shape[1] <= width or tall.shape[0] <= _MAX_LAPACK_SIZE
     U, s, Vt = _exact_svd(tall) if small else _sketched_svd(tall, width, n_iter, random_state)
     U, Vt = (Vt.T, U.T) if wide else (U, Vt)
     U, Vt = svd_flip(U[:, :k].copy(), Vt[:k].copy())
@@ -163,7 +163,11 @@ def randomized_eigh(
     k = check_count(n_components, "n_components", 1, n, f"the operator has shape {A.shape}")
     width, n_iter = _check_effort(k, n_oversamples, n_iter)
     symmetric = _Products(A.shape, A.forward, A.forward)
-    Q = np.eye(n) if n <= max(width, _SMALL) else _range_basis(symmetric, width, n_iter, random_state)
+    Q = (
+        np.eye(n)
+        if n <= max(width, _MAX_LAPACK_SIZE)
+        else _range_basis(symmetric, width, n_iter, random_state)
+    )
     ritz, vectors = linalg.eigh(check_symmetric(Q.T @ _finite(A.forward(Q)), "operator"))
     if ritz[0] < -_NEGATIVE * ritz[-1]:
         raise ValueError(

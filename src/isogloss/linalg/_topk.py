@@ -46,9 +46,9 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 # Rows and columns of a block: fast shapes for BLAS whose 4 MB stay in the cache until they are searched.
-BLOCK = (512, 2048)
+BLOCK_SHAPE = (512, 2048)
 # Rows that are searched together when they are searched again, where every target may tie.
-_AGAIN = 16
+_REPEATED_ROWS = 16
 
 
 class TopK(NamedTuple):
@@ -73,7 +73,7 @@ def top_k(
     *,
     bias: ArrayLike | None = None,
     n_jobs: int | None = None,
-    block: tuple[int, int] = BLOCK,
+    block: tuple[int, int] = BLOCK_SHAPE,
 ) -> TopK:
     """The ``k`` targets with the largest inner product (plus bias) with each query.
 
@@ -123,7 +123,7 @@ def top_k_both(
     row_bias: ArrayLike | None = None,
     column_bias: ArrayLike | None = None,
     n_jobs: int | None = None,
-    block: tuple[int, int] = BLOCK,
+    block: tuple[int, int] = BLOCK_SHAPE,
 ) -> tuple[TopK, TopK]:
     """The ``k`` best columns of each row and the ``k`` best rows of each column, in one pass.
 
@@ -313,7 +313,7 @@ def _merge(parts: list[_Lists]) -> _Lists:
 def _settle(rows: _Side, columns: _Side, lists: _Lists, k: int, n_threads: int) -> TopK:
     """Exact scores of the listed candidates, and another look where the list may be too short."""
     n, listed = lists.scores.shape
-    pieces = [slice(i, i + BLOCK[0]) for i in range(0, n, BLOCK[0])]
+    pieces = [slice(i, i + BLOCK_SHAPE[0]) for i in range(0, n, BLOCK_SHAPE[0])]
     worst = lists.scores[:, 0].astype(np.float64)
     ranked = map_threads(
         lambda piece: _rank(rows.vectors[piece], columns, lists.indices[piece]), pieces, n_threads
@@ -325,7 +325,9 @@ def _settle(rows: _Side, columns: _Side, lists: _Lists, k: int, n_threads: int) 
     error = rows.error_with(columns)
     doubtful = np.flatnonzero((worst + error >= scores[:, -1]) & (error > 0) & np.isfinite(worst))
     again = partial(_search_again, rows, columns, scores, indices, error)
-    map_threads(again, [doubtful[i : i + _AGAIN] for i in range(0, len(doubtful), _AGAIN)], n_threads)
+    map_threads(
+        again, [doubtful[i : i + _REPEATED_ROWS] for i in range(0, len(doubtful), _REPEATED_ROWS)], n_threads
+    )
     return TopK(scores, indices)
 
 
@@ -341,8 +343,8 @@ def _search_again(
     queries, k = rows.vectors[chosen], scores.shape[1]
     least = (scores[chosen, -1] - error[chosen])[:, None]
     found: list[list[NDArray[np.int64]]] = [[] for _ in chosen]
-    for j in range(0, len(columns.vectors), BLOCK[1]):
-        down = slice(j, j + BLOCK[1])
+    for j in range(0, len(columns.vectors), BLOCK_SHAPE[1]):
+        down = slice(j, j + BLOCK_SHAPE[1])
         near = queries @ columns.vectors[down].T + columns.rounded[down] >= least
         for hits, row in zip(found, near, strict=True):
             hits.append(np.flatnonzero(row) + j)

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 # rounding; products of float32 data reach 1e-7.
 ASYMMETRY = 1e-6
 # Rows compared with their mirror image at a time, so that a large matrix is not held once more.
-_ROWS = 512
+_BLOCK_ROWS = 512
 
 
 def check_vector(values: Any, length: int, name: str) -> NDArray[np.float64]:
@@ -72,5 +72,5 @@ def check_count(value: Any, name: str, low: int, high: int, meaning: str) -> int
 
 def _asymmetry(S: NDArray[np.float64]) -> float:
     """Largest difference from the mirror image."""
-    blocks = (slice(start, start + _ROWS) for start in range(0, len(S), _ROWS))
+    blocks = (slice(start, start + _BLOCK_ROWS) for start in range(0, len(S), _BLOCK_ROWS))
     return float(max(np.abs(S[rows] - S[:, rows].T).max() for rows in blocks))

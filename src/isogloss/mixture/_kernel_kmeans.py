@@ -46,9 +46,9 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "precomputed")
 # What is put down to rounding, relative to the largest kernel value; single precision kernels reach 1e-7.
 _ROUNDING = 1e-6
 # Two centroids are equally near when their distances agree to this many digits.
-_TIES = 1e-12
+_TIE_TOL = 1e-12
 # Rows whose kernel is evaluated at a time in prediction.
-_BATCH = 512
+_BATCH_ROWS = 512
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
@@ -238,7 +238,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         starts = (_start(K, weight, order, self.n_clusters, rng) for _ in range(self.n_init))
         runs = [_descend(K, weight, coef, max_iter=self.max_iter, tol=self.tol) for coef in starts]
         lowest = min(run.trace[-1] for run in runs)
-        best = next(run for run in runs if run.trace[-1] <= lowest * (1 + _TIES))
+        best = next(run for run in runs if run.trace[-1] <= lowest * (1 + _TIE_TOL))
         _warn(best, any(run.indefinite for run in runs), self.max_iter)
         return best.state, best.trace
 
@@ -246,7 +246,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """Inner products of rows and centroids."""
         if self._precomputed:
             return np.asarray(X @ self.dual_coef_)
-        batches = gen_batches(X.shape[0], _BATCH)
+        batches = gen_batches(X.shape[0], _BATCH_ROWS)
         return np.vstack([self._kernel(X[rows], self.X_fit_) @ self.dual_coef_ for rows in batches])
 
     def _self_kernel(self, X: Matrix, given: ArrayLike | None) -> Array:
@@ -258,7 +258,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                     "training rows does not hold; pass it as self_kernel (predict does not need it)"
                 )
             return check_vector(given, X.shape[0], "self_kernel")
-        batches = gen_batches(X.shape[0], 1 if callable(self.kernel) else _BATCH)
+        batches = gen_batches(X.shape[0], 1 if callable(self.kernel) else _BATCH_ROWS)
         return np.concatenate([np.diagonal(self._kernel(X[rows])).copy() for rows in batches])
 
     def _squared_distances(self, X: Matrix, self_kernel: ArrayLike | None) -> Array:
@@ -353,7 +353,7 @@ def _assess(K: Array, weight: Array, coef: Array) -> _State:
 def _nearest(products: Array, norms: Array) -> Labels:
     """The first of the nearest centroids, by squared distance less the kernel of the row with itself."""
     distances = norms - 2 * products
-    slack = _TIES * (norms.max() + 2 * np.abs(products).max(axis=1, keepdims=True))
+    slack = _TIE_TOL * (norms.max() + 2 * np.abs(products).max(axis=1, keepdims=True))
     return np.asarray((distances <= distances.min(axis=1, keepdims=True) + slack).argmax(axis=1))
 
 

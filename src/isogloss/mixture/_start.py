@@ -20,7 +20,7 @@ from isogloss.stats import fingerprint
 Array = NDArray[np.float64]
 
 STARTS = ("kmeans", "k-means++", "random_from_data")
-_SAMPLE = 20_000
+_SAMPLE_ROWS = 20_000
 
 
 class Summary(NamedTuple):
@@ -151,9 +151,9 @@ def _merge(a: Summary, b: Summary) -> Summary:
 
 
 def _keep_sample(summary: Summary) -> Summary:
-    if len(summary.priorities) <= _SAMPLE:
+    if len(summary.priorities) <= _SAMPLE_ROWS:
         return summary
-    kept = np.sort(np.argpartition(summary.priorities, _SAMPLE)[:_SAMPLE])
+    kept = np.sort(np.argpartition(summary.priorities, _SAMPLE_ROWS)[:_SAMPLE_ROWS])
     fields = ("priorities", "sample", "weights")
     return summary._replace(**{name: getattr(summary, name)[kept] for name in fields})
 

@@ -39,7 +39,7 @@ Batch: TypeAlias = Array | tuple[Array, Array | None]
 """Rows, or rows with their weights."""
 
 _BLOCK_BYTES = 4 * 2**20
-_WIDEST = 20_000
+_MAX_FEATURES = 20_000
 """Number of features above which the component-by-component form is the faster one."""
 _CANCELLATION = 1e6
 """Size of the terms of a quadratic form above which more than six digits cancel."""
@@ -217,7 +217,7 @@ class _Form:
         k, d = p.means.shape
         self.constant = _log_constants(covariance, p)
         self.theta = np.empty((0, 0))
-        if covariance.width(d) <= _WIDEST:
+        if covariance.width(d) <= _MAX_FEATURES:
             self.theta = covariance.theta(p.covariances, p.means - p.origin)
             self.theta[:, -1] += self.constant
         self.precisions = _precision_diagonals(covariance.expand(p.covariances, k, d))

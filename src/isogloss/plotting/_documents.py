@@ -25,8 +25,8 @@ from isogloss.plotting._axes import new_axes
 # Told apart by people who do not see all colours (Okabe and Ito).
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#555555")
 _SHAPES = ("o", "s", "^", "D")
-_SIZE = 720
-_MARGIN = 24
+_SIZE_PX = 720
+_MARGIN_PX = 24
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 :root { color-scheme: light dark; }
@@ -129,15 +129,15 @@ def documents_svg(found: DocumentMap, titles: Mapping[str, Sequence[str]] | None
         For each language the titles of all of its documents, in the order of the array that was mapped.
     """
     low, high = found.points.min(axis=0), found.points.max(axis=0)
-    scale = (_SIZE - 2 * _MARGIN) / max(float((high - low).max()), 1e-12)
-    places = _MARGIN + (found.points - low) * scale
-    places[:, 1] = _SIZE - places[:, 1]
+    scale = (_SIZE_PX - 2 * _MARGIN_PX) / max(float((high - low).max()), 1e-12)
+    places = _MARGIN_PX + (found.points - low) * scale
+    places[:, 1] = _SIZE_PX - places[:, 1]
     order = np.random.default_rng(0).permutation(len(places))  # no language lies on top of the others
     marks = "\n".join(
         _mark(found, titles, place, one) for one, place in zip(order, places[order], strict=True)
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE + 100} {_SIZE}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE_PX + 100} {_SIZE_PX}" role="img" '
         f'aria-label="{len(places)} documents in {len(found.languages)} languages">\n'
         f'<g class="points">\n{marks}\n</g>\n<g class="legend">\n{_legend(found)}\n</g>\n</svg>\n'
     )
@@ -202,8 +202,8 @@ def _shape(number: int, x: float, y: float, inside: str) -> str:
 def _legend(found: DocumentMap) -> str:
     lines = []
     for number, name in enumerate(found.languages):
-        y = _MARGIN + 20 * number
-        mark = _shape(number, _SIZE + 12, y, "")
+        y = _MARGIN_PX + 20 * number
+        mark = _shape(number, _SIZE_PX + 12, y, "")
         said = html.escape(name)
-        lines.append(f'{mark}<text x="{_SIZE + 24}" y="{y + 5}" font-size="14" fill="black">{said}</text>')
+        lines.append(f'{mark}<text x="{_SIZE_PX + 24}" y="{y + 5}" font-size="14" fill="black">{said}</text>')
     return "\n".join(lines)

@@ -16,23 +16,23 @@ from isogloss.text._languages import language
 from isogloss.text._tokens import check_text
 
 _MODULE = "py3langid.langid"
-_LONGEST = 20_000
-"""Letters that are looked at; more change nothing."""
+_MAX_CHARS = 20_000
+"""Characters of a text that are read; more would not change the result."""
 
 _NO_LANGUAGE = "zxx"
 
 
 def identify(text: str, among: Sequence[str] | None = None) -> tuple[str | None, float]:
-    """The language of a text and its probability, by the package ``py3langid``.
+    """Identify the language of a text with the package ``py3langid``.
 
     Parameters
     ----------
     text : str
-        Sentences are best: titles of three words are often taken for a related language. The first
-        20,000 characters are looked at.
+        Sentences are best: titles of three words are often mistaken for a related language. The
+        first 20,000 characters are read.
     among : sequence of str, optional
-        The languages it may be in, by ISO 639 codes; all that the package knows by default. A short list
-        helps short texts.
+        ISO 639 codes of the possible languages; by default all that the package knows. A short list helps
+        with short texts.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def identify(text: str, among: Sequence[str] | None = None) -> tuple[str | None,
         The ISO 639-1 code, as :func:`~isogloss.text.language` has it; None for a text without
         letters, or in no language.
     probability : float
-        Of that language among those asked for, 0 for a text without letters. Probabilities are soft:
+        Its probability among the possible languages, 0 for a text without letters. Probabilities are soft:
         0.5 among a hundred languages is a clear answer.
 
     Raises
@@ -58,7 +58,7 @@ def identify(text: str, among: Sequence[str] | None = None) -> tuple[str | None,
     (None, 0.0)
     """
     check_text(text)
-    text = text[:_LONGEST]
+    text = text[:_MAX_CHARS]
     if not any(map(str.isalpha, text)):
         return None, 0.0
     wanted = None if among is None else tuple(sorted({language(code).code for code in among}))
@@ -69,7 +69,7 @@ def identify(text: str, among: Sequence[str] | None = None) -> tuple[str | None,
 
 @lru_cache(maxsize=64)
 def _identifier(wanted: tuple[str, ...] | None) -> tuple[Any, dict[str, str | None]]:
-    """An identifier for a choice of languages, whose restriction no other caller sees, and our codes."""
+    """Return a private identifier for some languages, and our codes by its labels."""
     identifier = copy(_model())
     labels = {language(label).code: label for label in identifier.labels if label != _NO_LANGUAGE}
     if wanted is None:
@@ -87,16 +87,16 @@ def _identifier(wanted: tuple[str, ...] | None) -> tuple[Any, dict[str, str | No
 
 @cache
 def _model() -> Any:
-    """The identifier of all languages; reading it takes a second."""
+    """Return the identifier of all languages; reading it takes a second."""
     module = need_extra(_MODULE)
-    return _quick(module.LanguageIdentifier).from_model_file(module.MODEL_FILE, norm_probs=True)
+    return _compiled(module.LanguageIdentifier).from_model_file(module.MODEL_FILE, norm_probs=True)
 
 
-def _quick(slow: Any) -> Any:
-    """The package's identifier with its inner loop compiled, which takes a tenth of the time."""
+def _compiled(identifier_class: Any) -> Any:
+    """Return a subclass of the package's identifier with a compiled inner loop, ten times as fast."""
 
-    class Quick(slow):
-        """Scores languages as the package does, to the rounding."""
+    class CompiledIdentifier(identifier_class):
+        """Scores languages as the package does, up to rounding."""
 
         __slots__ = ("_tables", "_weights")
 
@@ -115,12 +115,12 @@ def _quick(slow: Any) -> Any:
             scores = np.array(self.nb_pc, np.float32)
             if score_languages(text, *self._tables, self._weights, scores):
                 return scores
-            nothing: NDArray[np.float32] = super()._raw_score(text)
-            return nothing
+            prior: NDArray[np.float32] = super()._raw_score(text)
+            return prior
 
-    return Quick
+    return CompiledIdentifier
 
 
 def _bits(weights: NDArray[np.float16]) -> NDArray[np.uint16]:
-    """Numbers of half precision as the compiled loop takes them."""
+    """Return the bits of half-precision numbers, which the compiled loop reads."""
     return np.ascontiguousarray(weights, np.float16).view(np.uint16)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from isogloss.kernels import letter_kinds
 
-_LETTERS = 1 << 18
+_TABLE_CHARS = 1 << 18
 """Characters of tables; none beyond belongs to a word."""
 
 
@@ -21,8 +21,8 @@ def matching_letters(pattern: re.Pattern[str]) -> NDArray[np.uint8]:
     >>> np.flatnonzero(matching_letters(re.compile("[a-c]+")))
     array([97, 98, 99])
     """
-    table = np.zeros(_LETTERS, np.uint8)
-    for run in pattern.finditer("".join(map(chr, range(_LETTERS)))):
+    table = np.zeros(_TABLE_CHARS, np.uint8)
+    for run in pattern.finditer("".join(map(chr, range(_TABLE_CHARS)))):
         table[run.start() : run.end()] = 1
     return table
 

@@ -11,12 +11,12 @@ from isogloss.text._languages import language
 
 _SNOWBALL = "snowballstemmer"
 _OTHER_NAMES = {"nb": "norwegian", "nn": "norwegian", "st": "sesotho"}
-_ONE_AT_A_TIME = Lock()
-"""A Snowball stemmer keeps the word it works on inside itself."""
+_STEMMER_LOCK = Lock()
+"""Snowball stemmers are not thread-safe: they hold the current word."""
 
 
 def check_stemmer(stem: str | None, lang: str) -> None:
-    """Refuse a stemmer that is not known, or that the language does not have."""
+    """Raise an error for an unknown stemmer, or one that the language lacks."""
     found = language(lang)
     if stem is None:
         return
@@ -41,7 +41,7 @@ def has_stemmer(lang: str) -> bool:
 
 
 def stem_words(words: list[str], lang: str) -> list[str]:
-    """The stems of words in lower case; stems of recent words are remembered.
+    """Return the stems of lower-case words; recent stems are cached.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def _known_algorithms() -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _stem(algorithm: str, word: str) -> str:
-    with _ONE_AT_A_TIME:
+    with _STEMMER_LOCK:
         return str(_stemmer(algorithm).stemWord(word))
 
 

@@ -25,10 +25,10 @@ from isogloss.text._letters import has_letters, matching_letters
 from isogloss.text._segment import Method, choose_method, put_blanks
 from isogloss.text._stems import check_stemmer, stem_words
 
-_RARE = ((0x10000, 0x1CFFF), (0x1D400, 0x1D7FF), (0x1E000, 0x1EEFF), (0x20000, 0x3FFFF))
+_WORD_RANGES = ((0x10000, 0x1CFFF), (0x1D400, 0x1D7FF), (0x1E000, 0x1EEFF), (0x20000, 0x3FFFF))
 """Characters beyond U+FFFF that are parts of words, first and last."""
 
-_BLOCK = 1 << 20
+_BLOCK_CHARS = 1 << 20
 """Characters of a long text that are in memory as words at one time."""
 
 
@@ -145,9 +145,9 @@ def check_text(text: object) -> None:
 def _pieces(text: str) -> Iterator[str]:
     """A text in pieces cut at blanks, or anywhere if it has none for a million characters."""
     start = 0
-    while len(text) - start > _BLOCK:
-        blank = max(text.rfind(blank, start + 1, start + _BLOCK) for blank in (" ", "\n"))
-        end = blank if blank > 0 else start + _BLOCK
+    while len(text) - start > _BLOCK_CHARS:
+        blank = max(text.rfind(blank, start + 1, start + _BLOCK_CHARS) for blank in (" ", "\n"))
+        end = blank if blank > 0 else start + _BLOCK_CHARS
         yield text[start:end]
         start = end
     yield text[start:]
@@ -201,9 +201,9 @@ def _word_table() -> NDArray[np.uint8]:
 
     Beyond U+FFFF there are few ranges: letters of old and rare scripts.
     """
-    table = np.zeros(_RARE[-1][1] + 1, np.uint8)
+    table = np.zeros(_WORD_RANGES[-1][1] + 1, np.uint8)
     table[: 1 << 16] = [_in_words(chr(c)) for c in range(1 << 16)]
-    for first, last in _RARE:
+    for first, last in _WORD_RANGES:
         table[first : last + 1] = 1
     return table
 

@@ -18,7 +18,7 @@ RawPair: TypeAlias = tuple[int, bytes | None, bytes | None]
 
 OnBad: TypeAlias = Literal["raise", "skip"]
 
-EXAMPLES = 5
+MAX_EXAMPLES = 5
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -40,7 +40,7 @@ class Problems:
 
     def note(self, sentence: str) -> None:
         """Keep a sentence about a bad one, if it is among the first few."""
-        if len(self.examples) < EXAMPLES:
+        if len(self.examples) < MAX_EXAMPLES:
             self.examples.append(sentence)
 
     @property

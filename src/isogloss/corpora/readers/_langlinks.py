@@ -40,7 +40,7 @@ Article: TypeAlias = tuple[str, str]
 """Language and title."""
 
 MAX_REDIRECTS = 5
-MAX_ITEM = 1 << 23
+MAX_ITEM_BYTES = 1 << 23
 """Bytes of an item of Wikidata; longer ones are left out."""
 
 
@@ -282,10 +282,10 @@ def _sql_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, st
 def _json_items(path: PathLike, sites: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Items of a dump that has one on each line, with brackets around all and commas between them."""
     with open_decompressed(path) as file:
-        for number, line in numbered_lines(file, MAX_ITEM):
+        for number, line in numbered_lines(file, MAX_ITEM_BYTES):
             if line is None:
                 logger.warning(
-                    "%s:%d: the item is left out; it has more than %d bytes", path, number, MAX_ITEM
+                    "%s:%d: the item is left out; it has more than %d bytes", path, number, MAX_ITEM_BYTES
                 )
                 continue
             text = line.rstrip(b",")

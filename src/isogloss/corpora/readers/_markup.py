@@ -16,11 +16,11 @@ from isogloss.corpora.readers._records import BadRecordError
 from isogloss.extras import import_extra, require_extra
 from isogloss.io import ParserFailure, ParserProcess
 
-PAGE_SECONDS = 20.0
+PAGE_TIMEOUT_S = 20.0
 """CPU time for one page. Parsing takes time that grows with the square of a page that opens elements and
 never closes them; a page of Wikipedia with 2 MiB of links takes about ten seconds."""
 
-PAGE_MEMORY = 1 << 30
+PAGE_MEMORY_BYTES = 1 << 30
 """Bytes of memory for one page."""
 
 _SWITCH = re.compile(r"__[A-Z]+__")
@@ -70,7 +70,7 @@ class WikiMarkup:
 
 @dataclasses.dataclass(frozen=True)
 class BoundedWikiMarkup:
-    """:class:`WikiMarkup` in a child process, with ``PAGE_SECONDS`` and ``PAGE_MEMORY`` for each text.
+    """:class:`WikiMarkup` in a child process with bounded time and memory for each text.
 
     Raises BadRecordError for a text that takes too long or too much memory, or cannot be parsed.
 
@@ -94,7 +94,7 @@ class BoundedWikiMarkup:
 @cache
 def _parser() -> ParserProcess:
     """The parser of this process; started when it is first needed."""
-    parser = ParserProcess(_without_markup, seconds=PAGE_SECONDS, memory=PAGE_MEMORY)
+    parser = ParserProcess(_without_markup, seconds=PAGE_TIMEOUT_S, memory=PAGE_MEMORY_BYTES)
     atexit.register(parser.close)
     return parser
 

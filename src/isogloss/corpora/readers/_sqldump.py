@@ -10,13 +10,13 @@ from typing import IO
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, open_decompressed
 
-MAX_LINE = 1 << 23
+MAX_LINE_BYTES = 1 << 23
 """Bytes of a line; mysqldump begins another INSERT statement after about one megabyte."""
 
 MAX_COLUMNS = 4_096
 """Columns and keys of a table, as in MySQL."""
 
-MAX_VALUE = 1 << 16
+MAX_VALUE_BYTES = 1 << 16
 """Bytes of a value; titles have at most 255."""
 
 _VALUE = rb"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'|[^',()]++"
@@ -63,10 +63,12 @@ def read_table(path: PathLike, table: str, columns: Sequence[str]) -> Iterator[t
 
 def _lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
     number = 0
-    while line := file.readline(MAX_LINE):
+    while line := file.readline(MAX_LINE_BYTES):
         number += 1
-        if len(line) == MAX_LINE:
-            raise CorpusError(f"{name}:{number}: the line is longer than {MAX_LINE:,} bytes; expected SQL")
+        if len(line) == MAX_LINE_BYTES:
+            raise CorpusError(
+                f"{name}:{number}: the line is longer than {MAX_LINE_BYTES:,} bytes; expected SQL"
+            )
         yield number, line
 
 
@@ -111,8 +113,8 @@ def _check_row(row: list[bytes], order: list[str], place: str) -> None:
     if len(row) != len(order):
         said = f"a row has {len(row)} values and the table {len(order)} columns; get the file again"
         raise CorpusError(f"{place}: {said}")
-    if max(map(len, row)) > MAX_VALUE:
-        said = f"a value is longer than {MAX_VALUE:,} bytes; expected a table of pages or links"
+    if max(map(len, row)) > MAX_VALUE_BYTES:
+        said = f"a value is longer than {MAX_VALUE_BYTES:,} bytes; expected a table of pages or links"
         raise CorpusError(f"{place}: {said}")
 
 

@@ -18,15 +18,15 @@ from isogloss.corpora.readers._records import BadRecordError, Document, Document
 from isogloss.io import PathLike, XmlReader, open_decompressed
 
 CHUNK_BYTES = 1 << 18
-MAX_PAGE = 1 << 22
+MAX_PAGE_CHARS = 1 << 22
 """Letters of a page; longer ones are left out. MediaWiki takes at most 2 MiB."""
 
-MAX_ELEMENT = 1 << 26
+MAX_ELEMENT_CHARS = 1 << 26
 """Letters of an element after which the file is taken for no dump."""
 
 MAX_NAMESPACES = 1_000
 
-HIDDEN = (6, 14)
+HIDDEN_NAMESPACES = (6, 14)
 """Numbers of the namespaces of pictures and of categories."""
 
 
@@ -49,8 +49,8 @@ class WikipediaDump(DocumentReader):
 
     Pages of other namespaces, redirects, and pages that are not wikitext are passed over and counted. A
     dump that ends too early is an error; with ``on_bad='skip'`` the pages before its end are given, and the
-    report says so. So is a page that is longer than ``MAX_PAGE`` letters or whose markup cannot be removed
-    within ``PAGE_SECONDS`` and ``PAGE_MEMORY``; ``'skip'`` leaves it out.
+    report says so. A page that is longer than ``MAX_PAGE_CHARS``, or whose markup cannot be removed within
+    ``PAGE_TIMEOUT_S`` and ``PAGE_MEMORY_BYTES``, is an error too; ``'skip'`` leaves it out.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class WikipediaDump(DocumentReader):
 
     def preparer(self) -> Callable[[str], str]:
         """The markup remover, with the names of namespaces in the language of the dump."""
-        names = {self.site.get(str(number), "").lower() for number in HIDDEN} - {""}
+        names = {self.site.get(str(number), "").lower() for number in HIDDEN_NAMESPACES} - {""}
         return BoundedWikiMarkup(BoundedWikiMarkup.hidden | names)
 
     def raw(self) -> Iterator[Document]:
@@ -118,7 +118,7 @@ class WikipediaDump(DocumentReader):
             elif not page.title:
                 self._leave_out(BadRecordError("without title", "the page has no title"), place)
             elif page.too_long:
-                said = f"the page {page.title!r:.80} has more than {MAX_PAGE:,} letters"
+                said = f"the page {page.title!r:.80} has more than {MAX_PAGE_CHARS:,} letters"
                 self._leave_out(BadRecordError("too long", said), place)
             else:
                 report.documents += 1
@@ -219,9 +219,9 @@ class _PageParser(XmlReader):
     def text(self, text: str) -> None:
         """Keep the text of the element that is open."""
         self._length += len(text)
-        if self._length <= MAX_PAGE:
+        if self._length <= MAX_PAGE_CHARS:
             self._parts.append(text)
-        elif self._length > MAX_ELEMENT:
-            raise self.refused(f"an element is longer than {MAX_ELEMENT:,} letters; expected pages")
+        elif self._length > MAX_ELEMENT_CHARS:
+            raise self.refused(f"an element is longer than {MAX_ELEMENT_CHARS:,} letters; expected pages")
         elif self._page is not None:
             self._page.too_long, self._parts = True, []

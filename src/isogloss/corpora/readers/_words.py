@@ -13,7 +13,7 @@ from isogloss.corpora.readers._checking import ParallelText, RawPair
 from isogloss.io import Spans
 from isogloss.text import is_tokenised, split_words, word_offsets
 
-SAMPLE = 1000
+SAMPLE_SENTENCES = 1000
 """Sentences from which it is seen whether a side is tokenised."""
 
 
@@ -72,7 +72,7 @@ class WordPairs(PlainPairs):
         sample = list(_sample(blocks))
         if self.tokenised is None:
             sides = [block.source for block in sample], [block.target for block in sample]
-            source, target = (is_tokenised(list(islice(_decoded(side), SAMPLE))) for side in sides)
+            source, target = (is_tokenised(list(islice(_decoded(side), SAMPLE_SENTENCES))) for side in sides)
             self.tokenised_sides = source, target
         source, target = self.tokenised_sides
         for block in chain(sample, blocks):
@@ -90,7 +90,7 @@ class WordPairs(PlainPairs):
 def _sample(blocks: Iterator[PairBlock]) -> Iterator[PairBlock]:
     """The first blocks, until they have as many sentences as are looked at or the text ends."""
     seen = 0
-    while seen < SAMPLE and (block := next(blocks, None)) is not None:
+    while seen < SAMPLE_SENTENCES and (block := next(blocks, None)) is not None:
         seen += len(block.source)
         yield block
 

@@ -97,7 +97,7 @@ def web_pages(path: PathLike, max_bytes: int) -> Iterator[tuple[int, WebPage]]:
 
 
 class PageParser:
-    """:func:`parse_page` in a child process, with ``PAGE_SECONDS`` for each page."""
+    """:func:`parse_page` in a child process, with ``PAGE_TIMEOUT_S`` for each page."""
 
     def __init__(self) -> None:
         self._parse = ParserProcess(_parse, seconds=PAGE_TIMEOUT_S)

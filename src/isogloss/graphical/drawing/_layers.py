@@ -15,8 +15,8 @@ from math import inf
 
 from isogloss.graphical._structure import Graph
 
-_SWEEPS = 12
-_MARGIN = 0.35
+_N_SWEEPS = 12
+_PLATE_MARGIN = 0.35
 """Room that a plate takes on each side, in units of the gap between nodes."""
 
 
@@ -123,7 +123,7 @@ class _Work:
         """Order each layer by the means of its neighbours, and keep the order with the fewest crossings."""
         self.rows = [self._sorted(row, _from_middle(row)) for row in self.rows]
         best, fewest = [list(row) for row in self.rows], self._crossings()
-        for sweep in range(_SWEEPS):
+        for sweep in range(_N_SWEEPS):
             down = sweep % 2 == 0
             for layer in range(1, len(self.rows)) if down else range(len(self.rows) - 2, -1, -1):
                 before = self.rows[layer - 1 if down else layer + 1]
@@ -169,7 +169,7 @@ class _Work:
         """Move the nodes of each layer towards their neighbours, and what is not of a plate out of it."""
         for row in self.rows:
             self._spread(row, [0.0] * len(row))
-        for sweep in range(_SWEEPS):
+        for sweep in range(_N_SWEEPS):
             down = sweep % 2 == 0
             for row in self.rows if down else reversed(self.rows):
                 links = self.above if down else self.below
@@ -189,7 +189,7 @@ class _Work:
     def _distance(self, a: int, b: int) -> float:
         """Least distance of the centres of neighbours, with room for the frames between them."""
         frames = sum((a in plate) != (b in plate) for plate in self.members)
-        return (self.width[a] + self.width[b]) / 2 + self.gap * (1 + _MARGIN * frames)
+        return (self.width[a] + self.width[b]) / 2 + self.gap * (1 + _PLATE_MARGIN * frames)
 
     def _separate(self) -> None:
         """Move nodes to the right until no frame has a node of others inside.
@@ -204,18 +204,18 @@ class _Work:
             for frame in around:
                 if frame.left is None:
                     frame.left = self._edge_of(frame, done, frames)
-            edges = [f.left + _MARGIN * self.gap for f in around if f.left is not None]
+            edges = [f.left + _PLATE_MARGIN * self.gap for f in around if f.left is not None]
             edges += [f.right + self.gap for f in frames if f.is_left_of(node, self.layer[node])]
             least = [self.x[n] + self._distance(n, node) for n in done if self.layer[n] == self.layer[node]]
             self.x[node] = max([self.x[node], *least, *(edge + self.width[node] / 2 for edge in edges)])
             done.append(node)
-            room = _MARGIN * self.gap
+            room = _PLATE_MARGIN * self.gap
             for depth, frame in enumerate(reversed(around), 1):
                 frame.right = max(frame.right, self.x[node] + self.width[node] / 2 + depth * room)
 
     def _edge_of(self, frame: _Frame, done: Sequence[int], frames: Sequence[_Frame]) -> float:
         """Return the leftmost position of a plate's frame, given what is to the left of it."""
-        room = self.gap * _MARGIN
+        room = self.gap * _PLATE_MARGIN
         edges = [self.x[n] + self.width[n] / 2 + self.gap for n in done if frame.spans(self.layer[n])]
         edges += [f.right + self.gap for f in frames if f.is_before(frame)]
         edges += [f.left + room for f in frames if f.left is not None and f.members > frame.members]

@@ -26,8 +26,8 @@ Index = NDArray[np.intp]
 Codes = NDArray[np.signedinteger[Any]]
 
 _CHUNK_ENTRIES = 2**17
-_COMPILED = 20_000
-_LARGEST_TREE = 2**24
+_MIN_COMPILED_ENTRIES = 20_000
+_MAX_TREE_ENTRIES = 2**24
 
 
 def posteriors(tree: WholeTree, codes: Codes, wanted: Sequence[int]) -> dict[int, Array]:
@@ -119,7 +119,9 @@ class WholeTree:
         return self.tree.calibrate([*own, *allowed], outward=outward)
 
 
-def split_rare(by_kind: RowsByKind, tree: WholeTree, compiled: int = _COMPILED) -> tuple[list[int], Index]:
+def split_rare(
+    by_kind: RowsByKind, tree: WholeTree, compiled: int = _MIN_COMPILED_ENTRIES
+) -> tuple[list[int], Index]:
     """Patterns whose parts are common enough to compile, and the rows of the others.
 
     A part is worth compiling when its rows would keep the whole tree busy for longer than that takes,
@@ -132,7 +134,7 @@ def split_rare(by_kind: RowsByKind, tree: WholeTree, compiled: int = _COMPILED) 
             n_rows[part] += len(rows)
     worth = {part: compiled * part.families.bit_count() / n for part, n in n_rows.items()}
     most = max(worth.values(), default=0.0)
-    if len(worth) <= 1 or most <= tree.least_size or tree.total_size > _LARGEST_TREE:
+    if len(worth) <= 1 or most <= tree.least_size or tree.total_size > _MAX_TREE_ENTRIES:
         return list(range(len(parts))), np.empty(0, dtype=np.intp)
     common = [k for k, found in enumerate(parts) if all(worth[part] <= tree.total_size for part in found)]
     rare = sorted(set(range(len(parts))).difference(common))

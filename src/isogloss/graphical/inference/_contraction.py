@@ -32,10 +32,10 @@ BATCH = -1
 """The name of the batch axis; other axes are counted from zero."""
 
 _BATCH_SIZE = 1000
-_WORTH_BLAS = 20_000
-_MOST_AT_ONCE, _SMALL = 12, 512
+_MIN_BLAS_PRODUCTS = 20_000
+_MAX_TABLES_AT_ONCE, _MAX_ENTRIES_AT_ONCE = 12, 512
 """Up to so many tables over so few configurations are multiplied at once, without looking for a path."""
-_SMALL_IN_ORDER = 4096
+_MAX_ENTRIES_IN_ORDER = 4096
 """A given order is followed while no step looks at more configurations than this."""
 
 
@@ -173,19 +173,19 @@ def _path_in_order(
         if axis in output or not near:
             continue
         union = set().union(*(live.pop(slot) for slot in near))
-        if len(near) > _MOST_AT_ONCE or prod(sizes[a] for a in union) > _SMALL_IN_ORDER:
+        if len(near) > _MAX_TABLES_AT_ONCE or prod(sizes[a] for a in union) > _MAX_ENTRIES_IN_ORDER:
             return None
         live[len(scopes) + len(path)] = union - {axis}
         path.append(near)
     left = list(live)
-    small = len(left) <= _MOST_AT_ONCE and prod(sizes[a] for a in output) <= _SMALL_IN_ORDER
+    small = len(left) <= _MAX_TABLES_AT_ONCE and prod(sizes[a] for a in output) <= _MAX_ENTRIES_IN_ORDER
     return [*path, left] if order and small else None
 
 
 def _path(scopes: Sequence[Scope], sizes: Mapping[int, int], output: Scope) -> Iterable[Sequence[int]]:
     """The sequence of slots to multiply; each result goes into the next free slot."""
     axes = {axis for scope in scopes for axis in scope}
-    small = len(scopes) <= _MOST_AT_ONCE and prod(sizes[axis] for axis in axes) <= _SMALL
+    small = len(scopes) <= _MAX_TABLES_AT_ONCE and prod(sizes[axis] for axis in axes) <= _MAX_ENTRIES_AT_ONCE
     if len(scopes) <= 2 or small:
         return [range(len(scopes))]
     return _elimination_path(scopes, sizes, output)
@@ -231,7 +231,7 @@ def _step(
         scope = final
     elif BATCH in scope:
         scope = (*(axis for axis in scope if axis != BATCH), BATCH)
-    elif len(scopes) == 2 and prod(sizes[axis] for axis in axes) > _WORTH_BLAS:
+    elif len(scopes) == 2 and prod(sizes[axis] for axis in axes) > _MIN_BLAS_PRODUCTS:
         matrices, scope = _as_matrices(scopes[0], scopes[1], needed, sizes)
     letters = dict(zip(axes, string.ascii_letters, strict=False))
     if len(axes) > len(letters):

@@ -21,7 +21,7 @@ from isogloss.graphical.network import BayesianNetwork
 Array = NDArray[np.float64]
 Evidence = Mapping[str, str]
 
-_MOST_PLANS = 4096
+_MAX_PLANS = 4096
 
 
 class Inference:
@@ -188,7 +188,7 @@ class Inference:
         key = (kind, names, tuple(evidence))
         plan = self._plans.get(key)
         if plan is None:
-            if len(self._plans) >= _MOST_PLANS:
+            if len(self._plans) >= _MAX_PLANS:
                 self._plans.clear()
             plan = self._plans[key] = self._compile(kind, names, evidence)
         return plan

@@ -22,7 +22,7 @@ from isogloss.graphical.inference._relevance import Relevance, bits, mask_of
 Array = NDArray[np.float64]
 Factor = tuple[tuple[int, ...], Any]
 
-_LARGEST = 2**28
+_MAX_ENTRIES = 2**28
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _product(factors: Sequence[Factor], last: int, sizes: Mapping[int, int]) -> 
     union = sorted({v for scope, _ in factors for v in scope} - {last})
     scope = (*union, last)
     size = prod(sizes[v] for v in scope)
-    if size > _LARGEST:
+    if size > _MAX_ENTRIES:
         raise ValueError(
             f"a table of {size} entries is needed on the way; ask for fewer variables or observe more"
         )

@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Codes = NDArray[np.signedinteger[Any]]
 
-_PER_TABLE = 2_000
+_ENTRIES_PER_TABLE = 2_000
 """A part is worth steps of its own from so many entries of the whole tree for each of its tables."""
 
 
@@ -101,7 +101,7 @@ def collapse(codes: Codes, layout: Layout, relevance: Relevance) -> Collapsed:
     by_kind = RowsByKind(relevance, codes)
     positions = layout.tables(np.arange(layout.size))
     tree = WholeTree(relevance, positions)
-    common, rare = split_rare(by_kind, tree, _PER_TABLE)
+    common, rare = split_rare(by_kind, tree, _ENTRIES_PER_TABLE)
     kept = np.ones(len(codes), dtype=bool)
     kept[rare] = False
     cases = [c for kind, rows in by_kind.kinds(common) for c in _cases(kind, rows, by_kind, positions)]

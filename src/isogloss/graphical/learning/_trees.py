@@ -20,7 +20,7 @@ from isogloss.graphical._structure import Graph, Structure
 
 Array = NDArray[np.float64]
 
-_BLOCK = 16_384
+_BLOCK_ROWS = 16_384
 
 
 def chow_liu(graph: Graph, rows: Any, *, root: str | None = None) -> Structure:
@@ -89,7 +89,7 @@ def _pair_counts(codes: Codes, starts: NDArray[np.int64]) -> Array:
 
 
 def _blocks(codes: Codes) -> Iterable[Codes]:
-    return (codes[start : start + _BLOCK] for start in range(0, len(codes), _BLOCK))
+    return (codes[start : start + _BLOCK_ROWS] for start in range(0, len(codes), _BLOCK_ROWS))
 
 
 def _information(table: Array) -> float:

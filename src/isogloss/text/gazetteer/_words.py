@@ -117,23 +117,23 @@ _ENDINGS: dict[str, str] = {
 }
 _ENDINGS |= {"hr": _ENDINGS["sr"], "bs": _ENDINGS["sr"], "sh": _ENDINGS["sr"]}
 WHOLE_NAMES = frozenset(("de", "sv", "da", "nb", "nn", "no", "is", "nl", "fi", "et", "hu"))
-"""Languages that add endings to the whole name, where others put one in the place of another."""
+"""Languages whose endings are added to the whole name; in others, one ending replaces another."""
 
 _PREFIXES = {"ar": "وبال وال بال كال فال لل وب ول و ب ل ف ك ال", "he": "וב ול ומ ב ל מ ה ו ש"}
 
-_LEAST_STEM = 3
-"""Letters that are left of a word at least."""
+_MIN_STEM_CHARS = 3
+"""Letters that stripping an ending leaves at least."""
 
 
 @cache
 def common_words(lang: str) -> frozenset[str]:
-    """Words of a language that are names of cities too and mostly are not meant so."""
+    """Return words of a language that are also names of cities, but rarely used as such."""
     return frozenset((_EVERYWHERE + " " + _COMMON.get(language(lang).code, "")).split())
 
 
 @cache
 def stop_words(lang: str) -> frozenset[str]:
-    """Stop words of a language, none where no list is installed; some lists have capitals in them."""
+    """Return the stop words of a language; none where no list is installed."""
     code = language(lang).code
     try:
         return stopwords(code) if has_module("stopwordsiso") else frozenset()
@@ -144,8 +144,8 @@ def stop_words(lang: str) -> frozenset[str]:
 def stemmer(lang: str) -> Callable[[str], str] | None:
     """Return the function that strips case endings or attached prepositions; None for most languages.
 
-    The longest known ending goes, and three letters are left at least. In German and its relatives only the s
-    of the genitive goes.
+    The longest known ending is stripped, as long as three letters remain. In German and related languages,
+    only the s of the genitive is.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def stemmer(lang: str) -> Callable[[str], str] | None:
 
 def _without_ending(endings: frozenset[str], lengths: tuple[int, ...], word: str) -> str:
     for n in lengths:
-        if len(word) - n >= _LEAST_STEM and word[-n:] in endings:
+        if len(word) - n >= _MIN_STEM_CHARS and word[-n:] in endings:
             return word[:-n]
     return word
 
@@ -181,6 +181,6 @@ def _without_accents_and_ending(endings: frozenset[str], lengths: tuple[int, ...
 
 def _without_prefix(prefixes: tuple[str, ...], word: str) -> str:
     for prefix in prefixes:
-        if word.startswith(prefix) and len(word) - len(prefix) >= _LEAST_STEM:
+        if word.startswith(prefix) and len(word) - len(prefix) >= _MIN_STEM_CHARS:
             return word[len(prefix) :]
     return word
