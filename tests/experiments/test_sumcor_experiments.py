@@ -51,23 +51,20 @@ def test_a_structure_is_in_the_first_feature_of_every_view(rng):
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ((5.0, 5.0), (False, False, False)),
-        ((4.9, 4.9), (True, False, False)),
-        ((5.0, 4.4), (False, True, False)),
-        ((5.0, 4.6), (False, False, False)),
-        ((5.0, 3.1), (False, True, True)),
+        ((5.0, 5.0), (0.0, 0.0, 0.0, 1.0)),
+        ((4.9, 4.9), (1.0, 0.0, 0.0, 0.0)),
+        ((5.0, 4.7), (0.0, 0.5, 0.0, 0.5)),
+        ((5.0, 4.9), (0.0, 0.0, 0.0, 0.5)),
+        ((5.0, 3.1), (0.0, 0.5, 0.5, 0.5)),
     ],
 )
 def test_the_events_of_the_source_are_told_apart(values, expected):
-    outcome = sumcor_tables.judge(np.array(values), best=5.0, bound=5.0, lower=3.2)
-    assert outcome[:3] == expected
-    assert outcome.share_global == np.mean(np.array(values) == 5.0)
-    assert outcome.share_local == np.mean(np.array(values) <= 4.5)
-    assert outcome.share_below == np.mean(np.array(values) < 3.2)
+    """Of three views, the correlations sum to half of what the value is above 3."""
+    assert sumcor_tables.judge(np.array(values), 3, best=5.0, bound=5.0, lower=3.2) == expected
 
 
 def test_a_tenth_of_little_is_no_local_convergence():
-    assert not sumcor_tables.judge(np.array([0.5, 0.41]), best=0.5, bound=0.5, lower=0.3).local
+    assert not sumcor_tables.judge(np.array([3.5, 3.32]), 3, best=3.5, bound=3.5, lower=3.1).local
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 1, 1, 1, 1), (2, 2, 2)])
@@ -79,13 +76,28 @@ def test_both_methods_find_the_brute_force_optimum(rng, sizes):
         assert values.shape == (300,)
 
 
-def test_counts_are_compared_with_the_published_ones():
+def test_shares_are_compared_with_the_published_ones():
     cell = sumcor_tables.Cell("gram", 5, 1)
     assert [cell.published(event) for event in sumcor_tables.EVENTS] == [17, 48, 14]
-    outcomes = [sumcor_tables.Outcome(i < 17, i < 5, False, 0.0, 0.0, 1.0) for i in range(100)]
-    results = {cell: {"Horst": outcomes, "block": outcomes}}
-    assert sumcor_tables.compatible(results, cell, "gap")
-    assert not sumcor_tables.compatible(results, cell, "local")
+    outcomes = [sumcor_tables.Outcome(float(i < 17), 0.5, 0.1, 0.4) for i in range(100)]
+    results = {cell: {"Horst": outcomes}}
+    assert sumcor_tables.same_gap(results, cell)
+    assert sumcor_tables.difference(results, cell, "local") == pytest.approx(2.0)
+    assert sumcor_tables.difference(results, cell, "below") == pytest.approx(4.0)
+    outcomes = [sumcor_tables.Outcome(float(i < 50), 0.5, 0.1, 0.4) for i in range(100)]
+    assert not sumcor_tables.same_gap({cell: {"Horst": outcomes}}, cell)
+
+
+def test_the_printed_algorithm_starts_where_the_numbers_are_drawn():
+    """Its first step weighs views by the lengths of their starts; normalised starts are weighed alike."""
+    A = np.array([[1.0, 0.5, -0.4], [0.5, 1.0, 0.6], [-0.4, 0.6, 1.0]])
+    start = np.array([[0.1], [2.0], [-0.3]])
+    printed, normalised = (
+        sumcor_tables.solutions(A, (1, 1, 1), start)[name][0] for name in ("Horst", "Horst, normalised")
+    )
+    signs = np.sign(A @ start)  # of one feature each, views keep these signs
+    assert printed == pytest.approx((signs.T @ A @ signs).item())
+    assert printed > normalised + 0.1
 
 
 def test_the_tables_write_their_report(tmp_path):
@@ -93,8 +105,8 @@ def test_the_tables_write_their_report(tmp_path):
     report, figures = told(tmp_path / "sumcor_tables")
     assert "Table 8.3" in report
     cells = figures["cells"]
-    assert len(cells) == 4 * 2 * 3 * 2
-    assert all(0 < cell["share_global"] <= 1 and cell["gap"] <= cell["problems"] == 2 for cell in cells)
+    assert len(cells) == 4 * 2 * 3 * 3
+    assert all(0 < cell["best"] <= 100 and cell["gap"] <= 100 and cell["problems"] == 2 for cell in cells)
 
 
 def test_changes_are_those_of_the_printed_algorithm(rng):
