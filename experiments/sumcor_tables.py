@@ -10,8 +10,8 @@ climbed from 1,000 random starts and certified. As in section 8.1.3,
 * below: per cent of starts that end below 2/pi of the SDP value.
 
 The source does not say what it counts. With starts that are not normalised, as in algorithm 4.1, shares
-of starts, and 10 % of the sum of correlations, its figures are reproduced. With normalised starts (in the tables),
-shares of problems, or 10 % of x'Ax they are not.
+of starts, and 10 % of the sum of correlations, its figures are reproduced. With normalised starts (in the
+tables), shares of problems, or 10 % of x'Ax they are not.
 
 Of the random spectrum the source says 'uniformly from a simplex'. 'Table 8.2 again' is what a common
 shortcut gives, uniform numbers divided by their sum, which are more alike.

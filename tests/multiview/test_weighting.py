@@ -274,11 +274,13 @@ def test_the_experiment_writes_its_report(tmp_path, monkeypatch):
     spec.loader.exec_module(experiment)
     monkeypatch.setattr(experiment, "UNLABELLED", 2_000)
     monkeypatch.setattr(experiment, "SAMPLE_SIZES", (500, 1_000))
+    monkeypatch.setattr(experiment, "HMM_LABELLED", 1_000)
     experiment.main([str(tmp_path), "--quick"])
     folder = tmp_path / "weighting_three_views"
     text = (folder / "report.md").read_text()
     assert "holds" in text
     assert "**does not hold**: equation 8 as printed" in text
+    assert "**does not hold**: with the first state as h" in text
     assert all((folder / f"figure{n}.png").stat().st_size > 5_000 for n in (3, 4, 5, 6))
 
 

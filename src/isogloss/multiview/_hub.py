@@ -3,8 +3,9 @@ r"""Multi-view CCA through a hub: views that need only share rows with one of th
 .. math:: \max_{w_1 \dots w_m} \sum_{i=2}^m \rho(w_1^\top T_1^\top x_1,\; w_i^\top T_i^\top x_i)^2
 
 with the bases :math:`T_i` from a truncated SVD of the covariances with the hub, view 1 (J. Rupnik,
-*Multi-view canonical correlation analysis*, doctoral dissertation, section 6.8, equations 6.1-6.8). English Wikipedia is the model of a hub: most articles in other languages have an
-English one, while two small languages may have no article in common.
+*Multi-view canonical correlation analysis*, doctoral dissertation, section 6.8, equations 6.1-6.8). English
+Wikipedia is the model of a hub: most articles in other languages have an English one, while two small
+languages may have no article in common.
 """
 
 from __future__ import annotations
