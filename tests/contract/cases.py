@@ -42,11 +42,14 @@ from isogloss.similarity import (
     CombinedSimilarity,
     EncodedHub,
     EncoderSimilarity,
+    ESASimilarity,
     HubSimilarity,
     KMeansSimilarity,
     LocalEncoder,
     LSISimilarity,
     NameChannel,
+    OPCASimilarity,
+    TopicSimilarity,
     UniversalEncoder,
 )
 from isogloss.text import TermWeighting, TextVectoriser, Tokeniser
@@ -302,6 +305,9 @@ WORDS_CASES = {
     CCASimilarity: documents_case(CCASimilarity),
     LSISimilarity: documents_case(LSISimilarity),
     KMeansSimilarity: documents_case(KMeansSimilarity),
+    OPCASimilarity: documents_case(OPCASimilarity),
+    ESASimilarity: documents_case(ESASimilarity),
+    TopicSimilarity: documents_case(TopicSimilarity),
     CombinedSimilarity: Case(
         CombinedSimilarity(EncoderSimilarity(PrintableEncoder())),
         lambda: (TOPICS,),

@@ -16,8 +16,10 @@ from isogloss.service.models import Models
 from isogloss.service.settings import Settings
 from isogloss.service.web.presentation._event_list import Filters
 from isogloss.service.web.presentation._reports import report_sections
+from isogloss.similarity import TopicSimilarity
 from isogloss.store import ClusterRow, EventRow, Store, Update, to_micros
 from tests.browser import extremes, newsroom
+from tests.similarity.data import comparable_corpus
 
 
 @pytest.fixture(scope="module")
@@ -205,3 +207,15 @@ def test_search_and_comparison_offer_examples(client):
         assert 'class="card"' in client.get(address).text
     example = re.search(r'<a href="(/compare\?[^"]+)">Try an example', client.get("/compare").text)[1]
     assert ">Result<" in client.get(example.replace("&amp;", "&")).text
+
+
+def test_topics_of_a_topic_model_have_no_other_end(client, tmp_path):
+    model = TopicSimilarity(4, random_state=0).fit(comparable_corpus(n=120))
+    with Store(tmp_path / "news.db") as store:
+        app = create_app(Settings(), store, models=Models(similarity=model))
+        with TestClient(app, base_url="http://127.0.0.1:8470") as other:
+            page = other.get("/topics").text
+    assert page.count('id="topic-') == 4
+    assert "Other end" not in page
+    assert model.spaces_["fr"].vocabulary.words[int(model.projectors_["fr"][:, 0].argmax())] in page
+    assert "Other end" in client.get("/topics").text

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -10,15 +11,19 @@ from isogloss.engine import LocalEngine, Rows
 from isogloss.multiview import HubCCA
 from isogloss.similarity import (
     CCASimilarity,
+    ESASimilarity,
     HubSimilarity,
     KMeansSimilarity,
     LanguageSpace,
     LSISimilarity,
+    OPCASimilarity,
+    TopicSimilarity,
     evaluate,
 )
 from isogloss.similarity.fitting import HeldShards, fit_star, scarce_directions
 from isogloss.similarity.fitting._consensus import find_consensus
 from isogloss.similarity.models._lsi import pseudo_inverse
+from isogloss.similarity.models._opca import covariances
 from isogloss.views import Views
 from tests.similarity.data import as_corpus, comparable_corpus, comparable_texts, without_common_rows
 
@@ -28,6 +33,10 @@ MODELS = [
     LSISimilarity(12, random_state=0),
     LSISimilarity(12, inverse=True, random_state=0),
     KMeansSimilarity(12, random_state=0),
+    OPCASimilarity(8, random_state=0),
+    ESASimilarity(60, random_state=0),
+    TopicSimilarity(12, random_state=0),
+    TopicSimilarity(12, geometry="cosine", learning_method="batch", random_state=0),
 ]
 
 
@@ -274,3 +283,58 @@ def test_the_pseudo_inverse_of_dependent_columns_leaves_some_out():
     P = pseudo_inverse(dependent, "en")
     np.testing.assert_allclose(dependent @ P @ dependent, dependent, atol=1e-12)
     assert (P == 0).all(axis=1).sum() == 2
+
+
+def test_roots_of_topic_proportions_have_length_one():
+    model = TopicSimilarity(5, random_state=0).fit(comparable_corpus())
+    points = model.project(["en1w1 en1w2", "quite unknown", ""], "en")
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), [1, 0, 0], atol=1e-6)
+    theta = model.topic_model_.transform_view(model.spaces_["en"].of_texts(["en1w1 en1w2"]), "en")
+    np.testing.assert_allclose(points[0] ** 2, theta[0], rtol=1e-5)
+    assert (np.diff(model.strengths_) <= 0).all()
+    for topics in model.projectors_.values():
+        np.testing.assert_allclose(topics.sum(axis=0), 1.0, rtol=1e-5)
+
+
+def test_explicit_semantic_analysis_is_cosines_with_documents():
+    texts = comparable_texts()
+    model = ESASimilarity(20, normalise=False, random_state=0).fit(as_corpus(texts))
+    space = model.spaces_["de"]
+    rows = [texts["de"][row] for row in model.rows_]
+    query = space.of_texts(texts["de"][:3])
+    np.testing.assert_allclose(
+        model.project(texts["de"][:3], "de"), (query @ space.of_texts(rows).T).toarray(), atol=1e-6
+    )
+
+
+def test_oriented_components_solve_the_eigenproblem(rng):
+    """In the basis of all words: the signal over the noise, which the components make uncorrelated."""
+    present = rng.random((80, 3)) < 0.7
+    latent = rng.normal(size=(80, 2))
+    data = [
+        sparse.csr_matrix(latent @ rng.normal(size=(2, 5)) + 0.3 * rng.normal(size=(80, 5))) for _ in range(3)
+    ]
+    views = Views(data, present=present)
+    parts = list(np.split(np.eye(15), 3))
+    signal, noise = covariances(views, parts)
+    rows = np.flatnonzero(present.sum(axis=1) > 1)
+    wide = np.zeros((80, 3, 15))
+    for v, x in enumerate(data):
+        wide[:, v, 5 * v : 5 * v + 5] = x.toarray()
+    means = np.array([wide[r, present[r]].mean(axis=0) for r in rows])
+    apart = [wide[r, present[r]] - m for r, m in zip(rows, means, strict=True)]
+    spread = [x.T @ x / len(x) for x in apart]
+    np.testing.assert_allclose(noise, np.mean(spread, axis=0), atol=1e-12)
+    np.testing.assert_allclose(signal, np.cov(means.T, bias=True), atol=1e-12)
+
+
+def test_agreement_needs_rows_with_two_languages(rng):
+    views = Views([np.ones((2, 1)), np.ones((2, 1))], present=[[True, False], [False, True]])
+    with pytest.raises(ValueError, match="no row of the corpus has two languages"):
+        covariances(views, [np.eye(1), np.eye(1)])
+
+
+@pytest.mark.parametrize(("kind", "message"), [(ESASimilarity, "rows of"), (OPCASimilarity, "ask for fewer")])
+def test_more_components_than_rows_are_refused(kind, message):
+    with pytest.raises(ValueError, match=message):
+        kind(10_000).fit(comparable_corpus())

@@ -7,6 +7,7 @@ import pytest
 
 from isogloss.similarity import (
     HubSimilarity,
+    TopicSimilarity,
     find_topics,
     shared_topics,
     topics_html,
@@ -77,3 +78,13 @@ def test_html_escapes_words(model):
 def test_bad_components_are_refused(model):
     with pytest.raises(ValueError, match="components"):
         find_topics(model, components=[8])
+
+
+def test_topics_of_a_topic_model_have_one_end():
+    model = TopicSimilarity(6, random_state=0).fit(comparable_corpus(n=600, seed=7))
+    for topic in find_topics(model, components=6, words=4):
+        assert all(topic.positive.values())
+        assert not any(topic.negative.values())
+    rows = topics_table(find_topics(model, components=2, words=4))
+    assert [row[0] for row in rows] == ["component", "0", "1"]
+    assert topics_html(find_topics(model, components=2, words=4)).count("<tr>") == 3

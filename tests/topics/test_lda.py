@@ -237,7 +237,7 @@ def test_digamma_inverted():
 def test_a_dirichlet_prior_is_recovered(rng):
     theta = rng.dirichlet([0.3, 1.0, 2.0], 20_000)
     found = np.ones(3)
-    for _ in range(30):
+    for _ in range(300):
         found = fit_dirichlet(np.log(np.maximum(theta, 1e-300)).mean(axis=0), found)
     np.testing.assert_allclose(found, [0.3, 1.0, 2.0], rtol=0.05)
 

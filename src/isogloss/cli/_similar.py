@@ -28,6 +28,9 @@ MODELS = {
     "lsi": "LSISimilarity",
     "kmeans": "KMeansSimilarity",
     "cca": "CCASimilarity",
+    "topics": "TopicSimilarity",
+    "opca": "OPCASimilarity",
+    "esa": "ESASimilarity",
 }
 PICTURES = (".html", ".svg", ".png", ".pdf")
 # Candidates that an encoder looks at for each document that is shown.

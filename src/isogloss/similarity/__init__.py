@@ -1,9 +1,9 @@
 """Document similarity across languages: models that put documents of many languages into one space.
 
 :class:`HubSimilarity` is the main model; :class:`CCASimilarity`, :class:`LSISimilarity`,
-:class:`KMeansSimilarity`, :class:`EncoderSimilarity` and :class:`CombinedSimilarity` are alternatives. All
-are :class:`DocumentModel`: raw text in, unit vectors out. :func:`find_similar` searches a corpus and explains
-the result.
+:class:`KMeansSimilarity`, :class:`OPCASimilarity`, :class:`ESASimilarity`, :class:`TopicSimilarity`,
+:class:`EncoderSimilarity` and :class:`CombinedSimilarity` are alternatives. All are :class:`DocumentModel`:
+raw text in, unit vectors out. :func:`find_similar` searches a corpus and explains the result.
 
 - ``models``: the models, the names-and-numbers channel, sentence encoders.
 - ``fitting``: how models are fitted in blocks of rows, in memory, on disk or on a cluster; predicted time and

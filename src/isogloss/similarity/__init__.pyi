@@ -32,6 +32,7 @@ from .models._encoder import Reranked as Reranked
 from .models._encoder import UniversalEncoder as UniversalEncoder
 from .models._encoder import rerank as rerank
 from .models._encoder_view import EncodedHub as EncodedHub
+from .models._esa import ESASimilarity as ESASimilarity
 from .models._extra_views import ExtraView as ExtraView
 from .models._extra_views import ViewProjection as ViewProjection
 from .models._hub import HubSimilarity as HubSimilarity
@@ -42,4 +43,6 @@ from .models._local_encoder import open_encoder as open_encoder
 from .models._lsi import LSISimilarity as LSISimilarity
 from .models._names import NameChannel as NameChannel
 from .models._names import Shared as Shared
+from .models._opca import OPCASimilarity as OPCASimilarity
 from .models._proxy import ProxyMatrix as ProxyMatrix
+from .models._topics import TopicSimilarity as TopicSimilarity

@@ -18,7 +18,6 @@ Array = NDArray[np.float64]
 
 # No learned prior falls below this.
 _SMALLEST = 1e-4
-_FIXED_POINT_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +103,12 @@ def log_dirichlet_norm(prior: Array) -> float:
 
 
 def fit_dirichlet(mean_log: Array, prior: Array, copies: int = 1) -> Array:
-    r"""Dirichlet parameters of which the given expected logarithms are most likely.
+    r"""One step towards the Dirichlet parameters under which the given expected logarithms are most likely.
 
     Minka's fixed point :math:`\psi(\alpha_k) = \psi(\sum_j \alpha_j) + \overline{\log p_k}` (*Estimating a
-    Dirichlet distribution*, 2000, equation 9). Every step raises the likelihood; should the lower limit on
-    parameters spoil that, the prior stays.
+    Dirichlet distribution*, 2000, equation 9), which raises the likelihood; should the lower limit on
+    parameters spoil that, the prior stays. One step for each sweep is on purpose: topics are nearly alike
+    at first, and a prior that fits them at once keeps them so.
 
     Parameters
     ----------
@@ -123,9 +123,8 @@ def fit_dirichlet(mean_log: Array, prior: Array, copies: int = 1) -> Array:
     def gain(alpha: Array) -> float:
         return float(gammaln(copies * alpha.sum()) + copies * ((alpha - 1) @ mean_log - gammaln(alpha).sum()))
 
-    found = prior
-    for _ in range(_FIXED_POINT_STEPS):
-        found = np.maximum(inverse_digamma(digamma(copies * found.sum()) + mean_log), _SMALLEST)
+    total = digamma(copies * prior.sum())
+    found = np.maximum(inverse_digamma(total + mean_log), _SMALLEST)
     return found if gain(found) > gain(prior) else prior
 
 

@@ -104,11 +104,11 @@ def shared_topics(
 
 
 def topics_table(found: list[Topic]) -> list[list[str]]:
-    """Rows of text: component, strength, then the words of each language; a line for either end."""
+    """Rows of text: component, strength, then the words of each language; a line for each end."""
     languages = list(found[0].positive) if found else []
     rows = [["component", "strength", *languages]]
     for topic in found:
-        for sign, side in (("+", topic.positive), ("-", topic.negative)):
+        for sign, side in _ends(topic):
             said = [", ".join(word for word, _ in side[lang]) for lang in languages]
             rows.append([f"{topic.component}{sign}", f"{topic.strength:.3f}", *said])
     return rows
@@ -118,12 +118,19 @@ def topics_html(found: list[Topic]) -> str:
     """A table in HTML that stands alone, words larger the more they weigh."""
     header, *rows = topics_table(found)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
-    sides = [side for topic in found for side in (topic.positive, topic.negative)]
+    sides = [side for topic in found for _, side in _ends(topic)]
     body = "".join(
         f"<tr><td>{row[0]}</td><td>{row[1]}</td>{''.join(map(_cell, side.values()))}</tr>"
         for row, side in zip(rows, sides, strict=True)
     )
     return f'<table class="topics"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _ends(topic: Topic) -> list[tuple[str, dict[str, Words]]]:
+    """The ends of a component with their signs; those of a topic model have one end, without a sign."""
+    if not any(topic.negative.values()):
+        return [("", topic.positive)]
+    return [("+", topic.positive), ("-", topic.negative)]
 
 
 def topics_json(found: list[Topic]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ class LanguageSpace:
         lang: str,
         *,
         scheme: Scheme = "bm25",
+        norm: Literal["l2"] | None = "l2",
         min_df: int = 1,
         drop_top: int = 0,
         max_features: int | None = None,
@@ -62,6 +63,8 @@ class LanguageSpace:
             One of its languages.
         scheme : {'bm25', 'log', 'tfidf', 'counts'}
             See :class:`~isogloss.text.TermWeighting`.
+        norm : {'l2', None}
+            Whether vectors have length one.
         min_df : int
             Fewest documents that have a word.
         drop_top : int
@@ -79,7 +82,9 @@ class LanguageSpace:
             )
         settings = corpus.tokeniser(lang)
         tokeniser = None if settings is None else Tokeniser(**settings)
-        weighting = TermWeighting(scheme).fit_frequencies(df[kept], counts.shape[0], totals[kept].sum())
+        weighting = TermWeighting(scheme, norm=norm).fit_frequencies(
+            df[kept], counts.shape[0], totals[kept].sum()
+        )
         return cls(lang, tokeniser, Vocabulary(tuple(words[column] for column in kept.tolist())), weighting)
 
     def of_texts(self, texts: Iterable[str], *, n_jobs: int | None = None) -> sparse.csr_matrix:
