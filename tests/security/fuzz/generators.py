@@ -188,3 +188,23 @@ def mutated(rng, sound, changes=6):
         else:
             del found[at:]
     return bytes(found)
+
+
+def bend(rng, node):
+    """Change one value somewhere inside."""
+    while isinstance(node, (dict, list)) and node:
+        key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
+        if not isinstance(node[key], (dict, list)) or not node[key] or rng.random() < 0.15:
+            node[key] = value(rng, 1)
+            return
+        node = node[key]
+
+
+def filled(rng, sound, places):
+    """Bytes with a few changes, or with hostile text in one of some places."""
+    if rng.random() < 0.5:
+        return mutated(rng, sound, 12)
+    inside = encoded(rng, text(rng, rng.choice([200, 4_000])))
+    if rng.random() < 0.03:
+        inside *= 1 + (1 << 18) // (len(inside) + 1)
+    return sound.replace(rng.choice(places), inside, rng.choice([1, 1, -1]))

@@ -8,62 +8,15 @@ import bz2
 import gzip
 import json
 import os
-import tempfile
 import zipfile
 from functools import cached_property
 from pathlib import Path
 
 from isogloss.exceptions import ArticleError, CorpusError, FeedError, ModelFileError
 from tests.security.fuzz import generators as make
-
-GOOD = {
-    "id": "good",
-    "lang": "en",
-    "title": "Rain in Galway",
-    "body": "It rains.",
-    "time": "2024-03-05T08:40:00Z",
-}
-
-
-class Target:
-    """A part of isogloss, and how inputs for it are made."""
-
-    name = ""
-    allowed: tuple[type[Exception], ...] = ()
-    share = 1
-    """How many inputs it gets, relative to others."""
-
-    def generate(self, rng):
-        """An input."""
-        raise NotImplementedError
-
-    def run(self, given):
-        """Use the part on an input."""
-        raise NotImplementedError
-
-    def close(self):
-        """End processes and remove files."""
-
-
-class WithFolder(Target):
-    """A target that reads files."""
-
-    @cached_property
-    def _temporary(self):
-        memory = "/dev/shm"  # a commit waits for the disk, which is not what is fuzzed
-        folder = memory if os.path.isdir(memory) else None
-        return tempfile.TemporaryDirectory(prefix="isogloss-fuzz-", dir=folder)
-
-    def file(self, name, content):
-        """Write a file, and return its path."""
-        path = Path(self._temporary.name) / name
-        path.write_bytes(content)
-        return path
-
-    def close(self):
-        """Remove the files."""
-        self._temporary.cleanup()
-
+from tests.security.fuzz.base import GOOD, Target, WithFolder
+from tests.security.fuzz.model_targets import BilingualText, Lexicons, LinkFiles, Networks, Ngrams, Tables
+from tests.security.fuzz.product_targets import FeedLists, Outputs, Queries, Requests, Robots, WebPages
 
 class Texts(Target):
     """Words of any text in any language."""
@@ -663,12 +616,12 @@ class Models(WithFolder):
         header = json.loads(sound[8 : 8 + size])
         description = json.loads(header["__metadata__"]["isogloss"])
         del description["digest"]
-        _bend(rng, description)
+        make.bend(rng, description)
         text = json.dumps(description, separators=(",", ":"))
         description["digest"] = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
         header["__metadata__"]["isogloss"] = json.dumps(description)
         if rng.random() < 0.3:
-            _bend(rng, header)
+            make.bend(rng, header)
         written = json.dumps(header).encode()
         return len(written).to_bytes(8, "little") + written + sound[8 + size :]
 
@@ -681,16 +634,6 @@ class Models(WithFolder):
             describe(path)
         finally:
             load(path)
-
-
-def _bend(rng, node):
-    """Change one value somewhere inside."""
-    while isinstance(node, (dict, list)) and node:
-        key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
-        if not isinstance(node[key], (dict, list)) or not node[key] or rng.random() < 0.15:
-            node[key] = make.value(rng, 1)
-            return
-        node = node[key]
 
 
 TARGETS = {
@@ -709,5 +652,17 @@ TARGETS = {
         Embeddings,
         Markup,
         Models,
+        FeedLists,
+        Robots,
+        WebPages,
+        Queries,
+        Requests,
+        Outputs,
+        BilingualText,
+        LinkFiles,
+        Lexicons,
+        Networks,
+        Ngrams,
+        Tables,
     )
 }
