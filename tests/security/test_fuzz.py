@@ -14,13 +14,19 @@ from isogloss.store import Store
 from tests.security.fuzz.budget import MAX_GROWTH, Cost, checked, cost_of
 from tests.security.fuzz.targets import GOOD, TARGETS, Api, Lines, Target
 
-INPUTS = {"api": 12, "pipeline": 8, "watch": 4}
+INPUTS = {"api": 12, "output": 6, "page": 8, "pipeline": 8, "query": 10, "request": 12, "watch": 4}
 """Inputs of targets that take longer than others."""
 NEEDS = {
     "api": "fastapi",
     "feed": "feedparser",
     "markup": "mwparserfromhell",
     "model": "fastapi",
+    "output": "fastapi",
+    "page": "trafilatura",
+    "query": "fastapi",
+    "request": "fastapi",
+    "robots": "protego",
+    "table": "fastapi",
     "text": "py3langid",
     "warc": "fastwarc",
     "watch": "feedparser",
@@ -138,6 +144,20 @@ FINDS = {
         "wordnet",
         ("dictionary", (3, 0.5196399714002994), "earthquake"),
     ),
+    "a line of a dictionary that ends before its split": (
+        "lexicon",
+        ("dictionary", b"src\ttgt\tsplit\ncat\tgatto\ttrain\ndog\tcane\n"),
+    ),
+    "an induced dictionary with a rank of hundreds of digits": (
+        "lexicon",
+        ("induced", b"source\ttarget\tscore\trank\tmargin\ncat\tgatto\t0.5\t" + b"9" * 400 + b"\t0\n"),
+    ),
+    "a labelled query of events that are lists": (
+        "table",
+        ("queries", b'{"q": "storm", "articles": ["7"], "events": [[]]}\n'),
+    ),
+    "labelled news of a hundred thousand lists": ("table", ("articles", b"[" * 100_000 + b"\n")),
+    "a correction of a hundred thousand lists": ("links", ("corrections", b"[" * 100_000 + b"\n")),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
 }
 """Inputs that were over their budget once, by name."""

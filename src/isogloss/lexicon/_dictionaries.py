@@ -227,7 +227,13 @@ def _pair(row: list[str], left: int, right: int, name: str) -> tuple[str, str]:
 def _of_split(table: list[list[str]], header: dict[str, int], split: str, name: str) -> list[list[str]]:
     if "split" not in header:
         raise DictionaryError(f"{name}: has no column 'split'; leave out split={split!r}")
-    return [row for row in table if row[header["split"]] == split]
+    column = header["split"]
+    for row in table:
+        if column >= len(row):
+            raise DictionaryError(
+                f"{name}: a line has {len(row)} columns ({' '.join(row)!r:.60}); no column 'split'"
+            )
+    return [row for row in table if row[column] == split]
 
 
 def languages_of(path: PathLike) -> tuple[str, str]:

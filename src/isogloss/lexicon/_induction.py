@@ -156,8 +156,8 @@ def read_induced(path: PathLike) -> InducedDictionary:
         try:
             s, t, score, rank, margin = line.split("\t")
             pairs.append((s, t))
-            numbers.append((float(score), int(rank), float(margin)))
-        except ValueError as reason:
+            numbers.append((float(score), float(int(rank)), float(margin)))
+        except (ValueError, OverflowError) as reason:
             raise DictionaryError(
                 f"{name}:{number}: {line!r:.60} is not a line of the table ({reason})"
             ) from reason

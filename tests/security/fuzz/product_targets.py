@@ -275,6 +275,7 @@ class Outputs(WithStore):
         from isogloss.store import EventQuery
 
         record, names = given
+        csv.field_size_limit(1 << 26)  # what a reader of the standard library takes by default is less
         article = parse_article(record)
         self._put(article, [_utf8(name.replace("\0", " ")) for name in names])
         for table in ("events", "articles"):

@@ -111,7 +111,7 @@ def read_corrections(path: PathLike) -> Corrections:
             continue
         try:
             one = _parsed(json.loads(line))
-        except (ValueError, KeyError, TypeError) as reason:
+        except (ValueError, KeyError, TypeError, RecursionError) as reason:
             raise CorpusError(
                 f"{os.fspath(path)}:{number}: {line[:60].decode(errors='replace')!r} is not a correction; "
                 "expected a JSON object with pair, source, target, add and remove, as the viewer saves it"

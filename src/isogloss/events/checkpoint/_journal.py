@@ -90,7 +90,7 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
             try:
                 record = json.loads(line)
                 yield parse_article(record, check_language=False)
-            except (ValueError, ArticleError) as error:
+            except (ValueError, RecursionError, ArticleError) as error:
                 said = f"{path}:{number}: is not a journal line ({error})"
                 raise ArticleError("damaged journal", said) from error
 

@@ -230,7 +230,7 @@ def read_labelled_news(path: Path) -> LabelledNews:
                 record = json.loads(line)
                 event = record["event"]
                 article = parse_article(record, now=_NO_CLAMP, check_language=False)
-            except (ValueError, TypeError, KeyError, ArticleError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError, ArticleError) as error:
                 raise CorpusError(
                     f'{path}:{number}: is not an article with a field "event" ({error!r}); expected an '
                     'object with "id", "lang", "title", "time" and "event" on each line'

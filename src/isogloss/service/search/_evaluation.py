@@ -102,13 +102,13 @@ def _read_query(line: str, where: str, events: Mapping[str, frozenset[str]]) -> 
     if not isinstance(record, dict) or not isinstance(record.get("q"), str) or not record["q"].strip():
         raise CorpusError(f"{where}: has no query; {expected}")
     named = record.get("events", [])
-    unknown = [each for each in named if each not in events] if isinstance(named, list) else [named]
+    unknown = [each for each in named if str(each) not in events] if isinstance(named, list) else [named]
     if unknown:
         raise CorpusError(f"{where}: the event {unknown[0]!r} is unknown; {expected}")
     articles = record.get("articles", [])
     if not isinstance(articles, list) or not (articles or named):
         raise CorpusError(f"{where}: has no articles; {expected}")
-    relevant = frozenset(map(str, articles)).union(*(events[each] for each in named))
+    relevant = frozenset(map(str, articles)).union(*(events[str(each)] for each in named))
     return LabelledQuery(record["q"], relevant, str(record.get("lang", "")), str(record.get("part", "")))
 
 
