@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from isogloss.cli.app import app
 from isogloss.cli.news._events import events_group
 from isogloss.cli.news._stored import list_events
+from isogloss.events.annotate import Annotator
 from isogloss.events.ingest import sample_news
-from isogloss.exceptions import IsoglossError, SettingsError, StoreError, StoreVersionError
+from isogloss.exceptions import ArticleError, IsoglossError, SettingsError, StoreError, StoreVersionError
 from isogloss.service.worker import Lease
 from isogloss.store import Store
 
@@ -50,6 +51,37 @@ def news(tmp_path):
     path = tmp_path / "news.jsonl"
     path.write_text("".join(json.dumps(article.as_record()) + "\n" for article in ARTICLES))
     return path
+
+
+def fail_at(monkeypatch, is_bad):
+    """Have the analysis of some articles raise an error."""
+    sound = Annotator.annotate
+
+    def annotate(self, article):
+        if is_bad(article):
+            raise ValueError("no dictionary")
+        return sound(self, article)
+
+    monkeypatch.setattr(Annotator, "annotate", annotate)
+
+
+def test_ingest_fails_and_doctor_complains_if_no_article_can_be_processed(news, monkeypatch):
+    fail_at(monkeypatch, lambda _: True)
+    for _ in range(2):  # what was stored before is not processed either
+        refused(ArticleError, "24 articles stored, but none could be processed (ValueError", "ingest", news)
+    report = json.loads(run("doctor", "--json", code=1))
+    assert "24 of 24 articles are in quarantine" in report["troubles"][0]
+    assert "24 articles in quarantine" in run("doctor", code=1)
+
+
+def test_ingest_counts_the_articles_that_could_not_be_processed(news, monkeypatch):
+    fail_at(monkeypatch, lambda article: article.title == ARTICLES[0].title)
+    assert told("ingest", news)["quarantined"] == 1
+    report = told("doctor")
+    assert (report["troubles"], report["quarantined_articles"]) == ([], 1)
+    result = runner.invoke(app, ["ingest", str(news)])
+    assert (result.exit_code, result.stdout.count("24 same")) == (0, 1)
+    assert "1 article could not be processed and went to the quarantine" in result.stderr
 
 
 def test_ingest_and_find_say_that_titles_were_cut(tmp_path):

@@ -67,6 +67,7 @@ from isogloss.store.queries import (
     list_saved_searches,
     locate_article,
     public_ids,
+    quarantined_article_numbers,
     quarantined_lines,
     read_articles,
     read_checkpoint,
@@ -419,6 +420,10 @@ class Store:
     def quarantined_articles(self, limit: int = 100) -> list[dict[str, Any]]:
         """Return the journal lines in quarantine that were not retried, the newest first, with articles."""
         return self._read(list_quarantined, limit)
+
+    def quarantined_article_numbers(self) -> set[int]:
+        """Return the numbers of the articles that have journal lines in quarantine that were not retried."""
+        return self._read(quarantined_article_numbers)
 
     def retry_quarantined(self, lines: Sequence[int] = ()) -> Sequence[int]:
         """Append the articles of quarantined lines to the journal again; of all lines if none is named."""

@@ -84,7 +84,8 @@ def ingest(
 ) -> None:
     """Add articles to the store and find their events.
 
-    An article that is already stored changes nothing. Invalid records go to the quarantine.
+    An article that is already stored changes nothing. Invalid records, and articles that cannot be processed,
+    go to the quarantine. The exit code is 1 if nothing else was found.
     """
     from isogloss.events.ingest import ArticleReader
     from isogloss.service.worker import Retention, count_truncated
@@ -100,18 +101,28 @@ def ingest(
         reader = ArticleReader(
             *sources, quarantine=refused, now=moment, newest=newest, **_text_limits(settings)
         )
-        statuses, times = _add_all(opened, reader, progress)
+        statuses, numbers, times = _add_all(opened, reader, progress)
         refused.flush()
         made = events and make_events(opened, settings, progress)
+        failed = opened.quarantined_article_numbers().intersection(numbers) if made else set()
+        reasons = opened.quarantined_articles(1) if failed else []
         counts, contents = opened.counts(), store_contents(opened)
         old = Retention(opened, settings).older(times)
     left_out = dict(reader.quarantine.reasons)
     if left_out and not statuses:
         raise ArticleError("no article", f"no record is a valid article: {reader.quarantine}")
+    if failed and len(failed) == len(set(numbers)):
+        raise ArticleError(
+            "nothing processed",
+            f"{counted(len(failed), 'article')} stored, but none could be processed ({reasons[0]['said']}); "
+            "look for the cause in the settings and the installation, then run isogloss doctor "
+            "--retry-quarantined all",
+        )
     if as_json:
         report = {
             "articles": dict(statuses),
             "left_out": left_out,
+            "quarantined": len(failed),
             "cut": count_truncated(reader.report.notes),
             "events_made": made,
             "store": counts,
@@ -121,6 +132,9 @@ def ingest(
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
+    if failed:
+        said = f"{counted(len(failed), 'article')} could not be processed and went to the quarantine"
+        Console(stderr=True).print(escape(f"{said}; see isogloss doctor"))
     for line in cut_lines(reader.report.notes, **_text_limits(settings)):
         echo(line)
     kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
@@ -147,16 +161,20 @@ def _text_limits(settings: Settings) -> _TextLimits:
     return {"max_title": limits.title_characters, "max_text": limits.article_characters}
 
 
-def _add_all(store: Store, reader: ArticleReader, progress: Progress) -> tuple[Counter[str], array[float]]:
-    """Add all articles; return the count of each status, and the times of the articles."""
+def _add_all(
+    store: Store, reader: ArticleReader, progress: Progress
+) -> tuple[Counter[str], array[int], array[float]]:
+    """Add all articles; return the count of each status, and the numbers and times of the articles."""
     statuses: Counter[str] = Counter()
-    times = array("d")
+    numbers, times = array("q"), array("d")
     with reading(progress, "reading articles", reader.total_bytes()) as describe:
         for batch in batches(reader):
-            statuses.update(receipt.status for receipt in store.add(batch))
+            receipts = store.add(batch)
+            statuses.update(receipt.status for receipt in receipts)
+            numbers.extend(receipt.seq for receipt in receipts)
             times.extend(article.time.timestamp() for article in batch)
             describe(f"{len(times):,} articles")
-    return statuses, times
+    return statuses, numbers, times
 
 
 class _StoreQuarantine(Quarantine):

@@ -11,7 +11,7 @@ import typer
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._output import counted, echo, not_stdout
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
 from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 5
 """Quarantined records and lines that ``doctor`` lists."""
+
+MAX_QUARANTINED_SHARE = 0.5
+"""A larger share of all articles in quarantine is a problem of the store."""
 
 
 def backup(
@@ -114,8 +117,9 @@ def doctor(
             "rebuild_wanted": opened.rebuild_requested(),
             "left_out": [f"{each['reason']}: {each['said']}" for each in opened.quarantined(MAX_SHOWN)],
             "quarantined": opened.quarantined_articles(),
+            "quarantined_articles": len(opened.quarantined_article_numbers()),
             "retried": retried,
-            "troubles": check_store(opened),
+            "troubles": [*check_store(opened), *_quarantine_troubles(opened)],
             "clock": clock_warning(opened),
             "retention": preview.as_json() if preview is not None else {"keep_days": 0},
             "pruned": pruned,
@@ -140,13 +144,24 @@ def _retry(store: Store, which: str) -> int:
     return len(retried)
 
 
+def _quarantine_troubles(store: Store) -> Iterator[str]:
+    """Report a quarantine that holds so many articles that they are hardly to blame."""
+    failed, stored = len(store.quarantined_article_numbers()), store.counts()["article"]
+    if failed > stored * MAX_QUARANTINED_SHARE:
+        yield (
+            f"{failed:,} of {counted(stored, 'article')} are in quarantine; look for the cause in the settings and "
+            "the installation, then run isogloss doctor --retry-quarantined all"
+        )
+
+
 def _quarantine_lines(report: dict[str, Any]) -> Iterator[str]:
     """Describe the articles in quarantine."""
     if retried := report["retried"]:
         yield f"{retried} article{'s' * (retried != 1)} in quarantine will be retried by the worker"
-    if found := report["quarantined"]:
+    found = report["quarantined"]
+    if number := report["quarantined_articles"]:
         yield (
-            f"{len(found)} article{'s' * (len(found) != 1)} in quarantine, not part of any event; "
+            f"{counted(number, 'article')} in quarantine, not part of any event; "
             "to retry: isogloss doctor --retry-quarantined LINE|all"
         )
     for each in found[:MAX_SHOWN]:

@@ -32,6 +32,7 @@ from ._articles import to_micros as to_micros
 from ._attempts import WORKER_STOPPED as WORKER_STOPPED
 from ._attempts import failed_lines as failed_lines
 from ._attempts import list_quarantined as list_quarantined
+from ._attempts import quarantined_article_numbers as quarantined_article_numbers
 from ._attempts import quarantined_lines as quarantined_lines
 from ._attempts import read_crash_marker as read_crash_marker
 from ._attempts import record_failure as record_failure

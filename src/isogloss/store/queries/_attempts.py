@@ -116,6 +116,15 @@ def list_quarantined(session: Session, limit: int) -> list[dict[str, Any]]:
     return [dict(zip(fields, row, strict=True)) for row in rows]
 
 
+def quarantined_article_numbers(session: Session) -> set[int]:
+    """Return the numbers of the articles that have lines in quarantine that were not retried."""
+    rows = session.run(
+        "SELECT j.article FROM attempt t JOIN journal j ON j.seq = t.seq JOIN article a ON a.seq = j.article "
+        "WHERE t.quarantined > 0 AND t.retried = 0"
+    )
+    return {int(article) for (article,) in rows}
+
+
 def retry_quarantined(session: Session, lines: Collection[int], now: int) -> Sequence[int]:
     """Append the articles of quarantined lines to the journal again; return the lines that were retried.
 
