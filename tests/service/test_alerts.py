@@ -22,7 +22,7 @@ pytest.importorskip("prometheus_client")
 
 from fastapi.testclient import TestClient
 
-from isogloss.service.alerts import AlertSender, check_address
+from isogloss.service.alerts import AlertSender, _sender, check_address
 from isogloss.service.app import create_app
 from isogloss.service.auth import make_token, revoke_token
 from isogloss.service.settings import MailSettings, Settings
@@ -251,6 +251,80 @@ def test_two_services_do_not_send_the_same(filled, receiver):
     assert not other.work()
     one._deliver(claimed[0])
     assert len(receiver.got) == 1
+
+
+def test_an_alert_that_cannot_be_written_stops_no_other(filled, receiver, monkeypatch):
+    settings = alert_settings(receiver.port)
+    for event in ("e1", "e2"):
+        follow(filled, settings, event=event, channel="webhook", address=receiver.url)
+    for event in ("e1", "e2"):
+        change(filled, event)
+    sound = _sender.webhook_body
+
+    def body(delivery, event, *rest):
+        if event["id"] == "e1":
+            raise KeyError("title")
+        return sound(delivery, event, *rest)
+
+    monkeypatch.setattr(_sender, "webhook_body", body)
+    clock = Clock()
+    sender = sender_of(filled, settings, clock)
+    assert sender.work()
+    assert [told["event"]["id"] for told in receiver.accepted()] == ["e2"]
+    with filled.database.read() as session:
+        assert [each.error for each in list_alerts(session)] == ["failed (KeyError: 'title')", ""]
+    monkeypatch.undo()
+    clock.now += 1
+    assert sender.work()
+    assert [told["event"]["id"] for told in receiver.accepted()] == ["e2", "e1"]
+
+
+def test_a_search_that_fails_stops_no_other_alert(filled, receiver, monkeypatch):
+    settings = alert_settings(receiver.port)
+    with api(filled, settings) as client:
+        saved = client.post("searches", json={"name": "storm", "query": {"q": "storm"}}).json()["id"]
+    follow(filled, settings, search=saved, channel="webhook", address=receiver.url)
+    follow(filled, settings, event="e2", channel="webhook", address=receiver.url)
+    change(filled, "e2")
+    sender = sender_of(filled, settings)
+    monkeypatch.setattr(sender.search, "find", lambda _: 1 // 0)
+    assert sender.work()
+    assert [told["event"]["id"] for told in receiver.accepted()] == ["e2"]
+
+
+def test_the_thread_goes_on_after_an_error_that_nobody_expected(filled, receiver, monkeypatch):
+    settings = alert_settings(receiver.port)
+    follow(filled, settings, event="e1", channel="webhook", address=receiver.url)
+    change(filled)
+    monkeypatch.setattr(_sender, "POLL_INTERVAL_S", 0.01)
+    sender = sender_of(filled, settings)
+    claim, failures = sender._claim, [ZeroDivisionError(), RecursionError()]
+    monkeypatch.setattr(sender, "_claim", lambda: claim() if not failures else _throw(failures.pop()))
+    sender.start()
+    wait_until(receiver.accepted)
+    sender.stop()
+
+
+def _throw(error):
+    raise error
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_clock_that_was_ahead_for_a_while_delays_nothing_afterwards(filled, receiver, fails):
+    settings = alert_settings(receiver.port)
+    follow(filled, settings, event="e1", channel="webhook", address=receiver.url, minutes=10)
+    clock = Clock()
+    sender = sender_of(filled, settings, clock)
+    now = clock.now
+    clock.now += 25 * 365 * 86_400
+    receiver.answers = [(500, {})] if fails else []
+    first = change(filled)
+    assert sender.work()
+    clock.now = now + 3600
+    second = change(filled)
+    while sender.work():
+        clock.now += 600
+    assert [told["changed"] for told in receiver.accepted()] == [first, second]
 
 
 def test_a_saved_search_is_followed(filled, receiver):

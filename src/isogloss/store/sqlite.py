@@ -108,13 +108,32 @@ class SQLiteDatabase(Database):
                 self._writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
 
     def check_integrity(self) -> list[str]:
-        """Run SQLite's checks of the file and of the foreign keys."""
+        """Run SQLite's checks of the file and of the foreign keys, and read the text index."""
         with self.read() as session:
             damage = [str(row[0]) for row in session.run("PRAGMA integrity_check") if row[0] != "ok"]
-            return damage + [
+            damage += [
                 f"table {row[0]}: row {row[1]} refers to a missing row of {row[2]}"
                 for row in session.run("PRAGMA foreign_key_check")
             ]
+        return damage + self._check_text_index()
+
+    def _check_text_index(self) -> list[str]:
+        """Read every term of the text index, which SQLite's own check covers from version 3.44 on only."""
+        if not self._has_text_index():
+            return []
+        try:
+            with self._lock:  # a temporary table needs the connection that may write; nothing else is written
+                self._writer.execute(
+                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_term USING fts5vocab (main, article_text, row)"
+                )
+                self._writer.execute("SELECT sum(doc) FROM temp.text_term").fetchone()
+        except sqlite3.DatabaseError as error:
+            return [f"the search index is damaged ({error}); isogloss doctor --compact makes it anew"]
+        return []
+
+    def _has_text_index(self) -> bool:
+        with self.read() as session:
+            return session.one("SELECT 1 FROM sqlite_master WHERE name = 'article_text'") is not None
 
     def compact(self) -> None:
         """Rewrite the file with ``VACUUM`` and truncate the log; others can read but not write meanwhile.
@@ -124,6 +143,9 @@ class SQLiteDatabase(Database):
         StoreBusyError
             Another process uses the database, so the log cannot be truncated.
         """
+        if self._check_text_index():
+            with self.write() as session:
+                session.run("INSERT INTO article_text (article_text) VALUES ('rebuild')")
         self.forget_deleted_text()
         with self._translate_errors(), self._lock:
             self._writer.execute("VACUUM")
@@ -139,8 +161,7 @@ class SQLiteDatabase(Database):
 
         Each transaction merges some pages only, so other writers do not wait long.
         """
-        with self.read() as session:
-            exists = session.one("SELECT 1 FROM sqlite_master WHERE name = 'article_text'")
+        exists = self._has_text_index()
         pages = -_MERGE_PAGES  # a negative number has all parts merged, not only those of one level
         while exists and self._merge(pages):
             pages = _MERGE_PAGES

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from isogloss.exceptions import IsoglossError
 from isogloss.service._background import BackgroundThread
 from isogloss.service.alerts._channels import DeliveryError, make_fetcher, send_mail, send_webhook
 from isogloss.service.alerts._messages import delivery_id, mail_message, sign, webhook_body
@@ -65,7 +64,7 @@ class AlertSender(BackgroundThread):
         while not self._stop.is_set():
             try:
                 busy = self.work()
-            except IsoglossError:
+            except Exception:
                 logger.exception("alerts were not delivered; trying again")
                 busy = False
             if not busy:
@@ -93,6 +92,9 @@ class AlertSender(BackgroundThread):
                     found = self._changed_events(alert)
                 except ValueError as error:
                     logger.warning("the search of alert %d cannot be run (%s)", alert.id, error)
+                    continue
+                except Exception:
+                    logger.exception("the search of alert %d failed", alert.id)
                     continue
                 with self.store.database.write() as session:
                     queue_found(session, alert.id, found, position)
@@ -124,25 +126,37 @@ class AlertSender(BackgroundThread):
             keep = int(alerts.keep_hours * 3600 * MICROS)
             expire_outbox(session, now=now, keep=keep, max_waiting=alerts.waiting)
             return claim_deliveries(
-                session, now=now, lease=lease, limit=alerts.concurrent, batch=alerts.digest_changes
+                session,
+                now=now,
+                lease=lease,
+                max_wait=max(lease, int(alerts.retry_max_seconds * MICROS)),
+                limit=alerts.concurrent,
+                batch=alerts.digest_changes,
             )
 
     def _deliver(self, delivery: Delivery) -> None:
         """Make one attempt, and record its outcome."""
-        alerts, alert = self.settings.alerts, delivery.alert
         try:
             self._send(delivery)
         except DeliveryError as error:
-            wait = min(alerts.retry_seconds * 2.0 ** min(delivery.attempt - 1, 40), alerts.retry_max_seconds)
-            wait = max(wait, min(error.wait, alerts.retry_max_seconds))
-            logger.info("alert %d was not delivered (%s); trying again in %g s", alert.id, error, wait)
-            due = int((self._clock() + wait) * MICROS)
-            with self.store.database.write() as session:
-                fail_delivery(session, delivery, next=due, error=str(error))
+            self._retry_later(delivery, error)
+        except Exception as error:  # because of what an event holds: no other alert waits for this one
+            logger.exception("alert %d cannot be delivered", delivery.alert.id)
+            self._retry_later(delivery, DeliveryError(f"failed ({type(error).__name__}: {error})"))
         else:
-            due = int((self._clock() + alert.minutes * 60) * MICROS)
+            due = int((self._clock() + delivery.alert.minutes * 60) * MICROS)
             with self.store.database.write() as session:
                 finish_delivery(session, delivery, next=due)
+
+    def _retry_later(self, delivery: Delivery, error: DeliveryError) -> None:
+        """Record why an attempt failed, and when the next one is due."""
+        alerts, alert = self.settings.alerts, delivery.alert
+        wait = min(alerts.retry_seconds * 2.0 ** min(delivery.attempt - 1, 40), alerts.retry_max_seconds)
+        wait = max(wait, min(error.wait, alerts.retry_max_seconds))
+        logger.info("alert %d was not delivered (%s); trying again in %g s", alert.id, error, wait)
+        due = int((self._clock() + wait) * MICROS)
+        with self.store.database.write() as session:
+            fail_delivery(session, delivery, next=due, error=str(error))
 
     def _send(self, delivery: Delivery) -> None:
         """Send what is left of the events of a delivery: those that were deleted are left out."""

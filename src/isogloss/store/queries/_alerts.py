@@ -17,6 +17,9 @@ _COLUMNS = (
     "error"
 )
 
+_MINUTE = 60_000_000
+"""Microseconds."""
+
 QUEUE_EVENT = (
     "INSERT INTO outbox (alert, event, line) SELECT id, event, CAST(? AS BIGINT) FROM alert WHERE event = ? "
     "ON CONFLICT (alert, event) WHERE attempts = 0 DO UPDATE SET line = excluded.line"
@@ -145,28 +148,32 @@ def queue_found(session: Session, alert: int, events: Sequence[tuple[str, int]],
     session.run("UPDATE alert SET line = ? WHERE id = ?", [line, alert])
 
 
-def claim_deliveries(session: Session, *, now: int, lease: int, limit: int, batch: int) -> list[Delivery]:
+def claim_deliveries(
+    session: Session, *, now: int, lease: int, max_wait: int, limit: int, batch: int
+) -> list[Delivery]:
     """Return what is to be delivered now, and keep others from delivering it for the time of a lease.
 
-    Alerts of tokens that are revoked or expired wait.
+    Alerts of tokens that are revoked or expired wait. An attempt that is later than any wait allows was
+    scheduled by a clock that was ahead, and is due now.
 
     Parameters
     ----------
     session : Session
         A write transaction.
-    now, lease : int
-        Microseconds since 1970, and microseconds.
+    now, lease, max_wait : int
+        Microseconds since 1970, and microseconds. An alert waits at most ``max_wait``, or its ``minutes``.
     limit : int
         Maximum number of alerts.
     batch : int
         Maximum number of changes in one mail; a webhook has one.
     """
     alerts = session.run(
-        f"SELECT {_COLUMNS} FROM alert WHERE next <= ? AND EXISTS "
+        f"SELECT {_COLUMNS} FROM alert "
+        f"WHERE (next <= ? OR next > CAST(? AS BIGINT) + minutes * {_MINUTE}) AND EXISTS "
         "(SELECT 1 FROM outbox WHERE outbox.alert = alert.id) AND (owner = '' OR EXISTS "
         "(SELECT 1 FROM token WHERE token.id = alert.owner AND revoked = 0 AND expires > ?)) "
         "ORDER BY next, id LIMIT ?",
-        [now, now, limit],
+        [now, now + max_wait, now, limit],
     )
     return [_claim(session, _alert(row), now + lease, batch) for row in alerts]
 
