@@ -5,6 +5,8 @@ import os
 import pytest
 
 from isogloss.events import parse_article
+from isogloss.service.app import create_app
+from isogloss.service.settings import Settings
 from isogloss.service.worker import JournalProcessor
 from isogloss.store import Store
 from tests.crash.harness import FAULTS, missing, play_all
@@ -50,6 +52,10 @@ def trial(tmp_path):
         processor = JournalProcessor(store, stream_factory(store))
         processor.catch_up()
         processor.close()
+        sender = create_app(Settings.load(trial.config), store).state.isogloss.alerts
+        sender.look_at_searches()
+        while sender.work():
+            pass
     yield trial
     trial.close()
 
@@ -73,6 +79,12 @@ def test_a_store_without_faults_passes(trial):
         ("UPDATE cluster SET data = '{}' WHERE id = 1", "cluster is not as in a replay"),
         ("UPDATE cluster SET size = size + 1 WHERE id = 1", "clusters whose size differs"),
         ("INSERT INTO alias VALUES ('e99', 'e1')", "alias is not as in a replay"),
+        ("DELETE FROM alert WHERE id = 2", "alerts are missing"),
+        ("UPDATE alert SET event = 'e9' WHERE id = 2", "alerts do not follow merged events"),
+        ("UPDATE event SET changed = changed + 1 WHERE id = 'e1'", "alert 1 on e1"),
+        ("DELETE FROM article_text WHERE rowid = 3", r"article_text is not as in a replay: \[3\]"),
+        ("UPDATE article_text SET body = '' WHERE rowid = 3", r"article_text is not as in a replay: \[3\]"),
+        ("DELETE FROM article_text_data WHERE id > 10", "the search index is damaged"),
         ("DELETE FROM article_point WHERE article = 3", r"article_point is not as in a replay: \[3\]"),
         (
             "UPDATE article_point SET vector = (SELECT vector FROM article_point WHERE article = 4) "
@@ -85,4 +97,11 @@ def test_harm_is_found(trial, harm, said):
     with Store(trial.place) as store, store.database.write() as session:
         session.run(harm)
     with pytest.raises(AssertionError, match=said):
+        trial.check()
+
+
+def test_an_alert_that_did_not_come_is_found(trial):
+    while trial.receiver.got:
+        trial.receiver.got.pop()
+    with pytest.raises(AssertionError, match="alert 1 on e"):
         trial.check()

@@ -27,13 +27,15 @@ from isogloss.cli.app import app
 from isogloss.events.ingest import sample_news
 from isogloss.exceptions import ServiceClientError
 from isogloss.io import save
+from isogloss.service.alerts import make_secret
 from isogloss.service.client import Client
 from isogloss.service.models import SimilarityModel
 from isogloss.service.settings import ModelSettings, StreamSettings
 from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.similarity import HubSimilarity
-from isogloss.store import Store
+from isogloss.store import Alert, Store, add_alert
 from tests.crash.warm import Starter
+from tests.service.receiver import Receiver
 from tests.similarity.data import as_corpus
 from tests.waiting import LIMIT_S, wait_until
 from tools.load_news import News
@@ -72,6 +74,21 @@ TABLES = {
     "alias": "id, event",
 }
 """The tables of events and their columns, but for the line at which an event changed."""
+
+TEXTS = "SELECT rowid, version, title, body, keys FROM article_text ORDER BY rowid"
+"""The search index, except its index of words, which is compared with these columns."""
+
+CONFIG = """
+[alerts]
+private_addresses = true
+ports = [{port}]
+retry_seconds = 0.05
+retry_max_seconds = 0.5
+search_seconds = 0.1
+timeout_seconds = 2
+"""
+FOLLOWED = ("", "e0", "e1", "e2", "e3")
+"""What alerts are about: a search that finds everything, and some of the first events."""
 
 VECTOR_TOLERANCE = 1e-5
 """How far points may be from those of a replay: projected in other batches, their last bits differ."""
@@ -209,8 +226,22 @@ class Trial:
         self.starts, self.pruned, self.flipped = 0, 0, False
         self.replay_place, self.processor = folder / "replay.db", None
         self.copied = {name: {} for name in JOURNAL}
+        self.receiver = Receiver()
+        self.config = folder / "isogloss.toml"
+        self.config.write_text(CONFIG.format(port=self.receiver.port))
         with Store(place) as store:
             stream_factory(store)
+            self._make_alerts(store)
+
+    def _make_alerts(self, store):
+        saved = store.save_search("", "everything", {}, max_searches=1)
+        with store.database.write() as session:
+            for event in FOLLOWED:
+                about = {"event": event, "search": None if event else saved.id}
+                send = {"channel": "webhook", "address": self.receiver.url, "secret": make_secret(), "minutes": 0}
+                state = dict.fromkeys(("id", "created", "line", "next", "delivered", "dropped"), 0)
+                alert = Alert(owner="", error="", **about, **send, **state)
+                add_alert(session, alert, max_alerts=len(FOLLOWED))
 
     # The service
 
@@ -221,7 +252,7 @@ class Trial:
             env = os.environ | SETTINGS | self.env
             self.starter = Starter(env, self.folder / "workers", poisoned=self.poisoned)
         output, log = (self.folder / f"{name}{self.starts}" for name in ("output", "log"))
-        arguments = ["serve", "--store", self.place, "--port", "0", "--json", "--log-json"]
+        arguments = ["serve", "--store", self.place, "--config", self.config, "--port", "0", "--json", "--log-json"]
         output.touch()
         self.process = psutil.Process(self.starter.start(arguments, output, log))
         wait_until(lambda: not self.running or output.read_text().endswith("\n"))
@@ -258,6 +289,7 @@ class Trial:
             self.end()
         if self.owns_starter and self.starter is not None:
             self.starter.close()
+        self.receiver.close()
         if self.processor is not None:
             self.processor.stream.close()
             self.processor.store.close()
@@ -351,7 +383,17 @@ class Trial:
             last = f"{at} WHERE j.kind = 'update' AND j.seq = (SELECT max(seq) FROM journal)"
             return " " if self.rows(self.place, last) else ""
 
-        return wait_until(found, pause=0.3, limit=SETTLE_S).strip()
+        refusal = wait_until(found, pause=0.3, limit=SETTLE_S).strip()
+        if not refusal:
+            wait_until(self.alerts_delivered, pause=0.3, limit=SETTLE_S)
+        return refusal
+
+    def alerts_delivered(self):
+        """Whether no alert waits, and the search was looked at after the last change."""
+        assert self.running, "the service has ended"
+        waiting = "SELECT 1 FROM outbox LIMIT 1"
+        behind = "SELECT 1 FROM alert, progress WHERE name = 'events' AND search IS NOT NULL AND line < seq"
+        return not self.rows(self.place, behind) and not self.rows(self.place, waiting)
 
     # Checks
 
@@ -386,9 +428,39 @@ class Trial:
     def check(self):
         """Nothing acknowledged is lost or doubled, and the tables are those of a replay of the journal."""
         self.check_articles()
+        self.check_alerts()
         self.copy_journal()
         self.replay()
         self.compare()
+
+    def check_alerts(self):
+        """Every change was delivered, in order, to those whose alert was not given up meanwhile."""
+        alerts = self.rows(self.place, "SELECT id, event, search, address, dropped FROM alert ORDER BY id")
+        assert [row[0] for row in alerts] == [*range(1, len(FOLLOWED) + 1)], f"alerts are missing: {alerts}"
+        assert {row[3] for row in alerts} == {self.receiver.url}, alerts
+        moved = dict(self.rows(self.place, "SELECT id, event FROM alias"))
+        expected = [moved.get(event, event) for event in FOLLOWED]
+        assert [row[1] for row in alerts] == expected, f"alerts do not follow merged events: {alerts}"
+        changed = dict(self.rows(self.place, "SELECT id, changed FROM event"))
+        for number, event, search, _, dropped in alerts:
+            told = self.deliveries(number)
+            lines = [line for _, line in told]
+            if search is None:
+                assert lines == sorted(set(lines)), f"alert {number} came out of order: {lines}"
+            if dropped:  # the clock was moved by more than alerts wait
+                continue
+            last = dict(told)
+            for each in changed if search is not None else {event} & changed.keys():
+                assert last.get(each) == changed[each], f"alert {number} on {each}: {last.get(each)}, {changed[each]}"
+
+    def deliveries(self, alert):
+        """Events and lines of the deliveries of an alert that were accepted, each once."""
+        accepted = {
+            headers["Idempotency-Key"]: json.loads(body)
+            for headers, body, status in self.receiver.got
+            if status < 300
+        }
+        return [(one["event"]["id"], one["changed"]) for one in accepted.values() if one["alert"] == alert]
 
     def check_articles(self):
         """Every acknowledged article is there once, and so is its line in the journal."""
@@ -447,6 +519,18 @@ class Trial:
             differing = set(expected) ^ set(mine[name])
             assert mine[name] == expected, f"{name} is not as in a replay: {sorted(differing)[:4]}"
         self.compare_points(kept)
+        self.compare_texts(kept)
+
+    def compare_texts(self, kept):
+        """The search index is that of the replay."""
+        mine, theirs = self.rows(self.place, TEXTS), self.rows(self.replay_place, TEXTS)
+        expected = [row for row in theirs if row[0] in kept]
+        differing = sorted({row[0] for row in set(mine) ^ set(expected)})
+        assert mine == expected, f"article_text is not as in a replay: {differing[:4]}"
+        assert any(title for _, _, title, *_ in mine), "no article has search terms"
+        if not str(self.place).startswith("postgresql:"):
+            with closing(sqlite3.connect(self.place, timeout=LIMIT_S)) as connection:
+                connection.execute("INSERT INTO article_text (article_text) VALUES ('integrity-check')")
 
     def compare_points(self, kept):
         """The stored points of some articles are those of the replay."""
@@ -489,6 +573,8 @@ class Trial:
         self.copy_journal()
         self.replay()
         assert self.stories(self.place) == self.stories(self.replay_place), "a rebuild differs from a replay"
-        self.compare_points({number for (number,) in self.rows(self.place, "SELECT seq FROM article")})
+        kept = {number for (number,) in self.rows(self.place, "SELECT seq FROM article")}
+        self.compare_points(kept)
+        self.compare_texts(kept)
         if not self.rows(self.place, "SELECT count FROM tally WHERE name = 'pruned'"):
             assert self.tables(self.place) == before, "a rebuild of the whole journal changed the tables"

@@ -72,6 +72,7 @@ class Starter:
 def serve_starts():
     """Do what lines of the standard input ask for, until it ends."""
     from isogloss.cli import _serve, main
+    from isogloss.service.alerts import _sender
     from isogloss.service.app import create_app  # noqa: F401 all that a service imports
     from isogloss.service.worker import RetentionWorker
     from isogloss.text import identify
@@ -86,6 +87,7 @@ def serve_starts():
     )  # not for the data that were read just now
     tempfile.tempdir = None  # it is chosen again
     RetentionWorker.__init__.__kwdefaults__["poll_seconds"] = 0.2
+    _sender.POLL_INTERVAL_S, _sender.LEASE_MARGIN_S = 0.1, 1.0
     new, server = multiprocessing.get_context, multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["tests.service.warm", "tests.crash.poisoned"])
     forkserver.ensure_running()
