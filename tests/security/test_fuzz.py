@@ -158,6 +158,10 @@ FINDS = {
     ),
     "labelled news of a hundred thousand lists": ("table", ("articles", b"[" * 100_000 + b"\n")),
     "a correction of a hundred thousand lists": ("links", ("corrections", b"[" * 100_000 + b"\n")),
+    "a query of three thousand characters without blanks": (
+        "query",
+        ("".join(map(chr, range(0x4E00, 0x4E00 + 3_000))), "en"),
+    ),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
 }
 """Inputs that were over their budget once, by name."""

