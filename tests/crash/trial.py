@@ -238,7 +238,12 @@ class Trial:
         with store.database.write() as session:
             for event in FOLLOWED:
                 about = {"event": event, "search": None if event else saved.id}
-                send = {"channel": "webhook", "address": self.receiver.url, "secret": make_secret(), "minutes": 0}
+                send = {
+                    "channel": "webhook",
+                    "address": self.receiver.url,
+                    "secret": make_secret(),
+                    "minutes": 0,
+                }
                 state = dict.fromkeys(("id", "created", "line", "next", "delivered", "dropped"), 0)
                 alert = Alert(owner="", error="", **about, **send, **state)
                 add_alert(session, alert, max_alerts=len(FOLLOWED))
@@ -252,7 +257,17 @@ class Trial:
             env = os.environ | SETTINGS | self.env
             self.starter = Starter(env, self.folder / "workers", poisoned=self.poisoned)
         output, log = (self.folder / f"{name}{self.starts}" for name in ("output", "log"))
-        arguments = ["serve", "--store", self.place, "--config", self.config, "--port", "0", "--json", "--log-json"]
+        arguments = [
+            "serve",
+            "--store",
+            self.place,
+            "--config",
+            self.config,
+            "--port",
+            "0",
+            "--json",
+            "--log-json",
+        ]
         output.touch()
         self.process = psutil.Process(self.starter.start(arguments, output, log))
         wait_until(lambda: not self.running or output.read_text().endswith("\n"))
@@ -451,7 +466,9 @@ class Trial:
                 continue
             last = dict(told)
             for each in changed if search is not None else {event} & changed.keys():
-                assert last.get(each) == changed[each], f"alert {number} on {each}: {last.get(each)}, {changed[each]}"
+                assert last.get(each) == changed[each], (
+                    f"alert {number} on {each}: {last.get(each)}, {changed[each]}"
+                )
 
     def deliveries(self, alert):
         """Events and lines of the deliveries of an alert that were accepted, each once."""

@@ -13,13 +13,13 @@ from isogloss.service.search import (
     EventSearch,
     NeighbourIndex,
     QueryWord,
+    _word_matches,
     evaluate_search,
     highlight,
     parse_query,
     read_queries,
     snippet,
 )
-from isogloss.service.search import _word_matches
 from isogloss.service.worker import JournalProcessor, StreamFactory
 from isogloss.store import Store, Update
 from isogloss.store.queries import ArticleText, match_articles

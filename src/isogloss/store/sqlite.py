@@ -124,7 +124,8 @@ class SQLiteDatabase(Database):
         try:
             with self._lock:  # a temporary table needs the connection that may write; nothing else is written
                 self._writer.execute(
-                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_term USING fts5vocab (main, article_text, row)"
+                    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_term "
+                    "USING fts5vocab (main, article_text, row)"
                 )
                 self._writer.execute("SELECT sum(doc) FROM temp.text_term").fetchone()
         except sqlite3.DatabaseError as error:

@@ -1,8 +1,15 @@
 """Readers of files that models are made of: bilingual text, links, dictionaries, networks, tables."""
 
 from pathlib import Path
+from typing import ClassVar
 
-from isogloss.exceptions import CorpusError, DictionaryError, ModelFileError, NetworkFileError, VectorFileError
+from isogloss.exceptions import (
+    CorpusError,
+    DictionaryError,
+    ModelFileError,
+    NetworkFileError,
+    VectorFileError,
+)
 from tests.security.fuzz import generators as make
 from tests.security.fuzz.base import WithFolder
 
@@ -10,7 +17,7 @@ from tests.security.fuzz.base import WithFolder
 class FileTarget(WithFolder):
     """Files of several kinds, each with a sound example and a method that reads it."""
 
-    SOUND: dict[str, bytes] = {}
+    SOUND: ClassVar = {}
     PLACES: tuple[bytes, ...] = ()
     """What hostile text replaces."""
 
@@ -30,7 +37,7 @@ class BilingualText(FileTarget):
 
     name = "bitext"
     allowed = (CorpusError,)
-    SOUND = {
+    SOUND: ClassVar = {
         "tsv": b"source\ttarget\nThe house, the cat.\tLa maison, le chat.\n\tvide\nDogs\tdes chiens\n",
         "txt": b"The house , the cat . ||| la maison , le chat .\nDogs ||| \n ||| vide\n",
         "en": "The house, the cat.\n台風が東京に上陸した。\nสวัสดีกรุงเทพ\n".encode(),
@@ -61,7 +68,7 @@ class LinkFiles(FileTarget):
 
     name = "links"
     allowed = (CorpusError,)
-    SOUND = {
+    SOUND: ClassVar = {
         "pharaoh": b"0-0 1-2\n\n0-1 2-2\n",
         "scored": b"0-0:0.75 1-2:5e-1\n\n0-1:1\n",
         "gold": b"0-0 1p2\n2?2\n",
@@ -110,7 +117,7 @@ class Lexicons(FileTarget):
 
     name = "lexicon"
     allowed = (VectorFileError, DictionaryError)
-    SOUND = {
+    SOUND: ClassVar = {
         "vec": b"2 3\ncat 1 0 .5\ndog 1e-3 0 .25\n",
         "txt": b"cat gatto\ndog\tcane\n",
         "dictionary": b"src\ttgt\tsplit\ncat\tgatto\ttrain\ndog\tcane\ttest\n",
@@ -165,7 +172,7 @@ class Networks(FileTarget):
 
     name = "network"
     allowed = (NetworkFileError, CorpusError)
-    SOUND = {
+    SOUND: ClassVar = {
         "bif": b"""network unknown { }
 variable I { type discrete [ 2 ] { i0, i1 }; }
 variable S { type discrete [ 2 ] { s0, s1 }; }
@@ -175,8 +182,8 @@ probability ( S | I ) { (i0) 0.95, 0.05; (i1) 0.2, 0.8; }
         "xml": b"""<?xml version="1.0"?><BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
 <VARIABLE TYPE="nature"><NAME>I</NAME><OUTCOME>i0</OUTCOME><OUTCOME>i1</OUTCOME></VARIABLE>
 <DEFINITION><FOR>I</FOR><TABLE>0.7 0.3</TABLE></DEFINITION></NETWORK></BIF>""",
-        "json": b'{"variables": {"I": ["i0", "i1"], "S": ["s0", "s1"]}, "cpds": {"I": {"values": [0.7, 0.3]}, '
-        b'"S": {"parents": ["I"], "values": [[0.95, 0.05], [0.2, 0.8]]}}}',
+        "json": b'{"variables": {"I": ["i0", "i1"], "S": ["s0", "s1"]}, "cpds": {"I": {"values": [0.7, 0.3]}'
+        b', "S": {"parents": ["I"], "values": [[0.95, 0.05], [0.2, 0.8]]}}}',
         "csv": b"I,S,G\ni0,s1,g1\ni1,,g2\n,s0,NA\n",
     }
     PLACES = (b"I", b"i0", b"0.7", b"2", b"\n", b"{", b"table", b"TABLE", b",", b"OUTCOME")
@@ -201,7 +208,7 @@ class Ngrams(FileTarget):
     name = "arpa"
     allowed = (ModelFileError,)
     share = 0.5
-    SOUND = {
+    SOUND: ClassVar = {
         "arpa": b"""\\data\\
 ngram 1=4
 ngram 2=2
@@ -232,8 +239,8 @@ class Tables(FileTarget):
 
     name = "table"
     share = 0.5
-    SOUND = {
-        "articles": b'{"id": "1", "lang": "en", "title": "Storm", "time": "2031-03-05T08:00:00Z", "event": "e"}\n',
+    SOUND: ClassVar = {
+        "articles": b'{"id": "1", "lang": "en", "title": "Fog", "time": "2031-03-05T08:00Z", "event": "e"}\n',
         "queries": b'{"q": "storm", "articles": ["7", "9"], "events": ["e1"], "lang": "en"}\n',
         "views": b"a 1 2\nb 3 nan\n",
     }

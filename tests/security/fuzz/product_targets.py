@@ -1,10 +1,11 @@
-"""What strangers send to a newsroom: lists of feeds, robots.txt, pages, queries, and titles that go out again."""
+"""What strangers send: lists of feeds, robots.txt, pages, queries, and titles that go out again."""
 
 import csv
 import io
 import json
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from isogloss.exceptions import ArticleError, FeedError
 from tests.security.fuzz import generators as make
@@ -24,7 +25,9 @@ class FeedLists(Target):
 
     def generate(self, rng):
         """A changed list, or hostile text in one; now and then a long one."""
-        return make.filled(rng, rng.choice(self.SOUND), (b"Daily", b"https", b"outline", b"feed", b"opml", b"\n"))
+        return make.filled(
+            rng, rng.choice(self.SOUND), (b"Daily", b"https", b"outline", b"feed", b"opml", b"\n")
+        )
 
     def run(self, given):
         """Parse it; what is found can be fetched and shown."""
@@ -43,7 +46,9 @@ class Robots(Target):
     name = "robots"
     allowed = (FeedError,)
     share = 0.5
-    SOUND = b"User-agent: *\nDisallow: /search*$\nAllow: /7\nCrawl-delay: 5\nSitemap: https://a.example/map.xml\n"
+    SOUND = (
+        b"User-agent: *\nDisallow: /search*$\nAllow: /7\nCrawl-delay: 5\nSitemap: https://a.example/map.xml\n"
+    )
     HOST = "https://a.example"
 
     @cached_property
@@ -82,8 +87,8 @@ class WebPages(Target):
     allowed = (FeedError,)
     share = 0.5
     SOUND = (
-        b"<!doctype html><html lang=en><head><meta charset=utf-8><title>Storm</title></head><body><nav><a href=/>"
-        b"Home</a></nav><article><h1>Storm</h1><p>"
+        b"<!doctype html><html lang=en><head><meta charset=utf-8><title>Storm</title></head><body><nav>"
+        b"<a href=/>Home</a></nav><article><h1>Storm</h1><p>"
         + b"The storm took the roofs of two houses in the harbour town on Monday, officials said. " * 6
         + b"</p><p>Nobody was hurt.</p></article><footer>Imprint</footer></body></html>"
     )
@@ -96,8 +101,12 @@ class WebPages(Target):
 
     def generate(self, rng):
         """A page, and what the server says of it."""
-        body = make.filled(rng, self.SOUND, (b"Storm", b"storm", b"<p>", b"article", b"utf-8", b"href=/", b"en"))
-        kind = rng.choice(["text/html", "text/html; charset=utf-16", "text/html; charset=rot13", make.text(rng, 50)])
+        body = make.filled(
+            rng, self.SOUND, (b"Storm", b"storm", b"<p>", b"article", b"utf-8", b"href=/", b"en")
+        )
+        kind = rng.choice(
+            ["text/html", "text/html; charset=utf-16", "text/html; charset=rot13", make.text(rng, 50)]
+        )
         return body, kind
 
     def run(self, given):
@@ -163,7 +172,25 @@ class Queries(WithStore):
         lang = rng.choice(make.LANGUAGES)
         if rng.random() < 0.3:
             return make.text(rng, 3_000), lang
-        pieces = ['"', "-", '-"', "“", "”", "«", "»", "「", " ", " ", "--", "*", "NEAR(", "AND", "OR", ":", "title:"]
+        pieces = [
+            '"',
+            "-",
+            '-"',
+            "“",
+            "”",
+            "«",
+            "»",
+            "「",
+            " ",
+            " ",
+            "--",
+            "*",
+            "NEAR(",
+            "AND",
+            "OR",
+            ":",
+            "title:",
+        ]
         words = [*make.WORDS, "Ottilie", "Küste", "en2w1", "de2w1", "Brest"]
         kinds = [pieces, words, make.NASTY]
         return "".join(rng.choice(rng.choice(kinds)) for _ in range(make.size(rng, 400))), lang
@@ -190,19 +217,35 @@ class Requests(WithStore):
 
     name = "request"
     share = 2
-    SEARCH = {
+    SEARCH: ClassVar = {
         "q": 'storm "hits the" -football', "since": "2025-03-01T00:00:00Z", "until": "2026-01-01",
-        "lang": ["en"], "place": ["1"], "concept": ["name:ottilie"], "source": ["The Gull"], "min_languages": 1,
-        "min_size": 1, "sort": "relevance",
+        "lang": ["en"], "place": ["1"], "concept": ["name:ottilie"], "source": ["The Gull"],
+        "min_languages": 1, "min_size": 1, "sort": "relevance",
     }  # fmt: skip
-    ALERT = {"event": "e1", "channel": "webhook", "address": "https://desk.example/hook", "minutes": 5}
-    MORE = {"limit": 10, "cursor": "", "weak": True, "format": "csv", "bodies": True, "event": ["e1"]}
+    ALERT: ClassVar = {
+        "event": "e1",
+        "channel": "webhook",
+        "address": "https://desk.example/hook",
+        "minutes": 5,
+    }
+    MORE: ClassVar = {
+        "limit": 10,
+        "cursor": "",
+        "weak": True,
+        "format": "csv",
+        "bodies": True,
+        "event": ["e1"],
+    }
     BODIES = (
         ("POST", "/api/v1/searches", {"name": "storms", "query": SEARCH}),
         ("PUT", "/api/v1/searches/1", {"name": "storms", "query": SEARCH}),
         ("POST", "/api/v1/alerts", ALERT),
         ("POST", "/api/v1/alerts", {"search": 1, "channel": "mail", "address": "desk@gull.example"}),
-        ("POST", "/api/v1/similarity", {"a": {"text": "en2w1", "lang": "en"}, "b": {"text": "de2w1", "lang": "de"}}),
+        (
+            "POST",
+            "/api/v1/similarity",
+            {"a": {"text": "en2w1", "lang": "en"}, "b": {"text": "de2w1", "lang": "de"}},
+        ),
         ("POST", "/api/v1/similar", {"text": "en2w1", "lang": "en", "limit": 3}),
         ("POST", "/api/v1/align", {"source": "the house", "target": "das haus", "languages": ["en", "de"]}),
     )
@@ -211,8 +254,8 @@ class Requests(WithStore):
         "/source/The Gull", "/compare", "/topics", "/dictionary", "/status", "/map.svg", "/api/v1/events",
         "/api/v1/events/e1", "/api/v1/events/e1/story", "/api/v1/export/events", "/api/v1/export/articles",
         "/api/v1/feeds/events", "/api/v1/feeds/searches/1", "/api/v1/feeds/events/e1", "/api/v1/searches/1",
-        "/api/v1/alerts/1", "/api/v1/words/en/cat", "/api/v1/topics/0", "/api/v1/sources", "/api/v1/articles/1",
-        "/api/v1/clusters/1", "/api/v1/links/1/2",
+        "/api/v1/alerts/1", "/api/v1/words/en/cat", "/api/v1/topics/0", "/api/v1/sources",
+        "/api/v1/articles/1", "/api/v1/clusters/1", "/api/v1/links/1/2",
     )  # fmt: skip
 
     def generate(self, rng):
@@ -228,7 +271,9 @@ class Requests(WithStore):
         query = {name: known[name] for name in rng.sample(list(known), rng.randrange(4))}
         for name in query:
             if rng.random() < 0.6:
-                query[name] = rng.choice([make.text(rng, 200), rng.choice(make.NUMBERS), rng.choice(make.DATES)])
+                query[name] = rng.choice(
+                    [make.text(rng, 200), rng.choice(make.NUMBERS), rng.choice(make.DATES)]
+                )
         if rng.random() < 0.3:
             head, _, last = path.rpartition("/")
             path = f"{head}/{rng.choice([make.text(rng, 60), rng.choice(make.NUMBERS), last + '%00', '..'])}"
@@ -244,9 +289,15 @@ class Requests(WithStore):
 
         method, path, query, body = given
         answer = self.client.request(
-            method, quote(path, safe="/:%"), params=query, content=body, headers={"content-type": "application/json"}
+            method,
+            quote(path, safe="/:%"),
+            params=query,
+            content=body,
+            headers={"content-type": "application/json"},
         )
-        assert answer.status_code < 500 or "Retry-After" in answer.headers, f"{answer.status_code} {answer.text[:200]}"
+        assert answer.status_code < 500 or "Retry-After" in answer.headers, (
+            f"{answer.status_code} {answer.text[:200]}"
+        )
         if "/alerts" in path and answer.status_code == 201:  # as many as a token may have
             self.client.delete(f"/api/v1/alerts/{answer.json()['id']}")
 
@@ -263,7 +314,11 @@ class Outputs(WithStore):
 
     def generate(self, rng):
         """A record, and names that come from articles."""
-        record = make.record(rng) | {"id": str(rng.randrange(50)), "time": "2025-03-05T08:00:00Z", "lang": "en"}
+        record = make.record(rng) | {
+            "id": str(rng.randrange(50)),
+            "time": "2025-03-05T08:00:00Z",
+            "lang": "en",
+        }
         return record, [make.text(rng, 300) for _ in range(4)]
 
     def run(self, given):
@@ -336,4 +391,3 @@ class Outputs(WithStore):
         head, _, body = message.as_bytes().partition(b"\n\n")
         assert head.count(b"\nTo:") + head.count(b"\nFrom:") + head.startswith(b"From:") == 2
         assert len(body) < 20_000
-

@@ -18,6 +18,7 @@ from tests.security.fuzz.base import GOOD, Target, WithFolder
 from tests.security.fuzz.model_targets import BilingualText, Lexicons, LinkFiles, Networks, Ngrams, Tables
 from tests.security.fuzz.product_targets import FeedLists, Outputs, Queries, Requests, Robots, WebPages
 
+
 class Texts(Target):
     """Words of any text in any language."""
 

@@ -149,8 +149,8 @@ def _quarantine_troubles(store: Store) -> Iterator[str]:
     failed, stored = len(store.quarantined_article_numbers()), store.counts()["article"]
     if failed > stored * MAX_QUARANTINED_SHARE:
         yield (
-            f"{failed:,} of {counted(stored, 'article')} are in quarantine; look for the cause in the settings and "
-            "the installation, then run isogloss doctor --retry-quarantined all"
+            f"{failed:,} of {counted(stored, 'article')} are in quarantine; look for the cause in the "
+            "settings and the installation, then run isogloss doctor --retry-quarantined all"
         )
 
 
