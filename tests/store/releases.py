@@ -66,8 +66,8 @@ def fill(store):
         )
         session.run("INSERT INTO saved_search VALUES (5, 't1', 'storms', '{\"q\":\"storm\"}', 9, 9)")
         session.run(
-            "INSERT INTO alert VALUES (6, 't1', 'e1', NULL, 'webhook', 'https://desk.example/hook', 'whsec_', "
-            "5, 9, 4, 10, 2, 1, 'the server answered 500')"
+            "INSERT INTO alert VALUES (6, 't1', 'e1', NULL, 'webhook', 'https://desk.example/hook', "
+            "'whsec_', 5, 9, 4, 10, 2, 1, 'the server answered 500')"
         )
         session.run("INSERT INTO outbox VALUES (3, 6, 'e1', 4, 1, 9)")
         session.run("INSERT INTO attempt VALUES (7, 2, 'too slow', 'took 30 s', 12, 13, 0)")
