@@ -286,6 +286,22 @@ def test_a_clock_that_was_ahead_for_a_while_delays_nothing_afterwards(filled, re
     assert [told["changed"] for told in receiver.accepted()] == [first, second]
 
 
+def test_searches_are_followed_after_a_clock_that_was_ahead(filled, receiver):
+    settings = alert_settings(receiver.port)
+    with api(filled, settings) as client:
+        saved = client.post("searches", json={"name": "all", "query": {}}).json()["id"]
+    follow(filled, settings, search=saved, channel="webhook", address=receiver.url)
+    clock = Clock()
+    sender = sender_of(filled, settings, clock)
+    clock.now += 25 * 365 * 86_400
+    assert not sender.work()
+    clock.now -= 25 * 365 * 86_400
+    line = change(filled)
+    while sender.work():
+        pass
+    assert [told["changed"] for told in receiver.accepted()] == [line]
+
+
 def test_a_saved_search_is_followed(filled, receiver):
     settings = alert_settings(receiver.port)
     with api(filled, settings) as client:

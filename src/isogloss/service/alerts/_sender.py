@@ -72,7 +72,7 @@ class AlertSender(BackgroundThread):
 
     def work(self) -> bool:
         """Look at followed searches if it is time, and attempt what is due; return whether anything was."""
-        if self._clock() - self._looked >= self.settings.alerts.search_seconds:
+        if not 0 <= self._clock() - self._looked < self.settings.alerts.search_seconds:  # or it was put back
             self._looked = self._clock()
             self.look_at_searches()
         deliveries = self._claim()
