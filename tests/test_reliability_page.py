@@ -20,3 +20,7 @@ def test_every_test_that_is_named_is_there(page, request):
             assert f"def {test}(" in text, f"{path}::{test}"
             found += 1
     assert found > 50
+
+
+def test_every_line_of_the_checklist_is_there(page):
+    assert sorted(map(int, re.findall(r"^   \* - (\d+)$", page, re.MULTILINE))) == [*range(1, 40)]
