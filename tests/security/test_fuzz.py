@@ -162,6 +162,7 @@ FINDS = {
         "query",
         ("".join(map(chr, range(0x4E00, 0x4E00 + 3_000))), "en"),
     ),
+    "a list of feeds with millions of lines that are not URLs": ("feedlist", b"x\n" * 5_000_000),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
 }
 """Inputs that were over their budget once, by name."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from xml.parsers import expat
@@ -13,6 +15,10 @@ from isogloss.feeds._parsing import scan_xml
 from isogloss.feeds._urls import CheckedUrl
 
 MAX_LIST_BYTES = 10 << 20
+MAX_ENTRIES = 100_000
+MAX_PROBLEMS = 1_000
+"""A file with more entries that are not URLs is not a list of feeds."""
+
 MAX_TITLE_CHARS = 200
 _ALL_PORTS = frozenset(range(1, 1 << 16))
 _BOM = b"\xef\xbb\xbf"
@@ -86,7 +92,7 @@ def parse_feed_list(content: bytes, name: str = "the list", max_feeds: int = 10_
         raise FeedError(f"{name}: has more than {MAX_LIST_BYTES:,} bytes; expected a list of feeds")
     content = content.removeprefix(_BOM)
     is_xml = content.lstrip()[:1] == b"<" or content[:2] in (b"\xff\xfe", b"\xfe\xff")
-    entries = _parse_opml(content, name) if is_xml else _parse_text(content)
+    entries: Iterable[tuple[int, str, str]] = _parse_opml(content, name) if is_xml else _parse_text(content)
     feeds: dict[str, ListedFeed] = {}
     problems = []
     for line, url, title in entries:
@@ -95,6 +101,10 @@ def parse_feed_list(content: bytes, name: str = "the list", max_feeds: int = 10_
             CheckedUrl.parse(url, _ALL_PORTS)
         except FeedError as error:
             problems.append(f"{name}:{line}: {error}")
+            if len(problems) > MAX_PROBLEMS:
+                raise FeedError(
+                    f"{name}: more than {MAX_PROBLEMS:,} entries are not URLs; the first: {problems[0]}"
+                ) from error
         else:
             feeds.setdefault(url, ListedFeed(url, " ".join(title.split())[:MAX_TITLE_CHARS]))
     if len(feeds) > max_feeds:
@@ -131,14 +141,12 @@ def _without_feed_scheme(url: str) -> str:
     return f"http:{rest}" if rest.startswith("//") else rest
 
 
-def _parse_text(content: bytes) -> list[tuple[int, str, str]]:
-    """Return line number, URL and title of each line that is not empty or a comment."""
-    entries = []
-    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+def _parse_text(content: bytes) -> Iterator[tuple[int, str, str]]:
+    """Yield line number, URL and title of each line that is not empty or a comment."""
+    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8", "replace"), 1):
         url, _, title = line.strip().partition(" ")
         if url and not url.startswith("#"):
-            entries.append((number, url, title))
-    return entries
+            yield number, url, title
 
 
 def _parse_opml(content: bytes, name: str) -> list[tuple[int, str, str]]:
@@ -155,6 +163,8 @@ def _parse_opml(content: bytes, name: str) -> list[tuple[int, str, str]]:
             if given.get("xmlurl", "").strip():
                 title = given.get("title") or given.get("text", "")
                 entries.append((parser.CurrentLineNumber, given["xmlurl"], title))
+                if len(entries) > MAX_ENTRIES:
+                    raise FeedError(f"has more than {MAX_ENTRIES:,} outlines with xmlUrl; split the list")
 
     parser.StartElementHandler = start
     try:
