@@ -23,7 +23,7 @@ class Expectation(Protocol[P_contra]):
     """Calls that look at every row once; convergence is judged over that many."""
 
     remembers: bool
-    """Whether a call changes what the next one gives, so that it cannot be tried and taken back."""
+    """Whether a call changes the result of the next one, so that it cannot be tried and taken back."""
 
     kind: str
     """What the last call did, for the trace: ``full``, ``sparse``, ``refresh`` or ``shard``."""

@@ -113,8 +113,8 @@ def read_rows(
     CorpusError
         The file cannot be read; the message names the line.
     """
-    heads, cells = _read_cells(path)
-    columns = dict(zip(heads, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True))
+    header, cells = _read_cells(path)
+    columns = dict(zip(header, zip(*cells, strict=True) if cells else [()] * len(header), strict=True))
     if structure is None:
         seen = {name: sorted(set(column).difference(missing)) for name, column in columns.items()}
         for name in [name for name, states in seen.items() if not states]:
@@ -158,21 +158,21 @@ def _read_cells(path: PathLike) -> tuple[list[str], list[list[str]]]:
         try:
             first = text.readline()
             separator = "\t" if "\t" in first else ","
-            heads = next(csv.reader([first], delimiter=separator), [])
+            header = next(csv.reader([first], delimiter=separator), [])
             cells = []
             for number, row in enumerate(csv.reader(text, delimiter=separator), 2):
-                if len(row) != len(heads):
+                if len(row) != len(header):
                     raise CorpusError(
-                        f"{path}:{number}: {len(row)} cells; expected {len(heads)}, as in the first line"
+                        f"{path}:{number}: {len(row)} cells; expected {len(header)}, as in the first line"
                     )
                 cells.append(row)
         except (UnicodeDecodeError, csv.Error) as error:
             raise CorpusError(f"{path}: is not separated text in UTF-8 ({error})") from error
-    if not heads:
+    if not header:
         raise CorpusError(f"{path}: is empty or begins with an empty line; expected the names of variables")
-    if len(set(heads)) < len(heads) or not all(heads):
-        raise CorpusError(f"{path}:1: the columns {listed(heads)}; expected a different name for each")
-    return heads, cells
+    if len(set(header)) < len(header) or not all(header):
+        raise CorpusError(f"{path}:1: the columns {listed(header)}; expected a different name for each")
+    return header, cells
 
 
 def _row(number: int) -> str:

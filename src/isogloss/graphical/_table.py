@@ -158,10 +158,10 @@ class Table:
     def cells(self) -> list[list[str]]:
         """The table as text: a first row of headings, then the rows."""
         across = self.variables[len(self.down) :]
-        heads = [v.name for v in self.down] + (list(across[0].states) if across else [self.title])
+        header = [v.name for v in self.down] + (list(across[0].states) if across else [self.title])
         rows = self.values.reshape(-1, across[0].card if across else 1).tolist()
         keys = itertools.product(*(v.states for v in self.down))
-        return [heads, *([*key, *map(number, row)] for key, row in zip(keys, rows, strict=True))]
+        return [header, *([*key, *map(number, row)] for key, row in zip(keys, rows, strict=True))]
 
     def __str__(self) -> str:
         rows = self.cells()
@@ -170,8 +170,8 @@ class Table:
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        heads, *rows = ([html.escape(cell) for cell in row] for row in self.cells())
-        top = "".join(f"<th>{cell}</th>" for cell in heads)
+        header, *rows = ([html.escape(cell) for cell in row] for row in self.cells())
+        top = "".join(f"<th>{cell}</th>" for cell in header)
         body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 

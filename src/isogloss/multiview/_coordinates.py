@@ -10,7 +10,7 @@ ways there, of which :func:`row_coordinates` takes the first that is small enoug
   views of a hundred thousand features and three thousand rows have nine thousand directions;
 * the *features*, from second moments;
 * an *operator*, :math:`W_i = R_i^{-1/2}` as a polynomial (``solvers/_inverse_root.py``), where
-  nothing is taken apart and the bound is numerical.
+  nothing is decomposed and the bound is numerical.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from isogloss.stats import ViewMoments
 
 Array = NDArray[np.float64]
 
-# Rows up to which the kernel of a view is taken apart; a minute for each view.
+# Rows up to which the kernel of a view is eigendecomposed, which takes a minute for each view.
 _FEW_ROWS = 6_000
 
 

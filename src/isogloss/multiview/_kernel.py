@@ -77,8 +77,8 @@ class KernelSumCor(CertifiedMultiview, KernelMultiview):
     low_rank_tol : float
         'cholesky' stops when this share of the trace of the kernel is left out.
     solver : {'auto', 'eigen', 'operator'}
-        'eigen' takes kernels apart; 'operator' is for linear ones, multiplies with the rows only and solves
-        by conjugate gradients. 'auto' takes it for sparse views with over 1,000 rows and features.
+        'eigen' decomposes the kernels; 'operator' is for linear ones, multiplies with the rows only and
+        solves by conjugate gradients. 'auto' takes it for sparse views with over 1,000 rows and features.
     tol : float
         A start is done when a sweep gains at most this part of its objective.
     max_iter : int
@@ -103,8 +103,8 @@ class KernelSumCor(CertifiedMultiview, KernelMultiview):
     objective_, objectives_, objective_trace_, start_objectives_, sdp_gain_, converged_, n_iter_
         As in :class:`~isogloss.multiview.SumCor`; the trace never falls.
     certificate_ : Certificate
-        How far the first component can be from the global optimum of the dual problem; worked out when asked
-        for, from the rows, to which a reference is kept until the model is saved or copied.
+        How far the first component can be from the global optimum of the dual problem; computed on first
+        access, from the rows, to which a reference is kept until the model is saved or copied.
     ranks_ : tuple of int or None
         Ranks of the centred kernels.
     left_out_ : tuple of float
@@ -205,7 +205,7 @@ class KernelSumCor(CertifiedMultiview, KernelMultiview):
         wanted = super()._wants_operator(views, kernels)
         if wanted and self.sdp_start:
             raise ValueError(
-                "sdp_start=True needs kernels taken apart; give solver='eigen', or sdp_start=False"
+                "sdp_start=True needs eigendecomposed kernels; give solver='eigen', or sdp_start=False"
             )
         return wanted
 

@@ -111,7 +111,7 @@ class SumCor(CertifiedMultiview, CovarianceMultiview):
     sdp_gain_ : float or None
         By how much it ended above the best of the others, 0 if it did not; None without ``sdp_start``.
     certificate_ : Certificate
-        How far the first component can be from the global optimum; worked out when asked for. After the
+        How far the first component can be from the global optimum; computed on first access. After the
         operator solver that needs the rows, to which a reference is kept until the model is saved or copied;
         see :meth:`certify`.
     loadings_ : list of array (features, components)

@@ -18,7 +18,6 @@ from .queries._alerts import Alert as Alert
 from .queries._alerts import Delivery as Delivery
 from .queries._alerts import add_alert as add_alert
 from .queries._alerts import claim_deliveries as claim_deliveries
-from .queries._alerts import count_waiting as count_waiting
 from .queries._alerts import delete_alert as delete_alert
 from .queries._alerts import expire_outbox as expire_outbox
 from .queries._alerts import fail_delivery as fail_delivery

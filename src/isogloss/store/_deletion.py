@@ -96,29 +96,29 @@ def _delete(session: Session, numbers: Sequence[int], who: str, moment: int) -> 
     for seq, key, *fields in found:
         _delete_records(session, seq, *fields)
         session.run("INSERT INTO deletion VALUES (?, ?, ?, ?)", [seq, key_digest(key), moment, who])
-    gone = [int(row[0]) for row in found]
-    if not gone:
-        return gone
+    deleted = [int(row[0]) for row in found]
+    if not deleted:
+        return deleted
     _forget_in_feeds(session, {name for row in found for name in (row[2], row[4]) if name})
-    marks = ", ".join("?" * len(gone))
+    marks = ", ".join("?" * len(deleted))
     of_articles = f"seq IN (SELECT seq FROM journal WHERE article IN ({marks}))"
-    ((first,),) = session.run(f"SELECT min(seq) FROM journal WHERE article IN ({marks})", gone)
-    session.run(f"DELETE FROM attempt WHERE {of_articles}", gone)
-    session.run(f"UPDATE journal SET kind = '{_TOMBSTONE}', revision = 0 WHERE article IN ({marks})", gone)
+    ((first,),) = session.run(f"SELECT min(seq) FROM journal WHERE article IN ({marks})", deleted)
+    session.run(f"DELETE FROM attempt WHERE {of_articles}", deleted)
+    session.run(f"UPDATE journal SET kind = '{_TOMBSTONE}', revision = 0 WHERE article IN ({marks})", deleted)
     ((line,),) = session.run(
         "INSERT INTO journal (kind, article, revision, received) VALUES (?, ?, 0, ?) RETURNING seq",
-        [_TOMBSTONE, gone[-1], moment],
+        [_TOMBSTONE, deleted[-1], moment],
     )
     stories = session.run(
         f"SELECT DISTINCT c.id, c.event FROM member m JOIN cluster c ON c.id = m.cluster "
         f"WHERE m.article IN ({marks})",
-        gone,
+        deleted,
     )
-    _move_verdicts(session, gone)
-    session.run(f"DELETE FROM article_text WHERE rowid IN ({marks})", gone)
-    session.run(f"DELETE FROM article WHERE seq IN ({marks})", gone)
+    _move_verdicts(session, deleted)
+    session.run(f"DELETE FROM article_text WHERE rowid IN ({marks})", deleted)
+    session.run(f"DELETE FROM article WHERE seq IN ({marks})", deleted)
     for cluster in sorted({int(row[0]) for row in stories}):
-        _scrub_cluster(session, cluster, {*gone})
+        _scrub_cluster(session, cluster, {*deleted})
     for event in sorted({str(row[1]) for row in stories}):
         _scrub_event(session, event, line)
     if first <= read_position(session):
@@ -130,9 +130,9 @@ def _delete(session: Session, numbers: Sequence[int], who: str, moment: int) -> 
     session.run(
         "INSERT INTO tally VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
         "count = tally.count + excluded.count",
-        [DELETED_TALLY, len(gone)],
+        [DELETED_TALLY, len(deleted)],
     )
-    return gone
+    return deleted
 
 
 def _delete_records(
@@ -166,19 +166,19 @@ def _forget_in_feeds(session: Session, names: set[str]) -> None:
             session.run("UPDATE feed SET data = ? WHERE url = ?", [json.dumps(state), url])
 
 
-def _move_verdicts(session: Session, gone: Sequence[int]) -> None:
+def _move_verdicts(session: Session, deleted: Sequence[int]) -> None:
     """Make verdicts refer to other articles of the same clusters."""
-    marks = ", ".join("?" * len(gone))
+    marks = ", ".join("?" * len(deleted))
     for column in ("article_a", "article_b"):
         session.run(
             f"UPDATE verdict SET {column} = (SELECT min(o.article) FROM member m JOIN member o "
             f"ON o.cluster = m.cluster WHERE m.article = verdict.{column} AND o.article NOT IN ({marks})) "
             f"WHERE {column} IN ({marks})",
-            [*gone, *gone],
+            [*deleted, *deleted],
         )
 
 
-def _scrub_cluster(session: Session, cluster: int, gone: set[int]) -> None:
+def _scrub_cluster(session: Session, cluster: int, deleted: set[int]) -> None:
     """Describe a cluster by its remaining articles; delete it if there are none."""
     session.run("DELETE FROM link WHERE a = ? OR b = ?", [cluster, cluster])
     left = session.run(
@@ -192,11 +192,11 @@ def _scrub_cluster(session: Session, cluster: int, gone: set[int]) -> None:
     ((data,),) = session.run("SELECT data FROM cluster WHERE id = ?", [cluster])
     content = json.loads(data)
     content["title"] = left[0][0]
-    content["reprints"] = [each for each in content.get("reprints") or () if each not in gone]
+    content["reprints"] = [each for each in content.get("reprints") or () if each not in deleted]
     content["reprint_of"] = {
         copy: one
         for copy, one in (content.get("reprint_of") or {}).items()
-        if int(copy) not in gone and one not in gone
+        if int(copy) not in deleted and one not in deleted
     }
     _update_row(session, "cluster", cluster, content, size=len(left))
 

@@ -69,7 +69,7 @@ def check(
     private: Private = False,
     as_json: Json = False,
 ) -> None:
-    """Visit feeds once and store nothing: which answer, how many entries they have, in which language.
+    """Visit feeds once, store nothing, and show which answer, with how many entries in which language.
 
     The exit code is 1 if a feed failed.
     """

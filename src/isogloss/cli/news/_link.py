@@ -59,8 +59,8 @@ def train(
 ) -> None:
     """Train a linker on news with known events, or on the verdicts of a store.
 
-    News are read once with bodies and once by titles alone. Verdicts change a linker as far as there are
-    enough of them: its weights are shrunk to those that it starts from.
+    News are read once with bodies and once by titles alone. The more verdicts there are, the more
+    they change the linker: its weights are shrunk to those that it starts from.
     """
     from isogloss import io
     from isogloss.events.training import load_labelled_news, train_linker

@@ -107,7 +107,7 @@ class PhraseMatcher:
                 lengths.append(len(words))
         for lengths in self._lengths.values():
             lengths.sort(reverse=True)
-        self._heads = frozenset(self._lengths)
+        self._first_words = frozenset(self._lengths)
 
     def __len__(self) -> int:
         return len(self._meanings)
@@ -120,8 +120,8 @@ class PhraseMatcher:
         ``vocabulary`` has the distinct words, if the caller knows them.
         """
         lengths, free = self._lengths, 0
-        heads = self._heads.intersection(words if vocabulary is None else vocabulary)
-        for place in [place for place, word in enumerate(words) if word in heads] if heads else ():
+        starts = self._first_words.intersection(words if vocabulary is None else vocabulary)
+        for place in [place for place, word in enumerate(words) if word in starts] if starts else ():
             if place < free:
                 continue
             for length in lengths[words[place]]:

@@ -1,7 +1,7 @@
 from ._chapters import Chapter as Chapter
 from ._chapters import find_chapters as find_chapters
 from ._coverage import AbsentSource as AbsentSource
-from ._coverage import Coverage as Coverage
+from ._coverage import EventCoverage as EventCoverage
 from ._coverage import SourceCoverage as SourceCoverage
 from ._coverage import SourceReport as SourceReport
 from ._coverage import absent_sources as absent_sources

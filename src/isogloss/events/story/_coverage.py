@@ -48,7 +48,7 @@ class SourceCoverage:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class EventCoverage:
     """Sources and languages of an event in the order in which they began to report."""
 
     sources: tuple[SourceCoverage, ...]
@@ -66,7 +66,7 @@ class AbsentSource:
     """How many of how many comparable events it reported."""
 
 
-def describe_coverage(reports: Iterable[SourceReport]) -> Coverage:
+def describe_coverage(reports: Iterable[SourceReport]) -> EventCoverage:
     """Return the sources and languages of an event by the time of their first article.
 
     Articles without a source count for their language only.
@@ -84,7 +84,7 @@ def describe_coverage(reports: Iterable[SourceReport]) -> Coverage:
     sources = _group((one.source, one) for one in known if one.source)
     languages = _group((one.lang, one) for one in known)
     start = min((one.first for one in known), default=datetime.min)
-    return Coverage(*(tuple(_summarise(groups, start)) for groups in (sources, languages)))
+    return EventCoverage(*(tuple(_summarise(groups, start)) for groups in (sources, languages)))
 
 
 def absent_sources(

@@ -40,13 +40,13 @@ def latex_table(table: Table) -> str:
     $\mathit{i1}$ & 0.3000 \\
     \end{tabular}
     """
-    heads, *rows = table.cells()
+    header, *rows = table.cells()
     keys = len(table.down)
-    top = [_cell(head) for head in heads]
+    top = [_cell(name) for name in header]
     if keys == len(table.variables):
         top[-1] = f"$P({', '.join(map(latex_name, table.names))})$"
     lines = [[*map(_cell, row[:keys]), *row[keys:]] for row in rows]
-    columns = "l" * keys + "r" * (len(heads) - keys)
+    columns = "l" * keys + "r" * (len(header) - keys)
     body = [" & ".join(line) + r" \\" for line in lines]
     start = [rf"\begin{{tabular}}{{{columns}}}", " & ".join(top) + r" \\ \hline"]
     return "\n".join([*start, *body, r"\end{tabular}"])

@@ -1,4 +1,4 @@
-r"""Kernels of one view: evaluated, centred, and taken apart into eigenvectors.
+r"""Kernels of one view: evaluated, centred and eigendecomposed.
 
 With :math:`H = I - \frac1n 11'` the centred kernel is :math:`HKH = U \Delta U'`; all that the dual
 problems of chapter 4 in [1]_ need are its :math:`r` positive eigenvalues and their vectors. They come from

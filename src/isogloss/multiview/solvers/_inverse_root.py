@@ -1,4 +1,4 @@
-r"""Products with :math:`R^{-1/2}`, :math:`R = (1 - \kappa)C + \kappa I`, of a view that is never taken apart.
+r"""Products with :math:`R^{-1/2}`, :math:`R = (1 - \kappa)C + \kappa I`, of a view that is never decomposed.
 
 The eigenvalues of :math:`R` lie between :math:`a = \kappa` and :math:`b = (1 - \kappa)\|C\| + \kappa`, and on
 :math:`[a, b]` the Chebyshev interpolant of degree d comes within a multiple of :math:`\rho^{-d}`,

@@ -17,7 +17,7 @@ from isogloss.events.story import (
     MAX_QUANTITY_CHARS,
     AbsentSource,
     Chapter,
-    Coverage,
+    EventCoverage,
     EventOutline,
     QuantityComparison,
     QuantityMention,
@@ -78,7 +78,7 @@ class EventStory:
     """Quantities that at least two articles state."""
     related: list[RelatedStory]
     """Related events, the most closely related first."""
-    coverage: Coverage
+    coverage: EventCoverage
     """Its sources and languages by the time of their first article."""
     absent_sources: list[AbsentSource]
     """Sources that usually report together with those of the event, but have not."""
@@ -227,13 +227,13 @@ class StoryReader:
                 self._studied.popitem(last=False)
         return known[1:]
 
-    def _coverage(self, event: str) -> Coverage:
+    def _coverage(self, event: str) -> EventCoverage:
         reports = self.store.source_reports(event)
         return describe_coverage(
             SourceReport(source, lang, count, from_micros(first)) for source, lang, count, first in reports
         )
 
-    def _absent(self, event: str, coverage: Coverage) -> tuple[list[AbsentSource], list[str]]:
+    def _absent(self, event: str, coverage: EventCoverage) -> tuple[list[AbsentSource], list[str]]:
         recent = self._recent_sources()
         others = {name: each for name, each in recent.items() if name != event}
         reporting = {source.name for source in coverage.sources}

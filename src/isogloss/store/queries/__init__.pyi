@@ -2,7 +2,6 @@ from ._alerts import Alert as Alert
 from ._alerts import Delivery as Delivery
 from ._alerts import add_alert as add_alert
 from ._alerts import claim_deliveries as claim_deliveries
-from ._alerts import count_waiting as count_waiting
 from ._alerts import delete_alert as delete_alert
 from ._alerts import expire_outbox as expire_outbox
 from ._alerts import fail_delivery as fail_delivery

@@ -122,11 +122,6 @@ def delete_alert(session: Session, number: int) -> bool:
     return bool(session.run("DELETE FROM alert WHERE id = ? RETURNING id", [number]))
 
 
-def count_waiting(session: Session) -> int:
-    """Return the number of changes that wait for delivery."""
-    return int(session.run("SELECT count(*) FROM outbox")[0][0])
-
-
 def waiting_by_alert(session: Session, alerts: Sequence[int]) -> dict[int, int]:
     """Return the number of changes that wait for delivery, for those of some alerts that have any."""
     if not alerts:

@@ -119,7 +119,7 @@ class WordSpotter:
             self._stem_depths = _depths(self._stems)
             self._stem_openings = _openings(self._stems)
         self._not_names: set[str] = set()
-        self._heads: dict[str, tuple[str, int]] = {}
+        self._name_starts: dict[str, tuple[str, int]] = {}
 
     def spot(self, text: str) -> Iterator[Spot]:
         """Yield the names in a text from left to right; of overlapping names, the longest."""
@@ -135,7 +135,7 @@ class WordSpotter:
 
     def _longest(self, text: str, end: int, word: str) -> tuple[int, str, tuple[Name, ...]] | None:
         """Return the longest name that begins with a word, as it is or without a case ending."""
-        first, depth = self._heads.get(word) or self._head(word)
+        first, depth = self._name_starts.get(word) or self._look_up_start(word)
         if not depth:
             return None
         words, ends = _following(text, first, end, min(depth, 2))
@@ -163,7 +163,7 @@ class WordSpotter:
         stem = _stem_of(key, self._stem) if self._stem else None
         return None if stem is None else self._stems.get(stem)
 
-    def _head(self, word: str) -> tuple[str, int]:
+    def _look_up_start(self, word: str) -> tuple[str, int]:
         """Return the key of a word and the length in words of the longest name that it begins; cached."""
         first = _key(word)
         stem = self._stem(first) if self._stem else first
@@ -171,11 +171,11 @@ class WordSpotter:
         depth = max(
             self._names.depth(first), self._names.depth(stem) if depths is None else depths.get(stem, 0)
         )
-        for known in (self._not_names, self._heads):
+        for known in (self._not_names, self._name_starts):
             if len(known) >= _CACHE_SIZE:
                 known.clear()
         if depth:
-            self._heads[word] = first, depth
+            self._name_starts[word] = first, depth
         else:
             self._not_names.add(word)
         return first, depth
