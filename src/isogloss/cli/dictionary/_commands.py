@@ -8,6 +8,7 @@ from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import renaming
 from isogloss.cli.dictionary import _vectors
 from isogloss.cli.dictionary._from_text import from_text
+from isogloss.cli.dictionary._sample import sample
 
 dictionary_group = typer.Typer(
     cls=CommandGroup, help="Make bilingual dictionaries from text or word vectors.", no_args_is_help=True
@@ -20,6 +21,7 @@ def _group() -> None:
 
 
 dictionary_group.command("from-text")(from_text)
+dictionary_group.command("sample")(sample)
 dictionary_group.command("build", cls=renaming({"--model": "--kind", "--save-model": "--save"}))(
     _vectors.build
 )

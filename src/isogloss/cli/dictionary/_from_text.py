@@ -24,7 +24,6 @@ from isogloss.cli.align._input import (
     Target,
     Tokenised,
     describe_tokens,
-    open_text,
     warn_of_problems,
 )
 from isogloss.cli.align._options import (
@@ -39,6 +38,7 @@ from isogloss.cli.align._options import (
 from isogloss.cli.align._progress import AlignProgress, checkpoint_path, train
 from isogloss.cli.dictionary._folder import check_folder, replaced_folder
 from isogloss.cli.dictionary._languages import named_languages
+from isogloss.cli.dictionary._texts import LOOKED_AT, Reading, paired_text, script_warnings
 from isogloss.exceptions import DictionaryError
 from isogloss.io import strip_controls
 
@@ -53,8 +53,6 @@ FEW_LINKED = 0.4
 """A smaller share of linked words makes one doubt that the sides are translations."""
 MAX_SAME = 0.5
 """Sides with more identical sentences are the same text."""
-LOOKED_AT = 20_000
-"""Sentence pairs in which apostrophes are looked at."""
 STEPS = 7
 """Steps that are reported after the alignment."""
 
@@ -100,6 +98,15 @@ def from_text(
     lexicon: LexiconFile = None,
     prior_weight: PriorWeight = 1.0,
     settings: SetOption = None,
+    by_line: Annotated[
+        bool | None,
+        typer.Option(
+            "--lines/--texts",
+            help="Lines with the same number are translations, or the files (or folders of files) are texts "
+            "whose sentences are aligned first; by default lines, if there are as many.",
+            show_default=False,
+        ),
+    ] = None,
     form: Form = "auto",
     columns: Columns = "0,1",
     max_tokens: MaxTokens = 1000,
@@ -121,9 +128,6 @@ def from_text(
     check_folder(output, overwrite)
     console = Console(stderr=True)
     two = named_languages(source, target, languages, names)
-    text = open_text(
-        source, target, form, columns, ",".join(code for code, _ in two), strict, max_tokens, tokenised
-    )
     aligner = Aligner(
         **settings_of(preset, None, None, settings or ()),
         priors=priors_of(lexicon, None, None, prior_weight),
@@ -131,17 +135,23 @@ def from_text(
         n_jobs=jobs,
     )
     checked(aligner)
-    with AlignProgress(console) as progress:
-        with progress.reading("reading", [file for file in (source, target) if file is not None]):
-            sides = _read(text, keep_case, ignore_marks, letters)
-        warn_of_problems(text.report, console, as_json)
+    reading = Reading(form, columns, strict, max_tokens, tokenised, by_line, jobs)
+    with (
+        paired_text(source, target, (two[0][0], two[1][0]), reading, console) as text,
+        AlignProgress(console) as progress,
+    ):
+        progress.say("reading")
+        sides = _read(text.words, keep_case, ignore_marks, letters)
+        warn_of_problems(text.words.report, console, as_json)
         bitext = Bitext.from_pairs(sentence_pairs(*sides), forms=WordForms(False, aligner.prefix))
         train(aligner, bitext, checkpoint_path(output), resume, progress)
         progress.say("aligning")
         aligned = AlignedText.of(*sides, aligner.align(bitext))
+        warnings = (*text.warnings, *script_warnings(text.words, (two[0][0], two[1][0])))
     least = min_count or (1 if len(bitext) < FEW_PAIRS else 2)
     options = {
-        "Words were split": describe_tokens(text),
+        "Sentences were paired": text.pairing,
+        "Words": describe_tokens(text.words),
         "Case": "distinguished" if keep_case else "ignored",
         "Accents and vowel signs": "ignored" if ignore_marks else "distinguished",
         "Signs that are letters": " and ".join(sorted({*sides[0].rules.letters, *sides[1].rules.letters}))
@@ -151,11 +161,11 @@ def from_text(
     }
     with counting_steps("making the dictionary", STEPS, console) as say:
         dictionary = build_dictionary(aligned, DictionaryRules(min_count=least), progress=say)
-        described = _described(two, title, text, dictionary, options)
+        described = _described(two, title, text.words, dictionary, options, warnings)
         with replaced_folder(output) as folder:
             files = _write(dictionary, described, folder, say)
     checkpoint_path(output).unlink(missing_ok=True)
-    _report(text, dictionary, described, output, files, as_json)
+    _report(text.words, dictionary, described, output, files, as_json)
 
 
 def _read(
@@ -194,6 +204,7 @@ def _described(
     text: WordPairs,
     dictionary: AlignedDictionary,
     options: dict[str, str],
+    warnings: tuple[str, ...],
 ) -> Description:
     """What the pages say about the dictionary."""
     from isogloss import __version__

@@ -1,0 +1,118 @@
+"""The text that a dictionary is made from: sentence pairs of a file, or texts whose sentences are aligned first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from isogloss.cli._console import Console
+from isogloss.cli._output import counted
+from isogloss.cli._progress import counting_steps
+from isogloss.cli.align._input import open_text
+
+if TYPE_CHECKING:
+    from isogloss.corpora import WordPairs
+
+PASSES = 2
+"""Passes of sentence alignment with a learned lexicon."""
+LOOKED_AT = 20_000
+"""Sentence pairs in which scripts and apostrophes are looked at."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How two texts are read."""
+
+    form: str
+    columns: str
+    strict: bool
+    max_tokens: int
+    tokenised: bool | None
+    by_line: bool | None
+    """Whether lines with the same number are translations; None is to see whether there are as many."""
+    jobs: int
+
+
+@dataclass(frozen=True)
+class PairedText:
+    """Sentence pairs as words, how they were paired, and what to know about them."""
+
+    words: WordPairs
+    pairing: str
+    warnings: tuple[str, ...] = ()
+
+
+@contextmanager
+def paired_text(
+    source: Path, target: Path | None, codes: tuple[str, str], reading: Reading, console: Console
+) -> Iterator[PairedText]:
+    """The sentence pairs of one file, of two files with a sentence per line, or of two texts or folders."""
+    form, languages = reading.form, ",".join(codes)
+    options = (reading.strict, reading.max_tokens, reading.tokenised)
+    if target is None or form not in ("auto", "lines"):
+        yield PairedText(open_text(source, target, form, reading.columns, languages, *options), "in the file")
+        return
+    by_line = form == "lines" or reading.by_line
+    if by_line is None:
+        by_line = not source.is_dir() and not target.is_dir() and _count_lines(source) == _count_lines(target)
+    if by_line:
+        yield PairedText(open_text(source, target, "lines", "0,1", None, *options), "line by line")
+        return
+    with TemporaryDirectory(prefix="isogloss-") as folder:
+        table = Path(folder, "pairs.tsv")
+        said, warnings = _align(source, target, codes, table, reading.jobs, console)
+        yield PairedText(open_text(table, None, "columns", "0,1", None, *options), said, warnings)
+
+
+def _count_lines(path: Path) -> int:
+    from isogloss.io import read_lines
+
+    return sum(1 for _ in read_lines(path))
+
+
+def _align(
+    source: Path, target: Path, codes: tuple[str, str], table: Path, jobs: int, console: Console
+) -> tuple[str, tuple[str, ...]]:
+    """Align sentences and write the pairs as a table; say what was done, and what to look into."""
+    from isogloss.alignment.sentences import (
+        ReadText,
+        SentenceOptions,
+        Trust,
+        align_documents,
+        match_files,
+        write_beads,
+    )
+
+    files, alone = match_files(source, target)
+    documents = [
+        (ReadText.of(left, codes[0]).text, ReadText.of(right, codes[1]).text) for left, right in files
+    ]
+    with counting_steps("aligning sentences", PASSES + 1, console) as begin:
+        aligned = align_documents(
+            documents,
+            options=SentenceOptions(passes=PASSES, n_jobs=jobs),
+            on_pass=lambda done, steps: begin(f"aligning sentences, pass {done} of {steps}"),
+        )
+    write_beads(aligned, table, "tsv", languages=codes)
+    trust = Trust.of(aligned)
+    sizes = " and ".join(f"{size:,}" for size in trust.sentences)
+    said = f"{sizes} sentences of {counted(len(files), 'text')}, aligned by length and words"
+    left = (f"{counted(len(alone), 'file')} without a partner left out",) if alone else ()
+    return said, (*trust.warnings, *left)
+
+
+def script_warnings(text: WordPairs, codes: tuple[str, str]) -> Iterator[str]:
+    """Sentences about sides that are written in more than one script."""
+    from isogloss.text.raw import mixed_scripts
+
+    sample = [pair.texts for pair in islice(text.with_offsets(), LOOKED_AT)]
+    for side, code in enumerate(codes):
+        scripts = mixed_scripts("\n".join(pair[side] for pair in sample))
+        if scripts:
+            counts = " and ".join(f"{count:,} letters in {name}" for name, count in scripts.items())
+            yield f"The {code} text is in more than one script ({counts}); its words are listed as written."
