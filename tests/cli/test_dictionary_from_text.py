@@ -37,6 +37,13 @@ def texts(tmp_path, monkeypatch):
     write("tale.es", (row[1] for row in ROWS))
 
 
+@pytest.fixture
+def tale_texts():
+    """The sample, in paragraphs."""
+    assert runner.invoke(app, ["dictionary", "sample"]).exit_code == 0
+    return Path("tale.en.txt"), Path("tale.es.txt")
+
+
 def write(name, lines):
     Path(name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
@@ -120,11 +127,57 @@ def test_twenty_sentences_make_a_small_dictionary_with_a_warning():
     assert headwords("site")
 
 
-def test_files_of_unequal_length_are_refused():
+def test_files_of_unequal_length_are_refused_as_lines_and_aligned_as_texts():
     write("tale.es", (row[1] for row in ROWS[1:]))
-    assert f"tale.en has {len(ROWS)} lines and tale.es has {len(ROWS) - 1}" in refused(
-        "tale.en", "tale.es", "-o", "s"
-    )
+    reason = refused("tale.en", "tale.es", "-o", "site", "--lines")
+    assert "tale.en has 96 lines and tale.es has 95" in reason
+    make("tale.en", "tale.es", "-o", "site")
+    assert "96 and 95 sentences of 1 text" in Path("site/about.html").read_text("utf-8")
+    assert headwords("site")["dog"]["translations"][0]["text"] == "perro"
+
+
+def test_texts_in_paragraphs_are_aligned_by_sentences(tale_texts):
+    make(*tale_texts, "-o", "site")
+    found = headwords("site")
+    right = {"river": "río", "wolf": "lobo", "bread": "pan", "mountain": "montaña", "village": "pueblo"}
+    assert {word: found[word]["translations"][0]["text"] for word in right} == right
+    assert found["Marta"]["name"]
+
+
+def test_texts_in_any_encoding_are_read(tale_texts):
+    text = tale_texts[1].read_text("utf-8")
+    tale_texts[1].write_text(text, "utf-16")
+    make(*tale_texts, "-o", "site", "--texts")
+    assert headwords("site")["river"]["translations"][0]["text"] == "río"
+
+
+def test_a_file_in_two_encodings_is_refused(tale_texts):
+    lines = tale_texts[1].read_text("utf-8").split("\n")
+    encoded = [line.encode("latin-1" if k % 4 else "utf-8") for k, line in enumerate(lines)]
+    tale_texts[1].write_bytes(b"\n".join(encoded))
+    assert "the file has mixed encodings" in refused(*tale_texts, "-o", "site")
+
+
+def test_folders_of_texts_are_matched_by_name(tale_texts):
+    for code, path in zip(("en", "es"), tale_texts, strict=True):
+        Path(code).mkdir()
+        path.rename(Path(code, "tale.txt"))
+    Path("en", "alone.txt").write_text("Nobody translated this.")
+    said = make("en", "es", "-o", "site", "--languages", "en,es").output
+    assert "1 file without a partner" in said
+
+
+def test_a_text_in_two_scripts_has_a_warning():
+    latin = "Beograd je glavni grad"
+    cyrillic = "\u0411\u0435\u043e\u0433\u0440\u0430\u0434 \u0458\u0435 \u0433\u0440\u0430\u0434"
+    write("tale.en", [latin, cyrillic] * 20)
+    write("tale.es", ["Belgrado es la capital", "Belgrado es una ciudad"] * 20)
+    assert "in more than one script" in make("tale.en", "tale.es", "-o", "site").output
+
+
+def test_the_sample_is_not_written_over(tale_texts):
+    again = runner.invoke(app, ["dictionary", "sample"])
+    assert isinstance(again.exception, DictionaryError)
 
 
 def test_an_empty_side_is_refused():
@@ -134,9 +187,7 @@ def test_an_empty_side_is_refused():
 
 def test_the_same_text_twice_is_refused():
     write("copy.es", (row[0] for row in ROWS))
-    assert "the two sides are the same text in 96 of 96 sentence pairs" in refused(
-        "tale.en", "copy.es", "-o", "s"
-    )
+    assert "the same text in 96 of 96 sentence pairs" in refused("tale.en", "copy.es", "-o", "site")
 
 
 def test_lines_that_are_not_utf_8_are_left_out_and_counted():

@@ -230,7 +230,7 @@ def _described(
         target,
         date.today().isoformat(),
         tuple(facts.items()),
-        _warnings(aligned),
+        (*_warnings(aligned), *map(strip_controls, warnings)),
     )
 
 

@@ -1,4 +1,4 @@
-"""The text that a dictionary is made from: sentence pairs of a file, or texts whose sentences are aligned first."""
+"""The text that a dictionary is made from: sentence pairs, or texts whose sentences are aligned first."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PASSES = 2
 """Passes of sentence alignment with a learned lexicon."""
+MAX_BLANK = 0.2
+"""Files with a greater share of blank lines have paragraphs, not sentences, on lines."""
 LOOKED_AT = 20_000
 """Sentence pairs in which scripts and apostrophes are looked at."""
 
@@ -59,7 +61,7 @@ def paired_text(
         return
     by_line = form == "lines" or reading.by_line
     if by_line is None:
-        by_line = not source.is_dir() and not target.is_dir() and _count_lines(source) == _count_lines(target)
+        by_line = _looks_line_aligned(source, target)
     if by_line:
         yield PairedText(open_text(source, target, "lines", "0,1", None, *options), "line by line")
         return
@@ -69,10 +71,15 @@ def paired_text(
         yield PairedText(open_text(table, None, "columns", "0,1", None, *options), said, warnings)
 
 
-def _count_lines(path: Path) -> int:
+def _looks_line_aligned(source: Path, target: Path) -> bool:
+    """Whether two files have as many lines, and no blank lines between paragraphs."""
     from isogloss.io import read_lines
 
-    return sum(1 for _ in read_lines(path))
+    if source.is_dir() or target.is_dir():
+        return False
+    lines = [[bool(line.strip()) for line in read_lines(path)] for path in (source, target)]
+    blank = [1 - sum(side) / max(len(side), 1) for side in lines]
+    return len(lines[0]) == len(lines[1]) and min(blank) <= MAX_BLANK
 
 
 def _align(

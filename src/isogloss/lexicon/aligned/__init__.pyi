@@ -1,3 +1,4 @@
+from ._association import RANKINGS as RANKINGS
 from ._building import DictionaryRules as DictionaryRules
 from ._building import build_dictionary as build_dictionary
 from ._entries import AlignedDictionary as AlignedDictionary

@@ -41,7 +41,7 @@ class _Xml:
 def write_tei(dictionary: AlignedDictionary, description: Description, path: PathLike) -> None:
     """Write a TEI document with the entries of the source language.
 
-    Every translation is a sense, with its examples; phrases are related entries. Frequencies are notes.
+    Every translation is a sense, with an example; phrases are related entries. Frequencies are notes.
     """
     languages = description.source.code, description.target.code
     with atomic_write(path) as file:
@@ -83,7 +83,7 @@ def _tei_entry(
             with xml.inside("sense", xml_id=f"{name}.{k}", n=str(k)):
                 with xml.inside("cit", type="translationEquivalent", xml_lang=other), xml.inside("form"):
                     xml.leaf("orth", one.text)
-                for example in one.examples:
+                for example in one.examples[:1]:
                     _tei_example(xml, dictionary, example, other)
                 xml.leaf("note", str(one.count), type="frequency")
         for k, phrase in enumerate(entry.phrases, 1):
@@ -111,7 +111,7 @@ def _tei_phrase(xml: _Xml, phrase: Phrase, name: str, lang: str, other: str) -> 
 def write_lift(dictionary: AlignedDictionary, description: Description, path: PathLike) -> None:
     """Write LIFT 0.13 with the entries of the source language, glossed in the target language.
 
-    Every translation is a sense with a gloss and examples. Other forms are variants, phrases are entries of
+    Every translation is a sense with a gloss and an example. Other forms are variants, phrases are entries of
     their own, and counts are notes.
     """
     languages = description.source.code, description.target.code
@@ -145,7 +145,7 @@ def _lift_entry(
                     xml.leaf("grammatical-info", "", value=xml_type)
                 with xml.inside("gloss", lang=other):
                     xml.leaf("text", one.text)
-                for example in one.examples:
+                for example in one.examples[:1]:
                     _lift_example(xml, dictionary, example, lang, other)
                 _lift_note(xml, f"{one.count} of {entry.frequency} occurrences")
 
