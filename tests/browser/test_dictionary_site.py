@@ -14,13 +14,8 @@ from tests.lexicon.aligned.text import aligned, tale
 HOSTILE = ("<script>document.title='bad'</script> river", "<img src=x onerror=alert(1)> río", "5-6")
 ASTRAL = ("\U00010400\U00010401 rain \U00010400", "\U00010402 lluvia", "1-1")
 PAGES = (
-    "index.html",
-    "about.html",
-    "concordance.html",
-    "en/1.html",
-    "en/index.html",
-    "es/frequency.html",
-    "es/book.html",
+    *("index.html", "about.html", "concordance.html", "en/1.html", "en/index.html"),
+    *("es/frequency.html", "es/book.html"),
 )
 
 
