@@ -40,8 +40,10 @@ def texts(tmp_path, monkeypatch):
 @pytest.fixture
 def tale_texts():
     """The sample, in paragraphs."""
-    assert runner.invoke(app, ["dictionary", "sample"]).exit_code == 0
-    return Path("tale.en.txt"), Path("tale.es.txt")
+    result = runner.invoke(app, ["dictionary", "sample", "--json"])
+    assert result.exit_code == 0
+    source, target = map(Path, json.loads(result.stdout)["files"])
+    return source, target
 
 
 def write(name, lines):

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from isogloss.cli._output import echo
+from isogloss.cli._options import Json
+from isogloss.cli._output import echo, echo_json
 from isogloss.exceptions import DictionaryError
 from isogloss.io import atomic_write
 
@@ -17,6 +18,7 @@ _NAMES = ("tale.en.txt", "tale.es.txt")
 
 def sample(
     folder: Annotated[Path, typer.Argument(help="Where to write tale.en.txt and tale.es.txt.")] = Path(),
+    as_json: Json = False,
 ) -> None:
     """Write a fairy tale in English and in Spanish, to try 'from-text' with."""
     paths = [folder / name for name in _NAMES]
@@ -28,4 +30,7 @@ def sample(
     for path in paths:
         with atomic_write(path) as file:
             file.write(files("isogloss.lexicon").joinpath("sample", path.name).read_bytes())
+    if as_json:
+        echo_json({"files": [str(path) for path in paths]})
+        return
     echo(f"written: {' and '.join(map(str, paths))}")
