@@ -3,8 +3,10 @@
 The long run is ``python -m tests.security.fuzz --inputs 100000 --seed 1``.
 """
 
+import io
 import json
 import random
+import zipfile
 
 import pytest
 
@@ -77,7 +79,20 @@ def test_what_is_over_the_budget_is_found(given, kind):
     assert Cost(1.1, 0).kind == "time"
 
 
+def archive_of(array):
+    """An archive of views with the bytes of one array."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("blood.npy", array)
+    return file.getvalue()
+
+
 LANGLINKS = b"CREATE TABLE `langlinks` (\n `ll_from` int,\n `ll_lang` int,\n `ll_title` int\n);\n"
+LYING = archive_of(
+    b"\x93NUMPY\x01\x00v\x00"
+    + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 100000), }".ljust(117)
+    + b"\n"
+)
 FINDS = {
     "a weekday in the first week of the calendar": ("text", ("en", "She came on Saturday. 5 Yesterday.")),
     "a day after the last of the calendar": ("text", ("ru", "завтра, послезавтра")),
@@ -163,6 +178,26 @@ FINDS = {
         ("".join(map(chr, range(0x4E00, 0x4E00 + 3_000))), "en"),
     ),
     "a list of feeds with millions of lines that are not URLs": ("feedlist", b"x\n" * 5_000_000),
+    "a table of pairs with one line that does not end": (
+        "bitext",
+        ("tsv", b"source\ttarget\nThe house, the c"),
+    ),
+    "an archive of views that ends early": ("table", ("npz", b"PK\x03\x04")),
+    "an array in place of an archive of views": (
+        "table",
+        (
+            "npz",
+            b"\x93NUMPY\x01\x00v\x00"
+            + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }".ljust(117)
+            + b"\n"
+            + bytes(8),
+        ),
+    ),
+    "an array of views larger than any memory": ("table", ("npz", LYING)),
+    "a table of forty thousand columns": (
+        "table",
+        ("csv", ",".join(f"c{n}" for n in range(40_000)).encode() + b"\n" + b"1," * 39_999 + b"1\n"),
+    ),
     "an item of a thousand lists": ("corpus", ("items", b"[\n" + b'{"a":' * 100_000 + b"\n")),
 }
 """Inputs that were over their budget once, by name."""

@@ -1,5 +1,6 @@
 """Readers of files that models are made of: bilingual text, links, dictionaries, networks, tables."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -47,10 +48,16 @@ house</hi></seg></tuv><tuv xml:lang="fr"><seg>la maison<ph>{1}</ph></seg></tuv><
     PLACES = (b"house", b"\t", b"|||", b"\n", b"cat", b"seg", b"en")
 
     def run(self, given):
-        """Read the pairs with their words and offsets."""
+        """Read the pairs with their words and offsets, and the text as sentences."""
         from isogloss.cli.align._input import open_text
+        from isogloss.io import read_text
+        from isogloss.text.raw import split_text
 
         kind, content = given
+        with suppress(CorpusError):
+            raw = read_text(self.file("raw.txt", content)).text
+            found = split_text(raw, "en")
+            assert len(found.sentences) == len(found.paragraphs)
         path = self.file(f"text.{kind}", content)
         other = self.file("other.fr", b"la maison , le chat .\n" * 3) if kind == "en" else None
         columns = "source,target" if content.startswith(b"source") else "0,1"
@@ -243,15 +250,42 @@ class Tables(FileTarget):
         "articles": b'{"id": "1", "lang": "en", "title": "Fog", "time": "2031-03-05T08:00Z", "event": "e"}\n',
         "queries": b'{"q": "storm", "articles": ["7", "9"], "events": ["e1"], "lang": "en"}\n',
         "views": b"a 1 2\nb 3 nan\n",
+        "csv": b"id,blood.a,blood.b,scan.a\n1,0.5,NA,7\n2,,1e3,-1\n",
+        "npz": b"",
     }
     PLACES = (b'"1"', b'"7"', b"1", b'["e1"]', b"nan", b"a", b'"e"', b"\n")
 
     @property
     def allowed(self):
-        """Errors of files, and what the constructors of models raise for values."""
-        from isogloss.exceptions import ArticleError
+        """What the readers document."""
+        from isogloss.exceptions import ArticleError, TableError
 
-        return (CorpusError, ArticleError)
+        return (CorpusError, ArticleError, TableError)
+
+    def generate(self, rng):
+        """A kind of file, and its content; arrays are made anew, because the names in archives are random."""
+        kind, content = super().generate(rng)
+        return kind, make.mutated(rng, self._npz(), 10) if kind == "npz" else content
+
+    def _npz(self):
+        import io
+
+        import numpy as np
+
+        file = io.BytesIO()
+        np.savez(file, blood=np.eye(3), scan=np.arange(6, dtype=np.float32).reshape(3, 2))
+        return file.getvalue()
+
+    def _read_csv(self, path):
+        from isogloss.cli.views._input import _read_table
+
+        _read_table(path, None)
+        _read_table(path, "id")
+
+    def _read_npz(self, path):
+        from isogloss.cli.views._input import _read_archive
+
+        _read_archive(path)
 
     def _read_articles(self, path):
         from isogloss.events.checkpoint._journal import read_journal

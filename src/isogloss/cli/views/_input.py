@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -131,9 +134,12 @@ def _only_for_tables(groups: Sequence[str] | None, id_column: str | None) -> Non
 
 def _read_archive(path: Path) -> _Tables:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as error:
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, Mapping):
+                raise TableError(f"{path}: is one array; expected an .npz file with an array for each view")
+            arrays = {name: archive[name] for name in archive}
+    except (OSError, ValueError, EOFError, MemoryError, NotImplementedError, BadZipFile, zlib.error) as error:
         raise TableError(f"{path}: cannot be read as an .npz file of arrays ({error})") from error
     for name, array in arrays.items():
         if array.ndim != 2 or array.dtype.kind not in "fiub":
@@ -151,7 +157,7 @@ def _read_table(path: Path, id_column: str | None) -> _Table:
     header: list[str]
     columns: list[Any]
     header, columns = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
-    repeated = sorted({name for name in header if header.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
     if repeated:
         raise TableError(f"{path}: column {repeated[0]!r} occurs more than once; rename one of them")
     ids = None

@@ -104,6 +104,8 @@ def _single_blocks(pairs: Iterable[RawPair]) -> Iterator[PairBlock]:
 def _split(lines: Spans) -> Spans:
     """Lines with a blank between their words; those that are not UTF-8 stay as they are."""
     parts = list(lines)
+    if not parts:
+        return lines
     try:
         text = b"\n".join(part or b"" for part in parts).decode()
     except UnicodeDecodeError:
