@@ -58,7 +58,7 @@ def read_pairs(data: Path, name: str, n: int) -> Lines:
     folder, other = data / "parallel" / corpus, languages.removeprefix("en-")
     if corpus == "tatoeba":
         rows = [line.rstrip("\n").split("\t") for line in _lines(folder / f"{languages}.tsv.gz")]
-        pairs = [(row[1], row[2]) for row in rows]
+        pairs = [(row[1], row[2]) for row in rows if len(row) > 2]
     else:
         files = ("eng", NTREX[other]) if corpus == "ntrex" else ("en", other)
         pairs = list(zip(*(map(str.strip, _lines(folder / f"{file}.txt.gz")) for file in files), strict=True))

@@ -101,6 +101,14 @@ def test_spellings():
         Spelling(apostrophes="yes")
 
 
+def test_two_letters_without_a_vowel_are_an_abbreviation_at_once():
+    assert split_sentences("There lived Dr. Novak, an old man. He left.") == [
+        "There lived Dr. Novak, an old man.",
+        "He left.",
+    ]
+    assert len(split_sentences("To je smrt. Kdo ví.")) == 2
+
+
 def test_words_at_the_ends_of_sentences_are_no_abbreviations():
     text = " ".join(f"{name} has the number {k}." for k in range(9) for name in ("Anna", "Karel"))
     assert len(split_sentences(text)) == 18

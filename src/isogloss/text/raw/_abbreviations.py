@@ -13,7 +13,7 @@ MIN_SCORE = 0.3
 """Kiss and Strunk's threshold for an abbreviation."""
 
 MIN_COUNT = 4
-"""Rarer words are abbreviations only if they have no vowel or a full stop inside."""
+"""Rarer words are abbreviations only if they have no vowel or a stop inside."""
 
 MIN_CONTINUED = 0.2
 """Share of a word's stops that a small letter or a digit follows, for it to be an abbreviation or ordinal."""
@@ -75,7 +75,10 @@ class Abbreviations:
     def _is_abbreviation(self, word: str, share: float) -> bool:
         """Kiss and Strunk's score: the stop goes with the word, which is short and rare without."""
         stopped, plain, length = self._stopped[word], self._plain[word], len(word.replace(".", ""))
-        if "." not in word and (stopped < 2 or _VOWELS & set(anyascii(word)) or word == "0"):
+        has_vowel = bool(_VOWELS & set(anyascii(word)))
+        if length == 2 and not plain and not has_vowel:
+            return True
+        if "." not in word and (stopped < 2 or has_vowel or word == "0"):
             continued = self._continued[word] >= MIN_CONTINUED * stopped
             title = self._titles[word] > stopped / 2 and word != "0"
             if stopped < MIN_COUNT or not (continued or title):
