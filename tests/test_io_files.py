@@ -70,7 +70,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_done(tmp_p
     assert names(tmp_path) == ["old"]
 
 
-def test_a_folder_that_is_not_ours_is_said(tmp_path, monkeypatch):
+def test_a_foreign_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(NetworkFileError, match="its folder is read-only"):
         check_writable(tmp_path / "out", NetworkFileError)

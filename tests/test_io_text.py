@@ -40,7 +40,7 @@ def test_legacy_encodings_are_detected(written, text, encoding):
     assert io.read_text(written(text.encode(encoding))).text == text
 
 
-def test_the_encoding_that_is_told_is_used(written):
+def test_a_given_encoding_is_used(written):
     assert io.read_text(written("šaty".encode("iso8859-2")), "iso8859-2") == ("šaty", "iso8859-2")
     with pytest.raises(CorpusError, match=r"text\.txt:2: the bytes 8f are not text in cp1252"):
         io.read_text(written(b"a\nb\x8f"), "cp1252")

@@ -383,7 +383,7 @@ x3, x2 = np.ones((3, 1)), np.ones((2, 1))
         (lambda: Views([x3]).index(1), "there are 1 views, counted from 0"),
     ],
 )
-def test_what_is_wrong_is_said(build, words):
+def test_errors_say_what_is_wrong(build, words):
     with pytest.raises(ValueError, match=words):
         build()
 

@@ -175,7 +175,7 @@ class Power:
 
 
 @pytest.mark.parametrize("texts", range(11))
-def test_an_interrupted_build_goes_on(texts):
+def test_an_interrupted_build_is_resumed(texts):
     options = {"min_words": 1, "shard_size": 2}
     with pytest.raises(PowerError):
         build_corpus(documents(), "c", Power(texts), **options)
@@ -189,7 +189,7 @@ def test_an_interrupted_build_goes_on(texts):
     assert sorted(os.listdir()) == ["c", "d"]
 
 
-def test_an_interrupted_build_with_other_options_is_not_gone_on_with(folder):
+def test_an_interrupted_build_is_not_resumed_with_other_options(folder):
     (folder / "en.jsonl").write_text('{"id": "a", "text": "x"}\n')
     (folder / "de.jsonl").write_text('{"id": "a", "text": "y"}\n')
     readers = {code: JsonLines(f"{code}.jsonl", lang=code) for code in ("en", "de")}

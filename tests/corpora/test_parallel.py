@@ -48,7 +48,7 @@ def readers(folder, left, right):
     yield lambda **o: ZipPairs("pairs.zip", "en", "fr", **o)
 
 
-def test_every_form_gives_the_same_pairs_as_often_as_asked(folder):
+def test_every_form_gives_the_same_pairs_in_every_pass(folder):
     for make in readers(folder, ["the  house", "été"], ["la maison", "summer time "]):
         corpus = make()
         assert list(corpus) == PAIRS

@@ -222,7 +222,7 @@ def test_markup_that_takes_hours_costs_its_deadline(folder, piece):
 
 
 @pytest.mark.usefixtures("small_deadline")
-def test_a_build_goes_on_after_a_hostile_page_and_says_which(folder):
+def test_a_build_continues_after_a_hostile_page_and_names_it(folder):
     hostile = page("Falle", HOSTILE[0] * 300_000, number=11)
     (folder / "d.xml.bz2").write_bytes(multistream([hostile, *PAGES]))
     dump = WikipediaDump("d.xml.bz2", on_bad="skip")
@@ -261,7 +261,7 @@ def test_names_of_namespaces_come_from_the_dump(folder):
     assert prepare("[[Fichier:a.jpg|b]] c") == "b c"
 
 
-def test_without_the_parser_it_is_said_what_to_install(monkeypatch):
+def test_without_the_parser_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'isogloss\[wikipedia\]'"):
         WikiMarkup()("a")

@@ -60,7 +60,7 @@ def test_an_article_is_its_record():
 
 
 @pytest.mark.parametrize("tag", ["en", "EN", "en-US", "en_GB", "eng"])
-def test_tags_of_languages_are_made_alike(tag):
+def test_language_tags_are_normalised(tag):
     assert made(lang=tag)[0].lang == "en"
 
 

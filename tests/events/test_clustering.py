@@ -59,7 +59,7 @@ def same(one: ClusterState, other: ClusterState) -> bool:
     return json.dumps(a["header"]) == json.dumps(b["header"]) and all(equal)
 
 
-def test_stories_are_told_apart() -> None:
+def test_stories_are_distinguished() -> None:
     articles, told = made_up()
     state = ClusterState()
     fold(articles, state)

@@ -156,7 +156,7 @@ def test_damaged_folders_are_refused(concepts, tmp_path):
         ConceptDictionary(folder)
 
 
-def test_a_folder_that_is_there_is_not_written_over(dumps, concepts, tmp_path):
+def test_an_existing_folder_is_not_overwritten(dumps, concepts, tmp_path):
     with pytest.raises(CorpusError, match="is there already"):
         build_concepts(dumps, tmp_path / "dictionary")
 

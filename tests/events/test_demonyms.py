@@ -43,7 +43,7 @@ def test_a_country_and_its_people_are_one_entity() -> None:
     assert {key for key in one.entities if key.startswith("geo:")} <= two.entities.keys()
 
 
-def test_words_that_only_begin_alike_name_nobody() -> None:
+def test_words_with_a_common_beginning_are_not_one_name() -> None:
     said = {
         "es": "individual carta malo norte",
         "en": "us pole vault turkey",

@@ -67,7 +67,7 @@ def test_nothing_in_common_scores_zero_and_not_an_error() -> None:
     assert pairwise([1, 1, 2, 2], [1, 2, 1, 2]) == ClusteringScores(0.0, 0.0, 0.0)
 
 
-def test_languages_are_scored_apart_and_count_alike() -> None:
+def test_languages_are_scored_separately_and_weighted_equally() -> None:
     gold = ["a", "a", "a", "b", "a"]
     found = [1, 1, 1, 1, 2]
     scores = monolingual(gold, found, ["en", "en", "en", "en", "de"])

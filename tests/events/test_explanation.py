@@ -107,7 +107,7 @@ def test_shared_names_are_never_evidence_against():
         (72.0, "Published 3 days apart"),
     ],
 )
-def test_time_is_told_in_words(hours, words):
+def test_time_is_described_in_words(hours, words):
     assert summarise_link({"timeDiff": hours}, {"timeDiff": 0.4}, {}) == (words,)
 
 

@@ -94,7 +94,7 @@ def test_articles_that_were_forgotten_or_are_skipped_are_no_neighbours() -> None
         neighbours.add(_sign("e", "en", 1, 2))
 
 
-def test_of_equal_neighbours_the_later_are_told() -> None:
+def test_of_equal_neighbours_the_later_are_returned() -> None:
     neighbours = CandidateIndex(k=3)
     for number in range(20):
         neighbours.add(_sign(f"de{number}", "de", 1, 2))

@@ -84,7 +84,7 @@ def test_a_damaged_file_does_not_stop_the_next(tmp_path):
     assert reader.quarantine.reasons["damaged file"] == 1
 
 
-def test_a_path_that_is_not_there_is_said_at_once(tmp_path):
+def test_a_missing_path_is_reported_at_once(tmp_path):
     with pytest.raises(CorpusError, match="no such file"):
         list(ArticleReader(tmp_path / "none.jsonl"))
 

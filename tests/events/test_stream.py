@@ -164,7 +164,7 @@ def later(days):
     ]
 
 
-def test_what_is_over_is_forgotten():
+def test_ended_stories_are_dropped():
     stream = run(SHORT[:40])
     stream.add(later(60))
     stream.update()

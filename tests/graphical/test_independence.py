@@ -149,7 +149,7 @@ def test_a_node_that_copies_needs_no_second_arrow():
     assert found.removable == (("X", "Z"), ("Y", "Z"))
 
 
-def test_trails_are_told_in_words():
+def test_trails_are_explained_in_words():
     network = asia()
     assert explain(network, "asia", "dysp").split("\n") == [
         "asia and dysp may depend on each other: the trail asia -> tub -> either -> dysp is open.",

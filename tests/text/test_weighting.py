@@ -64,7 +64,7 @@ def test_the_matrix_of_the_caller_is_not_changed():
     assert_allclose(counts.toarray(), before.toarray())
 
 
-def test_frequencies_counted_elsewhere_serve_as_well(counts):
+def test_frequencies_counted_elsewhere_give_the_same_weights(counts):
     df = (counts.toarray() > 0).sum(axis=0)
     for scheme in ("tfidf", "bm25"):
         own = TermWeighting(scheme).fit(counts)

@@ -1,8 +1,8 @@
 r"""Comparable corpora: documents about the same subjects in several languages, as word counts.
 
-A row is one thing, an article of an encyclopedia say; a language has a document for some of the rows. What is
-kept per language is one sparse matrix of word counts with a line for each row that the language *has*, in the
-order of the rows:
+A row is one thing, such as the subject of an encyclopedia article; a language has documents for some of the
+rows. Each language has one sparse matrix of word counts, with a line for each row that the language *has*, in
+the order of the rows:
 
 .. math:: X_\ell \in \mathbb{N}^{n_\ell \times p_\ell}, \qquad n_\ell = \#\{i : \ell \text{ has row } i\}.
 """
@@ -24,7 +24,7 @@ Settings: TypeAlias = dict[str, Any] | None
 """The settings of a tokeniser as JSON; None if it does not expose them."""
 
 Weighting: TypeAlias = Callable[[Any, str], Matrix]
-"""Turns the counts of a language, given with its code, into the matrix that a model learns from."""
+"""Maps the counts and the code of a language to the matrix that a model learns from."""
 
 
 class Corpus(abc.ABC):
@@ -35,9 +35,9 @@ class Corpus(abc.ABC):
     languages : tuple of str
         Codes of the languages.
     ids : sequence of str
-        What each row is called.
+        Name of each row.
     presence : array of bool, shape (n_rows, n_languages)
-        Which row has a document in which language.
+        Whether a row has a document in a language.
     """
 
     languages: tuple[str, ...]
@@ -69,15 +69,15 @@ class Corpus(abc.ABC):
         return f"{type(self).__name__}({len(self):,} rows; {said})"
 
     def index(self, language: str) -> int:
-        """Position of a language."""
+        """Return the position of a language."""
         if language not in self.languages:
             raise ValueError(f"no language {language!r}; the corpus has {', '.join(self.languages)}")
         return self.languages.index(language)
 
     def rows(self, languages: str | Iterable[str]) -> NDArray[np.int64]:
-        """The rows that have every one of some languages.
+        """Return the rows that have all of some languages.
 
-        For one language they are the rows that the lines of its matrix belong to.
+        For one language, these are the rows of the lines of its matrix.
         """
         asked = [languages] if isinstance(languages, str) else list(languages)
         columns = [self.index(language) for language in asked]
@@ -91,27 +91,27 @@ class Corpus(abc.ABC):
     def info(
         self, *, hub: str | None = None, max_rows: int = 1000, random_state: int | None = 0
     ) -> CorpusSummary:
-        """Sizes of all pairs of languages, and rank ratios with a hub; see :func:`summarise`."""
+        """Return the sizes of all pairs of languages, and rank ratios with a hub; see :func:`summarise`."""
         return summarise(self, hub=hub, max_rows=max_rows, random_state=random_state)
 
     def select(self, rows: ArrayLike | None = None, languages: Sequence[str] | None = None) -> Selection:
-        """The same corpus with only some of its rows and languages, in the order given; nothing is copied."""
+        """Select rows and languages, in the given order, without copying."""
         return Selection(self, rows, languages)
 
     def split(
         self, test: float | int = 0.1, *, pairs: Iterable[tuple[str, str]] = (), random_state: int | None = 0
     ) -> tuple[Selection, Selection]:
-        """Rows to learn from, and rows to test on.
+        """Split the rows into training and test rows.
 
         Parameters
         ----------
         test : float or int
-            The share of rows to test on, or their number; drawn at random. With ``pairs`` it is not used.
+            Share or number of test rows, drawn at random. Not used with ``pairs``.
         pairs : iterable of (str, str)
-            Pairs of languages that shall have no common row to learn from: every row with both languages
-            of one of the pairs is a test row, and no other.
+            Pairs of languages without a common training row: the test rows are those with both languages
+            of one of the pairs.
         random_state : int or None
-            Where the random numbers begin.
+            Seed of the random numbers.
 
         Returns
         -------
@@ -143,12 +143,12 @@ class Corpus(abc.ABC):
         return chosen
 
     def views(self, weighting: Weighting | None = None, languages: Sequence[str] | None = None) -> Views:
-        """The corpus as :class:`~isogloss.views.Views`, one view for each language.
+        """Return the corpus as :class:`~isogloss.views.Views`, one view for each language.
 
         Parameters
         ----------
         weighting : callable, optional
-            ``weighting(counts, language)`` gives the matrix to use, with the same lines; by default the
+            ``weighting(counts, language)`` returns the matrix to use, with the same lines; by default the
             counts themselves.
         languages : sequence of str, optional
             All by default.
@@ -159,10 +159,10 @@ class Corpus(abc.ABC):
         return Views({name: weigh(self.matrix(name), name) for name in names}, present=present, ids=self.ids)
 
     def without_shared_words(self) -> WordSelection:
-        """The same rows without the words that two languages have in common.
+        """Return the same rows without the words that two languages have in common.
 
-        Names, numbers and loan words find a translation without anything having been learned; what is
-        left shows what was.
+        Names, numbers and loan words match translations without any learning; without them, matches show
+        what a model has learned.
         """
         seen: set[str] = set()
         shared: set[str] = set()
@@ -180,7 +180,7 @@ class Corpus(abc.ABC):
 
 
 class Selection(Corpus):
-    """Some rows and languages of a corpus; see :meth:`Corpus.select`."""
+    """A selection of rows and languages of a corpus; see :meth:`Corpus.select`."""
 
     def __init__(self, corpus: Corpus, rows: ArrayLike | None, languages: Sequence[str] | None) -> None:
         self._corpus = corpus
@@ -193,22 +193,22 @@ class Selection(Corpus):
         self.ids = [corpus.ids[row] for row in self._chosen.tolist()]
 
     def _lines(self, language: str) -> NDArray[np.int64]:
-        """Return the positions of the chosen rows in the matrix of a language."""
+        """Return the positions of the selected rows in the matrix of a language."""
         self.index(language)
         has = self._corpus.presence[:, self._corpus.index(language)]
         return (np.cumsum(has) - 1)[self._chosen[has[self._chosen]]]
 
     def matrix(self, language: str) -> Any:
-        """Word counts of the chosen rows; a copy."""
+        """Return a copy of the word counts of the selected rows."""
         return self._corpus.matrix(language)[self._lines(language)]
 
     def vocabulary(self, language: str) -> Sequence[str]:
-        """The words of the columns, those that the chosen rows do not have included."""
+        """Return the words of the columns, including those that the selected rows lack."""
         self.index(language)
         return self._corpus.vocabulary(language)
 
     def titles(self, language: str) -> Sequence[str]:
-        """Titles of the chosen documents."""
+        """Return the titles of the selected documents."""
         titles = self._corpus.titles(language)
         return [titles[line] for line in self._lines(language).tolist()]
 
@@ -225,11 +225,11 @@ class WordSelection(Corpus):
         self.languages, self.ids, self.presence = corpus.languages, corpus.ids, corpus.presence
 
     def matrix(self, language: str) -> Any:
-        """Counts of the words that were kept; a copy."""
+        """Return a copy of the counts of the kept words."""
         return self._corpus.matrix(language)[:, np.flatnonzero(self._kept[language])]
 
     def vocabulary(self, language: str) -> Sequence[str]:
-        """The words that were kept."""
+        """Return the kept words."""
         words = zip(self._corpus.vocabulary(language), self._kept[language], strict=True)
         return [word for word, kept in words if kept]
 
@@ -243,7 +243,7 @@ class WordSelection(Corpus):
 
 
 def _row_numbers(rows: ArrayLike | None, n: int) -> NDArray[np.int64]:
-    """Rows given as numbers, a mask or not at all, as numbers from 0."""
+    """Return row numbers for rows given as numbers, as a mask, or not at all."""
     if rows is None:
         return np.arange(n)
     chosen = np.atleast_1d(np.asarray(rows))

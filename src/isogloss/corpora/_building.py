@@ -1,9 +1,9 @@
-"""Comparable corpora built from readers of documents: interrupted, it goes on; finished, it is there at once.
+"""Build comparable corpora from readers of documents; interrupted builds can be resumed.
 
 Counting (:mod:`isogloss.corpora._shards`) leaves shards in ``FOLDER.partial``. Then the rows of all languages
-are joined on their ids, the words of each language sorted, and the shards written into the mapped files
-of the corpus, whose folder takes its name when it is complete. Memory: the ids and the words of all
-languages, and a shard.
+are joined on their ids, the words of each language are sorted, and the shards are written into the mapped
+files of the corpus. The folder gets its name when it is complete. Memory: the ids and the words of all
+languages, and one shard.
 """
 
 from __future__ import annotations
@@ -44,40 +44,40 @@ def build_corpus(
 ) -> ComparableCorpus:
     """Count the documents of several languages into a comparable corpus.
 
-    Documents of different languages with the same id, or for which ``align`` says the same, are one row. Rows
-    come in the order in which they are first seen, language after language.
+    Documents of different languages with the same id, or the same value of ``align``, form one row. Rows
+    are in the order of their first documents, language by language.
 
     Parameters
     ----------
     readers : mapping of str to iterable of Document
-        For each language its documents; a reader, or any iterable that gives the same each time.
+        Documents of each language: a reader, or any iterable that yields the same documents each time.
     folder : path
-        The corpus to make; must not be there yet. While it is made there is ``FOLDER.partial``, from which
-        the same call goes on after an interruption.
+        The corpus to create; it must not exist. ``FOLDER.partial`` holds the progress of the build, so that
+        the same call resumes it after an interruption.
     tokenise : callable, or mapping of str to callable
-        Gives the words of a text; one for all languages, or one for each.
+        Returns the words of a text; one for all languages, or one for each.
     align : callable, optional
-        ``align(language, id)`` gives the name of the row, or None for documents to leave out;
-        :class:`~isogloss.corpora.Concepts` for one.
+        ``align(language, id)`` returns the name of the row, or None to leave the document out, as
+        :class:`~isogloss.corpora.Concepts` does.
     min_words : int
-        A document with fewer different words is a stub and is left out.
+        Leave out documents with fewer different words (stubs).
     min_df : int
-        A word in fewer documents of its language is left out.
+        Leave out words in fewer documents of their language.
     min_languages : int
-        A row with fewer languages is left out.
+        Leave out rows with fewer languages.
     n_jobs : int, optional
         Processes that prepare and tokenise texts; one by default, -1 for one per core.
     shard_size : int
-        Documents to read between two points from which an interrupted build can go on.
+        Documents between two points from which an interrupted build can be resumed.
     restart : bool
-        Begin again, whatever an interrupted build has left.
+        Start over instead of resuming an interrupted build.
     progress : callable, optional
         Called with the language and the number of its documents read so far.
 
     Returns
     -------
     ComparableCorpus
-        What was built, opened.
+        The new corpus, opened.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _described(part: Any) -> Any:
 
 
 def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
-    """A folder for the shards, new or left by a build that wanted the same or had not counted anything."""
+    """Return the folder for shards: a new one, or that of an interrupted build with the same options."""
     if restart or not any(partial.rglob("*.npz")):
         shutil.rmtree(partial, ignore_errors=True)
     plan = json.loads(json.dumps(plan, default=str))
@@ -151,7 +151,7 @@ def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
 
 @dataclasses.dataclass
 class _Counted:
-    """The shards of a language."""
+    """The shards of one language."""
 
     folder: Path
     code: str
@@ -176,7 +176,7 @@ class _Counted:
         return {"read": self.read, "left_out": dict(passed), "bad": dict(problems)}
 
     def write(self, place: Path, row_of: Mapping[str, int], min_df: int) -> dict[str, Any]:
-        """The files of the language, and what to say about them in the header."""
+        """Write the files of the language and return their description for the header."""
         folder = place / self.code
         folder.mkdir()
         rows = np.array([row_of.get(key, -1) for key in self.keys], dtype=np.int64)
@@ -192,7 +192,7 @@ class _Counted:
                 "tokeniser": self.settings, **self.account()}  # fmt: skip
 
     def _kept(self, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Any]]:
-        """Row numbers and counts of the documents that stay, a shard at a time."""
+        """Yield row numbers and counts of the kept documents, shard by shard."""
         first = 0
         for shard in read_shards(self.folder):
             numbers = rows[first : first + len(shard.keys)]
@@ -217,7 +217,7 @@ class _Counted:
 
 
 def _join(languages: list[_Counted], target: Path, min_df: int, min_languages: int) -> None:
-    """One id table for all languages, and the corpus in its folder."""
+    """Join the ids of all languages and write the corpus."""
     present = Counter(key for language in languages for key in language.keys)
     names = [key for key, count in present.items() if count >= min_languages]
     row_of = {key: row for row, key in enumerate(names)}

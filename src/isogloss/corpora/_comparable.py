@@ -20,7 +20,7 @@ ROWS_PER_COPY = 10_000
 """Lines of a matrix that are copied at a time."""
 
 Tokenise: TypeAlias = Callable[[str], Sequence[str]]
-"""Anything that gives the words of a text."""
+"""Returns the words of a text."""
 
 
 class InMemoryCorpus(Corpus):
@@ -29,11 +29,11 @@ class InMemoryCorpus(Corpus):
     Parameters
     ----------
     texts : mapping of str to sequence of str or None
-        For each language one text per row; None where a row lacks the language.
+        One text per row for each language; None where a row lacks the language.
     tokenise : callable, or mapping of str to callable
-        Gives the words of a text; one for all languages, or one for each.
+        Returns the words of a text; one for all languages, or one for each.
     ids : sequence of str, optional
-        What the rows are called; their numbers from 0 by default.
+        Names of the rows; by default their numbers from 0.
     titles : mapping of str to sequence of str or None, optional
         Titles in the shape of ``texts``.
 
@@ -99,22 +99,21 @@ class InMemoryCorpus(Corpus):
 
 
 class ComparableCorpus(Corpus):
-    """A comparable corpus in a folder: opened at once whatever its size, read where it is looked at.
+    """A comparable corpus in a folder, memory-mapped: opening it takes no time, whatever its size.
 
-    Made by :func:`isogloss.corpora.build_corpus` and by :func:`save_corpus`. Counts, words, ids and
-    titles are mapped from files; a matrix is read when a model uses it, and takes as much memory as the
-    system has to spare.
+    Created by :func:`isogloss.corpora.build_corpus` and :func:`save_corpus`. Counts, words, ids and titles
+    are mapped from files: a matrix is read when a model uses it, and the system may free that memory.
 
     Parameters
     ----------
     folder : path
-        A folder that holds a corpus.
+        The folder of the corpus.
 
     Attributes
     ----------
     header : dict
-        What the folder says about itself: for each language the numbers of documents, words and counts,
-        the settings of the tokeniser and an account of what was read.
+        Description of the corpus: for each language the numbers of documents, words and counts, the
+        settings of the tokeniser and a report of what was read.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class ComparableCorpus(Corpus):
         self.ids = storage.read_strings(self.folder, "ids", n)
 
     def _of(self, language: str) -> tuple[Path, dict[str, Any]]:
-        """Folder and description of a language."""
+        """Return the folder and the description of a language."""
         self.index(language)
         return self.folder / storage.check_language(language), self.header["languages"][language]
 
@@ -163,7 +162,7 @@ class ComparableCorpus(Corpus):
         return settings
 
     def check(self) -> None:
-        """Read every file once and see that it can be used: a damaged one is named."""
+        """Read and check every file; the error names a damaged one."""
         for language, has in zip(self.languages, self.presence.sum(axis=0).tolist(), strict=True):
             folder, said = self._of(language)
             if has != said["documents"]:
@@ -218,7 +217,7 @@ def settings_of(tokenise: Tokenise) -> Settings:
 
 
 def tokeniser_for(tokenise: Tokenise | Mapping[str, Tokenise], language: str) -> Tokenise:
-    """The tokeniser of a language, when there is one for all or one for each."""
+    """Return the tokeniser of a language, given one for all or one for each."""
     if not isinstance(tokenise, Mapping):
         return tokenise
     if language not in tokenise:

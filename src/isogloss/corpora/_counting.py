@@ -1,4 +1,4 @@
-"""Words counted document by document, into the rows of a sparse matrix."""
+"""Count words document by document into the rows of a sparse matrix."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class CountedRows(NamedTuple):
 
 
 class WordCounter:
-    """Gives words numbers as they turn up, and gathers how often each document has them.
+    """Numbers words in the order of their first occurrence, and counts them in each document.
 
-    The given words have numbers already, in order.
+    The given words are numbered first, in order.
 
     Examples
     --------
@@ -44,18 +44,18 @@ class WordCounter:
 
     @property
     def words(self) -> list[str]:
-        """The words, in the order of their numbers."""
+        """Return the words in the order of their numbers."""
         return list(self._numbers)
 
     def add(self, counts: Mapping[str, int]) -> None:
-        """A document, as how often each word occurs in it."""
+        """Add a document, given as counts of its words."""
         numbers = self._numbers
         self._indices.extend([numbers.setdefault(word, len(numbers)) for word in counts])
         self._data.extend(counts.values())
         self._ends.append(len(self._indices))
 
     def take(self) -> CountedRows:
-        """The documents added since the last call."""
+        """Return the documents added since the last call."""
         rows = CountedRows(
             np.array(self._ends, dtype=np.int64),
             np.array(self._indices, dtype=np.int32),
@@ -66,7 +66,7 @@ class WordCounter:
 
 
 def in_order(tokens: Iterable[Iterable[str]]) -> tuple[Any, list[str]]:
-    """Counts of tokenised documents as a CSR matrix whose columns are the sorted words.
+    """Return the counts of tokenised documents as a CSR matrix whose columns are the sorted words.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Documents counted a shard at a time, so that an interrupted count goes on where it stopped.
+"""Count documents shard by shard, so that an interrupted count can be resumed.
 
-A shard holds the counts of the next few thousand documents that were read, the words that had not been seen
-before, and how many documents have been read by its end. Shards of a language are numbered; each is
-written whole or not at all.
+A shard holds the counts of the next few thousand documents, the words that are new in it, and the number of
+documents read by its end. Shards of a language are numbered; each is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from isogloss.exceptions import CorpusError
 from isogloss.io import atomic_write
 
 Align: TypeAlias = Callable[[str, str], str | None]
-"""Gives the row of a document from its language and id; None when it belongs to none."""
+"""Returns the row of a document by its language and id; None if it belongs to no row."""
 
 DOCS_PER_BATCH = 64
 """Documents that a process works on at a time."""
@@ -55,26 +54,26 @@ class LanguageCounter:
     """Counts the documents of a language into shards."""
 
     folder: Path
-    """Where the shards are, and go."""
+    """The folder of the shards."""
     language: str
     """Its code."""
     reader: Iterable[Document]
     """The documents, in the same order each time."""
     tokenise: Tokenise
-    """Gives the words of a text."""
+    """Returns the words of a text."""
     align: Align | None = None
-    """Gives the row of a document; its id when None."""
+    """Returns the row of a document; if None, the row is the document's id."""
     min_words: int = 20
-    """A document with fewer different words is a stub and is left out."""
+    """Documents with fewer different words (stubs) are left out."""
     shard_size: int = 5000
-    """Documents to read for a shard."""
+    """Documents of a shard."""
     n_jobs: int = 1
-    """Processes; with more than one, ``tokenise`` must be such that it can be sent to them."""
+    """Number of processes; with more than one, ``tokenise`` must be picklable."""
     progress: Callable[[str, int], None] | None = None
     """Called with the language and the number of documents read so far."""
 
     def run(self) -> None:
-        """Read what has not been read yet, and write it."""
+        """Count the documents that have not been counted yet."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._resume()
         raw = self.reader.raw() if isinstance(self.reader, DocumentReader) else iter(self.reader)
@@ -85,7 +84,7 @@ class LanguageCounter:
                 pass
 
     def _resume(self) -> None:
-        """Learn from the shards that are there what has been read and seen."""
+        """Restore the position and the vocabulary from existing shards."""
         self._seen: set[str] = set()
         words: list[str] = []
         self._read = self._shards = 0
@@ -96,7 +95,7 @@ class LanguageCounter:
         self._counter, self._known = WordCounter(words), len(words)
 
     def _shard(self, documents: Iterator[Document], workers: _Workers) -> bool:
-        """Count and write the next shard; False when nothing is left to read."""
+        """Count and write the next shard; return False when no documents are left."""
         before = self._read
         passed: Counter[str] = Counter()
         keys, titles = [], []
@@ -119,13 +118,13 @@ class LanguageCounter:
         return True
 
     def _note(self, document: Document, bad: BadRecordError) -> None:
-        """Have the reader refuse a document that could not be prepared, or say that it is left out."""
+        """Report a document that could not be prepared to the reader, which raises an error or skips it."""
         if isinstance(self.reader, DocumentReader):
             self.reader.refuse_or_note(bad.of(document), document.place)
             self.reader.report.documents -= 1
 
     def _aligned(self, documents: Iterator[Document], passed: Counter[str]) -> Iterator[Document]:
-        """Documents that belong to a row, with the row as their id."""
+        """Yield the documents that belong to a row, with the row as their id."""
         for document in documents:
             self._read += 1
             if self.progress is not None:
@@ -151,7 +150,7 @@ class LanguageCounter:
 
 
 def read_shards(folder: Path) -> Iterator[Shard]:
-    """The shards of a language, in order."""
+    """Yield the shards of a language in order."""
     for path in sorted(folder.glob("[0-9]*.npz")):
         try:
             with np.load(path, allow_pickle=False) as arrays:
@@ -173,12 +172,12 @@ def _shard(arrays: Any) -> Shard:
 
 
 Counted: TypeAlias = tuple[Document, dict[str, int] | BadRecordError]
-"""A document without its text, and its word counts or why it has none."""
+"""A document without its text, and its word counts or the reason why it has none."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Count:
-    """The work of one process: tokenise and count documents."""
+    """Tokenise and count documents in a process."""
 
     prepare: Callable[[str], str]
     tokenise: Tokenise
@@ -194,7 +193,7 @@ class _Count:
 
 
 class _Workers:
-    """Some processes, or this one, that count documents in order."""
+    """Counts documents in order, in this process or in several."""
 
     def __init__(self, count: _Count, n_jobs: int) -> None:
         self._count = count
@@ -209,7 +208,7 @@ class _Workers:
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, documents: Iterator[Document]) -> Iterator[Counted]:
-        """Counts in the order of the documents, a few batches ahead of what was asked for."""
+        """Yield counts in the order of the documents, computed a few batches ahead."""
         batches = iter(lambda: list(islice(documents, DOCS_PER_BATCH)), [])
         if self._pool is None:
             for batch in batches:

@@ -1,4 +1,4 @@
-"""The files of a comparable corpus: NumPy arrays in a folder, mapped instead of read.
+"""The files of a comparable corpus: memory-mapped NumPy arrays in a folder.
 
 ::
 
@@ -8,7 +8,7 @@
     FOLDER/LANG/indptr.npy, indices.npy, data.npy       counts in compressed rows
     FOLDER/LANG/words.*.npy, titles.*.npy   vocabulary and titles
 
-``corpus.json`` is written last and the folder is renamed into its place, so a folder that has it is whole.
+``corpus.json`` is written last, and then the folder is renamed, so a folder with this file is complete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FORMAT, VERSION = "isogloss comparable corpus", 1
 
 
 def check_language(code: str) -> str:
-    """A code that can be the name of a folder.
+    """Return a language code that can name a folder; raise an error for any other.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def check_language(code: str) -> str:
 
 @contextmanager
 def new_folder(folder: PathLike) -> Iterator[Path]:
-    """A folder to fill that takes the name ``folder`` when all went well, and leaves no trace otherwise."""
+    """Yield a temporary folder that is renamed to ``folder`` on success and removed on failure."""
     target = Path(folder).absolute()
     if target.exists():
         raise CorpusError(f"{folder}: is there already; remove it, or give another name")
@@ -68,27 +68,27 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
-    """An array in one file."""
+    """Write an array to a file."""
     with atomic_write(path) as file:
         np.save(file, values, allow_pickle=False)
 
 
 def write_strings(folder: Path, name: str, strings: Iterable[str]) -> None:
-    """Strings in two files."""
+    """Write strings to two files."""
     table = strings if isinstance(strings, StringTable) else StringTable.of(strings)
     write_array(folder / f"{name}.text.npy", table.text)
     write_array(folder / f"{name}.offsets.npy", table.offsets)
 
 
 def write_header(folder: Path, header: dict[str, Any]) -> None:
-    """Write the description of the folder, which completes the corpus."""
+    """Write the description of the corpus, which completes it."""
     said = {"format": FORMAT, "version": VERSION, **header}
     with atomic_write(folder / HEADER) as file:
         file.write(json.dumps(said, ensure_ascii=True, indent=1).encode())
 
 
 class CountsWriter:
-    """Counts of a language, written line by line in any order straight into mapped files.
+    """Writes the counts of a language into mapped files, line by line in any order.
 
     ``lengths`` are the numbers of different words of the lines.
     """
@@ -103,7 +103,7 @@ class CountsWriter:
         self._data = _new_map(folder / "data.npy", np.float32, entries)
 
     def put(self, lines: NDArray[np.int64], counts: Any) -> None:
-        """Some lines, as the rows of a CSR matrix."""
+        """Write some lines, the rows of a CSR matrix."""
         counts.sort_indices()
         starts = self._starts[lines] - counts.indptr[:-1]
         where = np.repeat(starts, np.diff(counts.indptr)) + np.arange(counts.nnz)
@@ -111,7 +111,7 @@ class CountsWriter:
         self._data[where] = counts.data
 
     def close(self) -> None:
-        """See that everything is on the disk."""
+        """Flush everything to the disk."""
         for values in (self._indices, self._data):
             if isinstance(values, np.memmap):
                 values.flush()
@@ -148,7 +148,7 @@ def read_header(folder: Path) -> dict[str, Any]:
 
 
 def read_array(path: Path, shape: tuple[int, ...], *kinds: Any) -> NDArray[Any]:
-    """A mapped array, which must have the shape that the header promises, and one of the kinds."""
+    """Map an array, and check its kind and that it has the shape in the header."""
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as reason:  # numpy parses the header as Python: a damaged one raises errors of any kind
@@ -164,13 +164,13 @@ def read_array(path: Path, shape: tuple[int, ...], *kinds: Any) -> NDArray[Any]:
 
 
 def read_strings(folder: Path, name: str, length: int) -> StringTable:
-    """Strings of two files."""
+    """Map the strings of two files."""
     offsets = read_array(folder / f"{name}.offsets.npy", (length + 1,), np.int64)
     return StringTable(read_array(folder / f"{name}.text.npy", (int(offsets[-1]),), np.uint8), offsets)
 
 
 def read_counts(folder: Path, documents: int, words: int) -> Any:
-    """Mapped counts as a CSR matrix."""
+    """Map counts as a CSR matrix."""
     indptr = read_array(folder / "indptr.npy", (documents + 1,), np.int32, np.int64)
     entries = int(indptr[-1])
     indices = read_array(folder / "indices.npy", (entries,), np.int32)

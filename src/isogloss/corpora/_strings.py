@@ -1,4 +1,4 @@
-"""Long lists of strings in two arrays, which can be mapped from files instead of being read."""
+"""Long lists of strings in two arrays, which can be memory-mapped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ STRINGS_PER_CHUNK = 1 << 16
 
 
 class StringTable(Sequence[str]):
-    """A sequence of strings: their UTF-8 one after the other, and where each of them begins.
+    """A sequence of strings: their concatenated UTF-8, and the offset of each.
 
     Parameters
     ----------
     text : array of uint8
-        The strings, with nothing between them.
+        The concatenated strings.
     offsets : array of int64
-        Where each string begins, and where the last one ends.
+        Start of each string, and the end of the last one.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class StringTable(Sequence[str]):
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> StringTable:
-        """The table of some strings; halves of surrogate pairs are kept as they are."""
+        """Make a table of strings; lone surrogates are kept."""
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(part) for part in encoded], out=offsets[1:])

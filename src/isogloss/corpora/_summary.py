@@ -1,4 +1,4 @@
-r"""A summary of a comparable corpus: what each pair of languages shares, and how much of it is new.
+r"""Summarise a comparable corpus: what each pair of languages shares, and how much documents differ.
 
 The sizes are those of Table 8.5 of [1]_. Table 8.7 asks whether documents differ from each other: for the
 rows that a language shares with the hub it compares
@@ -52,7 +52,7 @@ class CorpusSummary:
     ranks: dict[str, RankRatio]
 
     def as_dict(self) -> dict[str, Any]:
-        """The summary as JSON can hold it."""
+        """Return the summary for JSON."""
         return {
             "rows": self.rows,
             "languages": {
@@ -77,7 +77,7 @@ class CorpusSummary:
 def summarise(
     corpus: Corpus, *, hub: str | None = None, max_rows: int = 1000, random_state: int | None = 0
 ) -> CorpusSummary:
-    """Sizes of all pairs of languages, and rank ratios with a hub.
+    """Return the sizes of all pairs of languages, and rank ratios with a hub.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def summarise(
     hub : str, optional
         The language to compare with; by default the one with the most documents.
     max_rows : int
-        Ranks of larger matrices are estimated from so many rows drawn at random, which makes them rather
-        too high. 0 leaves them out.
+        Ranks of larger matrices are estimated from this many random rows, which makes them somewhat too
+        high. 0 leaves ranks out.
     random_state : int or None
-        Where the random numbers begin.
+        Seed of the random numbers.
     """
     sizes = corpus.pair_sizes()
     centre = corpus.languages[int(sizes.diagonal().argmax())] if hub is None else hub
@@ -124,9 +124,9 @@ def _compare(
 
 
 def rank_ratio(counts: Any) -> float:
-    """Numerical rank of a matrix, as a share of the lesser of its rows and of the columns in use.
+    """Return the numerical rank of a matrix as a share of its rows or used columns, whichever are fewer.
 
-    Rows are first brought to length 1, which does not change the rank.
+    Rows are first scaled to length 1, which does not change the rank.
 
     Examples
     --------

@@ -10,19 +10,19 @@ B_co = TypeVar("B_co", covariant=True)
 S = TypeVar("S")
 
 Loader = Callable[[], B]
-"""Something small that can be sent to a worker and gives one batch when called there."""
+"""A small picklable callable that returns one batch when a worker calls it."""
 
 
 @runtime_checkable
 class Source(Protocol[B_co]):
-    """Batches that can be read again and again, each by itself.
+    """Batches that can be read repeatedly and independently.
 
-    ``loaders()`` gives one callable per batch. It is the callables that travel to the workers of a
-    cluster, and a lost worker's batches are loaded again from them.
+    ``loaders()`` returns one callable per batch. The callables are sent to the workers of a cluster, and
+    reload the batches of a lost worker.
     """
 
     def loaders(self) -> Sequence[Callable[[], B_co]]:
-        """One callable per batch, always in the same order."""
+        """Return one callable per batch, always in the same order."""
 
 
 @runtime_checkable
@@ -34,23 +34,23 @@ class Engine(Protocol):
     ) -> S:
         """Combine ``leaf(batch, *broadcast)`` over all batches of the source.
 
-        ``leaf`` leaves its batch as it was and gives a new object every time, because ``combine`` may
-        change and return its first argument. The shape of the reduction tree depends on the number of
+        ``leaf`` must not change its batch and must return a new object, because ``combine`` may change and
+        return its first argument. The shape of the reduction tree depends on the number of
         batches alone, so the result does not depend on the number of workers.
         """
 
     def map(self, leaf: Callable[..., Any], source: Any, *broadcast: Any) -> Any:
-        """A source of the values ``leaf(batch, *broadcast)``, kept where they were computed."""
+        """Return a source of the values ``leaf(batch, *broadcast)``, which stay where they were computed."""
 
     def persist(self, source: Any) -> Any:
-        """The same source, loaded once where that pays: a cluster's workers keep their batches."""
+        """Return the source, loaded once if that pays: the workers of a cluster keep their batches."""
 
 
 def tree_reduce(values: Iterable[S], combine: Callable[[S, S], S]) -> S:
     """Combine in a balanced tree while holding only ``log2(n)`` partial results.
 
-    Partial results stand like the digits of a binary counter: two of equal height combine into one of
-    the next, in order, so the tree depends on the number of values alone.
+    Partial results are kept like the digits of a binary counter: two of equal height are combined into one
+    of the next height, in order, so the tree depends only on the number of values.
     """
     pending: list[tuple[int, S]] = []
     for value in values:

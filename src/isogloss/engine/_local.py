@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class LocalEngine:
-    """Threads of this process; batches are read when they are needed and dropped afterwards.
+    """Computes on threads of this process; batches are read when needed and dropped afterwards.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class LocalEngine:
             return tree_reduce(results, combine)
 
     def map(self, leaf: Callable[..., S], source: Source[Any], *broadcast: Any) -> Batches[S]:
-        """The values ``leaf(batch, *broadcast)``, in memory."""
+        """Return the values ``leaf(batch, *broadcast)`` as batches in memory."""
         with closing(self._results(leaf, source, broadcast)) as results:
             return Batches(list(results))
 
     def persist(self, source: Source[Any]) -> Source[Any]:
-        """The source itself: what is on disk stays there."""
+        """Return the source itself; files stay on disk."""
         return source
 
     def _results(
@@ -73,7 +73,7 @@ def _call(leaf: Callable[..., S], load: Callable[[], Any], broadcast: tuple[Any,
 
 
 def _in_threads(calls: Sequence[Callable[[], S]], workers: int) -> Iterator[S]:
-    """Results in order; no more of them are waiting than there are workers, and one in hand."""
+    """Yield results in order; at most one more than there are workers is in memory."""
     with thread_pool(workers) as pool:
         waiting: deque[Future[S]] = deque()
         for call in calls:

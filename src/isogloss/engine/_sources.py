@@ -1,4 +1,4 @@
-"""Sources: row slices of what is in memory, files, and batches that are there already."""
+"""Sources of batches: row slices of data in memory, files, and given batches."""
 
 from __future__ import annotations
 
@@ -44,31 +44,31 @@ class Rows:
         self.batch_rows = batch_rows
 
     def loaders(self) -> Sequence[Callable[[], Any]]:
-        """One callable per slice; each travels with its own rows and no others."""
+        """Return one callable per slice; each is pickled with its own rows only."""
         starts = range(0, max(self.n_rows, 1), self.batch_rows)
         return [_Slice(self.data, slice(start, start + self.batch_rows)) for start in starts]
 
 
 class Batches(Generic[B]):
-    """Batches that are in memory already."""
+    """Given batches in memory."""
 
     def __init__(self, batches: Sequence[B]) -> None:
         self.batches = list(batches)
 
     def loaders(self) -> Sequence[Callable[[], B]]:
-        """One callable per batch."""
+        """Return one callable per batch."""
         return [partial(_given, batch) for batch in self.batches]
 
 
 class Files(Generic[B]):
-    """One batch per file, read anew in every pass, so that data larger than memory can be used.
+    """One batch per file, read again in every pass, so that data can be larger than memory.
 
     Parameters
     ----------
     paths : sequence of path
         The files, in order. On a cluster every worker must reach them.
     read : callable
-        Gives the batch of one path.
+        Returns the batch of a path.
     """
 
     def __init__(self, paths: Sequence[str | Path], read: Callable[[Path], B]) -> None:
@@ -79,12 +79,12 @@ class Files(Generic[B]):
             raise FileNotFoundError(f"{len(missing)} of {len(self.paths)} files are missing: {missing[0]}")
 
     def loaders(self) -> Sequence[Callable[[], B]]:
-        """One callable per file."""
+        """Return one callable per file."""
         return [partial(self.read, path) for path in self.paths]
 
 
 class _Slice:
-    """Rows that are cut out when they are asked for, because slices of sparse rows are copies."""
+    """Slices rows when called, because slices of sparse rows are copies."""
 
     def __init__(self, data: tuple[Any, ...], rows: slice) -> None:
         self.data, self.rows = data, rows

@@ -1,9 +1,9 @@
 """Sums over batches on the workers of a ``dask.distributed`` cluster.
 
 Batches are loaded on the workers once and stay there. Every iteration broadcasts the parameters,
-takes one statistic per batch where the batch lies, and adds the statistics in a tree on the workers,
-so one statistic in all travels back. Because a batch is the result of a task (its loader), a worker
-that dies takes nothing with it that dask cannot compute again.
+computes one statistic per batch where the batch is, and adds the statistics in a tree on the workers, so
+only one statistic is sent back. Because a batch is the result of a task (its loader), Dask can compute
+again whatever is lost with a worker.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class DaskEngine:
     client : distributed.Client
         A connected client, for example ``Client(LocalCluster())``.
     retries : int
-        How often a whole sum is started again when workers were lost in a way that the scheduler did
-        not repair by itself (a task that was running on several workers as they died, say).
+        How often a whole sum is restarted if workers were lost in a way that the scheduler did not
+        repair by itself (for example, a task was running on several workers when they died).
 
     Notes
     -----
@@ -44,10 +44,10 @@ class DaskEngine:
     scheduler, but what is scattered cannot be computed again when its worker dies. Broadcast values go
     the same way, once for each sum; a worker gets them from the scheduler or from another worker.
 
-    A task may be run twice, and its result may lie on several workers, so ``combine`` gets a copy of its
-    first argument to change.
+    A task may run twice, and several workers may hold its result, so ``combine`` gets a copy of its first
+    argument.
 
-    A cluster that has no workers is waited for; dask's ``no-workers-timeout`` limits that.
+    If the cluster has no workers, calls wait for one; Dask's ``no-workers-timeout`` limits the wait.
     """
 
     def __init__(self, client: Any, *, retries: int = 3) -> None:
@@ -77,7 +77,7 @@ class DaskEngine:
         return self._with_retries(attempt)
 
     def map(self, leaf: Callable[..., Any], source: Source[Any], *broadcast: Any) -> _Placed:
-        """The values ``leaf(batch, *broadcast)``, left on the workers."""
+        """Return the values ``leaf(batch, *broadcast)``, which stay on the workers."""
         placed = self.persist(source)
 
         def place(which: Sequence[int]) -> list[Any]:
@@ -93,7 +93,7 @@ class DaskEngine:
         return self._with_retries(attempt)
 
     def persist(self, source: Source[Any]) -> _Placed:
-        """Load every batch on some worker; a source that is there already is left alone."""
+        """Load every batch on some worker, unless the source is on the workers already."""
         if isinstance(source, _Placed):
             return source
         loaders = source.loaders()
@@ -108,17 +108,17 @@ class DaskEngine:
         return placed
 
     def _loaded(self, loader: Callable[[], Any]) -> Any:
-        """The future of a batch; one that is on a worker already stays there."""
+        """Return the future of a batch; one that is on a worker stays there."""
         return (
             loader.future() if isinstance(loader, _Fetch) else self.client.submit(_load, loader, pure=False)
         )
 
     def _broadcast(self, values: tuple[Any, ...]) -> Any:
-        """All values as one future of a task, which can be run again, as a scatter cannot."""
+        """Return all values as one future of a task, which can be repeated; a scatter cannot."""
         return self._loaded(partial(_given, values)) if values else ()
 
     def _leaves(self, leaf: Callable[..., Any], batches: Sequence[Any], values: Any) -> Iterator[Any]:
-        """Futures of the leaves, one by one, so that a result is let go when it has been combined."""
+        """Yield the futures of the leaves, so that a result can be released once it has been combined."""
         return (self.client.submit(_leaf, leaf, batch, values, pure=False) for batch in batches)
 
     def _with_retries(self, attempt: Callable[[], S]) -> S:
@@ -149,7 +149,7 @@ class DaskEngine:
 
 
 class _Placed:
-    """Batches that lie on workers, as futures, and the way to place any of them again."""
+    """Batches on workers, as futures, and a function that loads any of them again."""
 
     def __init__(self, place: Callable[[Sequence[int]], list[Any]], n: int) -> None:
         self._place = place
@@ -159,26 +159,26 @@ class _Placed:
         return len(self._futures)
 
     def intact(self) -> list[Any]:
-        """The futures; those that dask has given up are placed anew."""
+        """Return the futures; lost ones are loaded again."""
         lost = [k for k, f in enumerate(self._futures) if f is None or f.status in ("error", "cancelled")]
         for k, future in zip(lost, self._place(lost) if lost else (), strict=True):
             self._futures[k] = future
         return list(self._futures)
 
     def wait(self) -> None:
-        """Wait until all are there, and raise the error of one that cannot be."""
+        """Wait for all batches, and raise the error of one that failed."""
         for future in self.intact():
             error = future.exception()
             if error is not None:
                 raise error
 
     def loaders(self) -> Sequence[Callable[[], Any]]:
-        """Callables that bring one batch each to this process."""
+        """Return callables that fetch one batch each to this process."""
         return [_Fetch(self, k) for k in range(len(self))]
 
 
 class _Fetch:
-    """Brings one of the batches that lie on workers to this process."""
+    """Fetches a batch from a worker to this process."""
 
     def __init__(self, placed: _Placed, k: int) -> None:
         self.placed, self.k = placed, k
