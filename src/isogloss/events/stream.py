@@ -296,7 +296,7 @@ class EventStream:
         if self.pending and time - self.clusters.now > _MAX_PAUSE_S:
             self.update()
         profile = self.profile_builder.weigh(analysed.profile, analysed.latent, analysed.embedding)
-        decision = transition(self.clusters, article, analysed.terms)
+        decision = transition(self.clusters, article, analysed.terms, profile.places)
         self._record_moves(decision)
         self.links.apply(replace(decision, expired=()) if decision.expired else decision, profile)
         self.count += 1

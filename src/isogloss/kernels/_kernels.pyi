@@ -331,6 +331,7 @@ def join_clusters(
     doubt: float,
     unlinked: float,
     prior: float,
+    cohesion: float,
     group: _Indices,
 ) -> None: ...
 def number_pairs(

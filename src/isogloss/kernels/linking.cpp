@@ -22,7 +22,7 @@ namespace {
 using namespace isogloss;
 
 struct Rules {
-    double threshold, impossible, same_language, doubt, unlinked, prior;
+    double threshold, impossible, same_language, doubt, unlinked, prior, cohesion;
 };
 
 // What is between a group and another one: the weighted sum of the links, the weight of the pairs that have a link,
@@ -37,6 +37,8 @@ struct Group {
     std::vector<std::pair<i32, double>> weights;
     std::vector<Bond> bonds;  // in the order of the other groups
     double weight = 0;
+    // Of the pairs of clusters within: the weighted sum of the links, the weight of those with a link, and of all.
+    double sum = 0, linked = 0, pairs = 0;
     bool alive = true;
 };
 
@@ -54,9 +56,16 @@ double mean(const Group &one, const Group &other, const Bond &bond, const Rules 
     return bond.sum / (bond.linked + rules.unlinked * rest + rules.prior);
 }
 
-// Whether groups may join: no impossible pair, and languages that both have are linked themselves.
-bool allowed(const Group &one, const Group &other, const Bond &bond, const Rules &rules) {
-    if (bond.apart) return false;
+// The mean probability of the pairs within a group, in the same way; 0 for a single cluster.
+double inner_mean(const Group &group, const Rules &rules) {
+    const double rest = std::max(0.0, group.pairs - group.linked);
+    return group.sum == 0 ? 0 : group.sum / (group.linked + rules.unlinked * rest + rules.prior);
+}
+
+// Whether groups with this mean may join: no impossible pair, not much less between than within both, and languages
+// that both have are linked themselves.
+bool allowed(const Group &one, const Group &other, const Bond &bond, double p, const Rules &rules) {
+    if (bond.apart || p < rules.cohesion * std::min(inner_mean(one, rules), inner_mean(other, rules))) return false;
     double common = 0;
     for (const auto &[lang, weight] : one.weights)
         for (const auto &[same, theirs] : other.weights)
@@ -72,7 +81,7 @@ void offer(const std::vector<Group> &groups, i32 a, bool later_only, const Rules
         const i32 b = bond.other;
         if (later_only && b < a) continue;
         const double p = mean(groups[a], groups[b], bond, rules);
-        if (p >= rules.threshold && allowed(groups[a], groups[b], bond, rules))
+        if (p >= rules.threshold && allowed(groups[a], groups[b], bond, p, rules))
             offers.emplace(-p, std::min(a, b), std::max(a, b));
     }
 }
@@ -116,6 +125,10 @@ std::vector<Bond> united(const Group &one, const Group &other, i32 a, i32 b) {
 // Lets group b go into group a.
 void join(std::vector<Group> &groups, i32 a, i32 b) {
     Group &one = groups[a], &other = groups[b];
+    const Bond between = *place_of(one, b);
+    one.sum += other.sum + between.sum;
+    one.linked += other.linked + between.linked;
+    one.pairs += other.pairs + one.weight * other.weight;
     add_weights(one, other);
     one.bonds = united(one, other, a, b);
     for (const Bond &old : other.bonds) {
@@ -233,11 +246,11 @@ void join_all(std::vector<Group> &groups, const Rules &rules, i32 *group) {
 // Of each cluster the probabilities of its links are given by the ids of the others, both ways.
 void join_clusters(In<i64> ids, In<double> weights, In<i32> languages, nb::list linked, double threshold,
                    double impossible, double same_language, double doubt, double unlinked, double prior,
-                   Out<i32> group) {
+                   double cohesion, Out<i32> group) {
     const std::size_t n = ids.shape(0);
     if (weights.shape(0) != n || languages.shape(0) != n || group.shape(0) != n || linked.size() != n)
         throw std::invalid_argument("lengths differ");
-    const Rules rules{threshold, impossible, same_language, doubt, unlinked, prior};
+    const Rules rules{threshold, impossible, same_language, doubt, unlinked, prior, cohesion};
     const Links links = links_of(ids, linked);
     const nb::gil_scoped_release released;
     std::vector<Group> groups = groups_of(weights, languages, links, rules);
@@ -304,5 +317,5 @@ void bind_linking(nb::module_ &m) {
           nb::arg("chances"));
     m.def("join_clusters", &join_clusters, nb::arg("ids"), nb::arg("weights"), nb::arg("languages"),
           nb::arg("linked"), nb::arg("threshold"), nb::arg("impossible"), nb::arg("same_language"), nb::arg("doubt"),
-          nb::arg("unlinked"), nb::arg("prior"), nb::arg("group").noconvert());
+          nb::arg("unlinked"), nb::arg("prior"), nb::arg("cohesion"), nb::arg("group").noconvert());
 }

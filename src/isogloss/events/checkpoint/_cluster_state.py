@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -15,12 +16,14 @@ from isogloss.events.checkpoint._columns import (
     pack_strings,
     pack_table,
     pack_vectors,
+    pack_weights,
     prefixed,
     split_rows,
     unpack_names,
     unpack_strings,
     unpack_table,
     unpack_vectors,
+    unpack_weights,
     unprefixed,
 )
 from isogloss.events.cluster import Cluster, ClusterSettings, ClusterState, Member, PostingLists
@@ -87,20 +90,23 @@ def _cluster_arrays(clusters: list[Cluster]) -> Arrays:
         **prefixed("articles", pack_strings(one for cluster in clusters for one in cluster.article_ids)),
         **prefixed("languages", pack_names([[cluster.lang] for cluster in clusters])),
         **prefixed("totals", pack_vectors([cluster.total for cluster in clusters])),
+        **prefixed("places", pack_weights([cluster.places for cluster in clusters])),
     }
 
 
 def _clusters(arrays: Arrays) -> Iterator[Cluster]:
     articles = split_rows(unpack_strings(unprefixed(arrays, "articles")), arrays["sizes"])
-    for number, (lang,), own, total, moments in zip(
+    for number, (lang,), own, total, moments, places in zip(
         arrays["ids"].tolist(),
         unpack_names(unprefixed(arrays, "languages")),
         articles,
         unpack_vectors(unprefixed(arrays, "totals")),
         arrays["moments"].tolist(),
+        unpack_weights(unprefixed(arrays, "places")),
         strict=True,
     ):
-        yield Cluster(number, lang, list(own), total, *moments)
+        named = Counter({place: int(n) for place, n in places.items()})
+        yield Cluster(number, lang, list(own), total, *moments, named)
 
 
 def _member_arrays(members: Mapping[str, Member]) -> Arrays:
@@ -111,10 +117,13 @@ def _member_arrays(members: Mapping[str, Member]) -> Arrays:
         "thresholds": np.array([member.threshold for member in listed], dtype=np.float64),
         **prefixed("articles", pack_strings(members)),
         **prefixed("vectors", pack_vectors([member.vector for member in listed])),
+        **prefixed("places", pack_names([member.places for member in listed])),
     }
 
 
 def _members(arrays: Arrays) -> Iterator[tuple[str, Member]]:
     clusters, times, thresholds = (arrays[name].tolist() for name in ("clusters", "times", "thresholds"))
-    members = map(Member, clusters, times, unpack_vectors(unprefixed(arrays, "vectors")), thresholds)
+    vectors = unpack_vectors(unprefixed(arrays, "vectors"))
+    places = map(tuple, unpack_names(unprefixed(arrays, "places")))
+    members = map(Member, clusters, times, vectors, thresholds, places)
     return zip(unpack_strings(unprefixed(arrays, "articles")), members, strict=True)

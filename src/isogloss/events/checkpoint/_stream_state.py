@@ -36,7 +36,7 @@ from isogloss.events.track import AgglomerationRules, EventTracker
 from isogloss.exceptions import ModelFileError
 from isogloss.similarity import Encoder, TextModel
 
-_FORMAT_VERSION = 5
+_FORMAT_VERSION = 6
 _HEADER = "header"
 _COMPRESSED = (".text", _HEADER)
 """Suffixes of the names of arrays that are compressed."""
@@ -95,8 +95,7 @@ def restore_stream(
 ) -> EventStream:
     """Restore a stream; annotator, linker, model and encoder must be those that it had.
 
-    Parameters are those of :class:`~isogloss.events.EventStream`. Parameters are those of
-    :class:`~isogloss.events.EventStream`. Raises ModelFileError if the checkpoint is damaged or has another
+    Parameters are those of :class:`~isogloss.events.EventStream`. Raises ModelFileError if the checkpoint is damaged or has another
     version, or the encoder has other dimensions.
     """
     header, arrays = _unpack(saved)

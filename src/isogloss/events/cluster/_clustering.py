@@ -9,7 +9,8 @@ time:
     s(a, c) = \frac{a^T \sum_{b \in c} b}{\|\sum_{b \in c} b\|}\, 2^{-\Delta / h},
 
 with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates from a
-bounded inverted index are compared. Clusters that an article shows to be one are merged, recent articles are
+bounded inverted index are compared. Where both name places but none in common, the threshold is higher: a
+stream with few articles cannot know yet that *killed* and *injured* say little. Clusters that an article shows to be one are merged, recent articles are
 reassigned every so often, and clusters without news expire.
 
 :func:`transition` is a fold: the state after a stream depends on the articles and their order, and on nothing
@@ -52,11 +53,14 @@ class Decision:
     """Clusters that expired before the article came."""
 
 
-def transition(state: ClusterState, article: Article, terms: Terms | None = None) -> Decision:
+def transition(
+    state: ClusterState, article: Article, terms: Terms | None = None, places: tuple[str, ...] = ()
+) -> Decision:
     """Assign an article to a cluster, and update the state.
 
     The state is changed, unless the article is known and has not expired. ``terms`` are its
-    :func:`~isogloss.events.cluster.article_terms`, if the caller has them.
+    :func:`~isogloss.events.cluster.article_terms`, if the caller has them, and ``places`` the ids of the
+    places that it names, with their countries.
 
     Notes
     -----
@@ -84,7 +88,7 @@ def transition(state: ClusterState, article: Article, terms: Terms | None = None
         return Decision(article.id, known.cluster, repeated=True)
     state.now = max(state.now, article.time.timestamp())
     expired = tuple(state.expire())
-    member = _member(state, article, terms or article_terms(article))
+    member = _member(state, article, terms or article_terms(article), places)
     ranked = state.ranked(member, article.lang)
     similarity, cluster = ranked[0] if ranked else (0.0, state.create_cluster(article.lang))
     state.assign(article.id, member, cluster)
@@ -102,18 +106,18 @@ def transition(state: ClusterState, article: Article, terms: Terms | None = None
     )
 
 
-def _member(state: ClusterState, article: Article, terms: Terms) -> Member:
+def _member(state: ClusterState, article: Article, terms: Terms, places: tuple[str, ...]) -> Member:
     vector = state.terms.add(terms, article.lang, article.time.date())
     settings = state.settings
     threshold = settings.body_threshold if len(terms.body[0]) >= settings.body_terms else settings.threshold
-    return Member(0, article.time.timestamp(), vector, threshold)
+    return Member(0, article.time.timestamp(), vector, threshold, places)
 
 
 def _merge(state: ClusterState, cluster: Cluster, others: list[Cluster]) -> list[tuple[int, int]]:
     """Merge similar clusters among the candidates of an article; the oldest id is kept."""
     merged = []
     for other in others:
-        if state.similarity_of(cluster, other) >= state.settings.merge_threshold:
+        if state.merges(cluster, other):
             target, source = sorted((cluster, other), key=lambda one: one.id)
             state.merge(source, target)
             merged.append((source.id, target.id))
@@ -144,7 +148,7 @@ def repair(state: ClusterState, article: Article) -> tuple[tuple[Move, ...], tup
     alive = [one for one in recent if one in state.members]
     moved = [move for one in alive if state.settings.repair_every and (move := _reconsider(state, one))]
     for one in alive:
-        state.members[one].vector = EMPTY_VECTOR
+        state.members[one].vector, state.members[one].places = EMPTY_VECTOR, ()
     return tuple(moved), tuple(_drop_empty(state, moved))
 
 

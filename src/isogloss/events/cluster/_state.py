@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -36,6 +37,8 @@ class ClusterSettings:
     """Distinct words that a body needs to count as one."""
     merge_threshold: float = 0.4
     """Minimum similarity of two clusters that are merged."""
+    other_places: float = 2.2
+    """Factor of the minimum similarity where both name places but none in common."""
     half_life: float = 2.0
     """Days in which similarity decays by half."""
     mean_share: float = 0.6
@@ -141,7 +144,8 @@ class ClusterState:
             (resemblance, cluster)
             for cluster, dot in zip(near, inner, strict=True)
             if (cosine := dot / (cluster.norm or 1.0)) >= member.threshold
-            and (resemblance := cosine * self._nearness(member.time, cluster)) >= member.threshold
+            and (resemblance := cosine * self._nearness(member.time, cluster))
+            >= member.threshold * self._strictness(member.places, cluster)
         ]
         return sorted(fitting, key=lambda pair: (-pair[0], pair[1].id))
 
@@ -151,6 +155,16 @@ class ClusterState:
         distance = abs(time - cluster.seconds / len(cluster.article_ids))
         share = self.settings.mean_share
         return self.time_decay((1 - share) * gap + share * distance)
+
+    def merges(self, one: Cluster, other: Cluster) -> bool:
+        """Return whether two clusters are similar enough to be merged."""
+        threshold = self.settings.merge_threshold * self._strictness(one.places, other)
+        return self.similarity_of(one, other) >= threshold
+
+    def _strictness(self, places: Collection[str], cluster: Cluster) -> float:
+        """Return the factor of a minimum similarity: stories that happen at different places are not one."""
+        apart = places and cluster.places and cluster.places.keys().isdisjoint(places)
+        return self.settings.other_places if apart else 1.0
 
     def similarity_of(self, one: Cluster, other: Cluster) -> float:
         """Return the cosine of two centroids, decayed by the time between the clusters."""
@@ -198,6 +212,8 @@ class Member:
     """Of length one; emptied once the article is no longer reassigned."""
     threshold: float
     """Minimum similarity to a cluster that it may join."""
+    places: tuple[str, ...] = ()
+    """The places that it names; emptied with the vector."""
 
 
 @dataclass(slots=True)
@@ -219,6 +235,8 @@ class Cluster:
     """Times of its first and its last article, in seconds since 1970."""
     seconds: float = 0.0
     """The sum of the times of its articles."""
+    places: Counter[str] = field(default_factory=Counter)
+    """Number of articles that name each place."""
 
     def __len__(self) -> int:
         return len(self.article_ids)
@@ -245,12 +263,15 @@ class Cluster:
         self.earliest = min(self.earliest, member.time)
         self.latest = max(self.latest, member.time)
         self.seconds += member.time
+        self.places.update(member.places)
 
     def remove(self, article_id: str, member: Member) -> None:
         """Remove an article; the times of the first and last article stay."""
         self.article_ids.remove(article_id)
         self._add_total(member.vector, -1.0)
         self.seconds -= member.time
+        # Unlike subtraction by Counter.subtract, this leaves no zeros behind.
+        self.places -= Counter(member.places)
 
     def absorb(self, other: Cluster) -> None:
         """Add all articles of another cluster."""
@@ -259,6 +280,7 @@ class Cluster:
         self.earliest = min(self.earliest, other.earliest)
         self.latest = max(self.latest, other.latest)
         self.seconds += other.seconds
+        self.places.update(other.places)
 
     def _add_total(self, vector: Vector, factor: float = 1.0) -> None:
         self.total = add_vectors(self.total, vector, factor=factor, max_terms=MAX_CENTROID_TERMS)

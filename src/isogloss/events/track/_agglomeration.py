@@ -63,6 +63,8 @@ class AgglomerationRules:
     r"""Weight :math:`\mu` of a pair of clusters without a link, relative to one with a link."""
     prior: float = 1.5
     r"""Weight :math:`\pi` of the prior, relative to a link between two articles."""
+    cohesion: float = 0.0
+    """Minimum mean probability between two groups, relative to that within the less probable of both."""
 
 
 def agglomerate(
@@ -164,6 +166,7 @@ def _join(
         rules.doubt,
         rules.unlinked,
         rules.prior,
+        rules.cohesion,
         first,
     )
     groups: dict[int, list[int]] = {}

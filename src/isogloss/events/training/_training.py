@@ -82,7 +82,7 @@ def labelled_pairs(
     parts = []
     for number, (article, analysed) in enumerate(analyser.run(articles), start=1):
         profile = builder.weigh(analysed.profile, analysed.latent, analysed.embedding)
-        links.apply(transition(state, article, analysed.terms), profile)
+        links.apply(transition(state, article, analysed.terms, profile.places), profile)
         if number % _SNAPSHOT_ARTICLES == 0 or number == len(articles):
             parts.append(_labelled_rows(links, events))
     rows = [row for part in parts for row in part]
