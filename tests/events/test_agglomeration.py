@@ -43,6 +43,16 @@ def test_a_weak_link_joins_large_clusters_and_not_two_articles() -> None:
     assert agglomerate({1: 1, 2: 1}, languages, {(1, 2): 0.9}) == [[1, 2]]
 
 
+def test_stories_that_are_close_within_need_more_between_them() -> None:
+    between = {(a, b): 0.35 for a in (1, 2, 3) for b in (4, 5, 6)}
+    loose = dict.fromkeys(STORIES, 0.5)
+    rules = AgglomerationRules(doubt=0.0, same_language=0.0, prior=0.0)
+    assert agglomerate(SIZES, LANGUAGES, STORIES | between, rules) == [[1, 2, 3], [4, 5, 6]]
+    assert agglomerate(SIZES, LANGUAGES, loose | between, rules) == [[1, 2, 3, 4, 5, 6]]
+    rules = AgglomerationRules(doubt=0.0, same_language=0.0, prior=0.0, cohesion=0.0)
+    assert agglomerate(SIZES, LANGUAGES, STORIES | between, rules) == [[1, 2, 3, 4, 5, 6]]
+
+
 def test_an_impossible_pair_is_never_in_one_event() -> None:
     links = {(1, 2): 0.95, (1, 3): 0.95, (2, 3): 0.001}
     rules = AgglomerationRules(threshold=0.3, doubt=0.0, impossible=0.01)

@@ -1,6 +1,7 @@
 """Clusters of a stream: what joins, what is found again, what is forgotten."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -322,3 +323,37 @@ def test_every_second_article_starts_a_repair():
         repair(state, article(name, "Storm"))
         waiting.append(state.recent["en"].copy())
     assert waiting == [["a"], [], ["c"]]
+
+
+def test_stories_at_different_places_are_not_one() -> None:
+    titles = [
+        "Dozens of people killed in a crowd crush in Veldmar",
+        "Dozens of people killed when bombs explode in Kaltenau",
+    ]
+    places = [("1", "country:VE"), ("2", "country:KA")]
+    told = [article(str(hour), title, hour) for hour, title in enumerate(titles)]
+
+    def clusters(settings: ClusterSettings, *named: tuple[str, ...]) -> int:
+        state = ClusterState(settings)
+        return len({transition(state, one, None, at).cluster for one, at in zip(told, named, strict=True)})
+
+    assert clusters(ClusterSettings(), *places) == 2
+    assert clusters(ClusterSettings(), (), ()) == 1
+    assert clusters(ClusterSettings(), places[0], ()) == 1
+    assert clusters(ClusterSettings(), ("1", "country:VE"), ("3", "country:VE")) == 1
+    assert clusters(ClusterSettings(other_places=1.0), *places) == 1
+
+
+def test_places_of_a_cluster_are_those_of_its_articles_after_moves_merges_and_snapshots() -> None:
+    state, articles = ClusterState(ClusterSettings(repair_every=16)), made_up()[0]
+    named = {one.id: (f"place {int(one.id) % 7}",) for one in articles}
+    for one in articles[:150]:
+        transition(state, one, None, named[one.id])
+    snapshot = state_dict(state)
+    again = from_state(snapshot["header"], snapshot["arrays"])
+    assert same(state, again)
+    for one in articles[150:]:
+        assert transition(state, one, None, named[one.id]) == transition(again, one, None, named[one.id])
+    assert same(state, again)
+    for cluster in state.clusters.values():
+        assert cluster.places == Counter(place for one in cluster.article_ids for place in named[one])

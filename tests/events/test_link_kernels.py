@@ -34,6 +34,7 @@ RULES = st.builds(
     doubt=st.sampled_from([0.0, 0.5]),
     unlinked=st.sampled_from([0.2, 1.0]),
     prior=st.sampled_from([0.0, 1.5]),
+    cohesion=st.sampled_from([0.0, 0.5, 1.0]),
 )
 NAMED = st.dictionaries(st.text("abcé", max_size=2), st.integers(1, 9), max_size=8)
 LINKS = st.dictionaries(
@@ -202,7 +203,7 @@ def test_bad_arguments_are_refused() -> None:
     one = np.ones(1)
     languages, group = np.zeros(1, dtype=np.int32), np.empty(1, dtype=np.int32)
     with pytest.raises(ValueError, match="lengths differ"):
-        join_clusters(np.array([1]), one, languages, [], 0.5, 0.01, 0.25, 0.5, 1.0, 0.0, group)
+        join_clusters(np.array([1]), one, languages, [], 0.5, 0.01, 0.25, 0.5, 1.0, 0.0, 0.0, group)
     packed = [PackedProfile(1)]
     packed[0].add([{"a": 1}])
     outside = np.array([1], dtype=np.int32)

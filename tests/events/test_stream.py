@@ -251,3 +251,27 @@ def test_the_same_text_in_another_language_is_not_a_reprint():
     assert stream.reprints(original.id) == ["same"]
     cluster = stream.links.profiles[stream.links.cluster_of["it"]]
     assert (cluster.lang, cluster.articles) == ("it", ["it"])
+
+
+def test_a_language_that_no_channel_knows_has_events_of_its_own():
+    texts = {
+        "vo": ["Tep fäks in län nulik", "Fäks in län nulik: mens tel nosükons"],
+        "en": ["Wheat is cheap", "Rain falls"],
+    }
+    articles = [
+        replace(
+            SHORT[0],
+            id=f"{lang} {n}",
+            lang=lang,
+            title=title,
+            body="",
+            time=SHORT[0].time + timedelta(hours=n),
+        )
+        for lang, titles in texts.items()
+        for n, title in enumerate(titles)
+    ]
+    stream = run(sorted(articles, key=lambda one: (one.time, one.id)), encoder=None)
+    found = stream.assignment()
+    assert found["vo 0"] == found["vo 1"]
+    assert len(set(found.values())) == 3
+    assert stream.event(found["vo 0"]).languages == ("vo",)

@@ -71,6 +71,8 @@ class Group:
     linked: dict[int, float] = field(default_factory=dict)
     own: dict[int, float] = field(default_factory=dict)
     apart: set[int] = field(default_factory=set)
+    within: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Of the pairs of its clusters: sum of the links, weight of those with a link, and of all."""
 
     @property
     def weight(self) -> float:
@@ -95,7 +97,9 @@ def agglomerate(
     heapq.heapify(heap)
     while heap:
         negative, a, b = heapq.heappop(heap)
-        if a in groups and b in groups and _mean(groups[a], groups[b], b, rules) == -negative:
+        if a not in groups or b not in groups or _mean(groups[a], groups[b], b, rules) != -negative:
+            continue
+        if _allowed(groups[a], groups[b], b, -negative, rules):
             _join(groups, a, b)
             for entry in _offers(groups, a, rules):
                 heapq.heappush(heap, entry)
@@ -134,7 +138,7 @@ def _offers(groups: dict[int, Group], a: int, rules: AgglomerationRules) -> Iter
     """Groups that may join a group, with their mean probability, the smaller id first."""
     for b in sorted(groups[a].sums):
         mean = _mean(groups[a], groups[b], b, rules)
-        if mean >= rules.threshold and _allowed(groups[a], groups[b], b, rules):
+        if mean >= rules.threshold and _allowed(groups[a], groups[b], b, mean, rules):
             yield -mean, min(a, b), max(a, b)
 
 
@@ -144,8 +148,15 @@ def _mean(one: Group, other: Group, b: int, rules: AgglomerationRules) -> float:
     return one.sums.get(b, 0.0) / (linked + rules.unlinked * rest + rules.prior)
 
 
-def _allowed(one: Group, other: Group, b: int, rules: AgglomerationRules) -> bool:
-    if b in one.apart:
+def _mean_within(group: Group, rules: AgglomerationRules) -> float:
+    total, linked, pairs = group.within
+    rest = max(0.0, pairs - linked)
+    return total / (linked + rules.unlinked * rest + rules.prior) if total else 0.0
+
+
+def _allowed(one: Group, other: Group, b: int, mean: float, rules: AgglomerationRules) -> bool:
+    least = rules.cohesion * min(_mean_within(one, rules), _mean_within(other, rules))
+    if b in one.apart or mean < least:
         return False
     common = sum(
         weight * other.weights[lang] for lang, weight in one.weights.items() if lang in other.weights
@@ -156,6 +167,8 @@ def _allowed(one: Group, other: Group, b: int, rules: AgglomerationRules) -> boo
 def _join(groups: dict[int, Group], a: int, b: int) -> None:
     """Let group ``b`` go into group ``a``."""
     one, other = groups[a], groups.pop(b)
+    between = one.sums[b], one.linked[b], one.weight * other.weight
+    one.within = tuple(x + (y + z) for x, y, z in zip(one.within, other.within, between, strict=True))
     one.clusters += other.clusters
     for lang, weight in other.weights.items():
         one.weights[lang] = one.weights.get(lang, 0.0) + weight

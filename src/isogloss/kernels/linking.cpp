@@ -233,7 +233,9 @@ void join_all(std::vector<Group> &groups, const Rules &rules, i32 *group) {
         if (!groups[a].alive || !groups[b].alive) continue;
         const auto bond = place_of(groups[a], b);
         if (bond == groups[a].bonds.end() || bond->other != b) continue;
+        // An offer may be of smaller groups with the same mean, for which the rules allowed more.
         if (mean(groups[a], groups[b], *bond, rules) != -negative) continue;
+        if (!allowed(groups[a], groups[b], *bond, -negative, rules)) continue;
         join(groups, a, b);
         group[b] = a;
         offer(groups, a, false, rules, offers);

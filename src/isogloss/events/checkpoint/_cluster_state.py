@@ -106,7 +106,7 @@ def _clusters(arrays: Arrays) -> Iterator[Cluster]:
         strict=True,
     ):
         named = Counter({place: int(n) for place, n in places.items()})
-        yield Cluster(number, lang, list(own), total, *moments, named)
+        yield Cluster(number, lang, list(own), total, *moments, places=named)
 
 
 def _member_arrays(members: Mapping[str, Member]) -> Arrays:

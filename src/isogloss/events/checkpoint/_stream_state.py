@@ -95,8 +95,8 @@ def restore_stream(
 ) -> EventStream:
     """Restore a stream; annotator, linker, model and encoder must be those that it had.
 
-    Parameters are those of :class:`~isogloss.events.EventStream`. Raises ModelFileError if the checkpoint is damaged or has another
-    version, or the encoder has other dimensions.
+    Parameters are those of :class:`~isogloss.events.EventStream`. Raises ModelFileError if the
+    checkpoint is damaged or has another version, or the encoder has other dimensions.
     """
     header, arrays = _unpack(saved)
     try:

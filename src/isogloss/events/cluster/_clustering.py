@@ -10,8 +10,8 @@ time:
 
 with :math:`\Delta` the time between the article and the cluster and h the half-life. Only candidates from a
 bounded inverted index are compared. Where both name places but none in common, the threshold is higher: a
-stream with few articles cannot know yet that *killed* and *injured* say little. Clusters that an article shows to be one are merged, recent articles are
-reassigned every so often, and clusters without news expire.
+stream with few articles cannot know yet that *killed* and *injured* say little. Clusters that an article
+shows to be one are merged, recent articles are reassigned every so often, and clusters without news expire.
 
 :func:`transition` is a fold: the state after a stream depends on the articles and their order, and on nothing
 else.

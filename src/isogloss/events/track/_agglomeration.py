@@ -26,10 +26,12 @@ clusters, which are linked to both or to neither if c and d are one story,
 
 with :math:`v_e = \mu` for a cluster e that is linked to one of the two only, and 1 for others.
 
-Two further rules keep stories apart: a pair whose probability is almost 0 keeps its groups apart whatever the
-others say, and groups that share a language are merged only if the clusters of that language are
-linked themselves. Clusters of round-ups, which tell many stories, are added last, each to the group it
-fits best, so that they never connect two.
+Three further rules keep stories apart: a pair whose probability is almost 0 keeps its groups apart whatever
+the others say; groups that share a language are merged only if the clusters of that language are linked
+themselves; and the mean between two groups must reach a share of the smaller of the means within them, so
+that two stories that are each told alike everywhere do not merge because they have much in common. The mean
+within a group has the same form as that between two, and is 0 for a single cluster. Clusters of round-ups,
+which tell many stories, are added last, each to the group it fits best, so that they never connect two.
 """
 
 from __future__ import annotations
@@ -59,11 +61,11 @@ class AgglomerationRules:
     """Minimum mean probability of the links between clusters of a language that both groups have."""
     doubt: float = 0.9
     r"""The share of a probability, :math:`\lambda`, that third clusters must support."""
-    unlinked: float = 0.3
+    unlinked: float = 0.4
     r"""Weight :math:`\mu` of a pair of clusters without a link, relative to one with a link."""
     prior: float = 1.5
     r"""Weight :math:`\pi` of the prior, relative to a link between two articles."""
-    cohesion: float = 0.0
+    cohesion: float = 0.5
     """Minimum mean probability between two groups, relative to that within the less probable of both."""
 
 
