@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -105,8 +104,9 @@ def _clusters(arrays: Arrays) -> Iterator[Cluster]:
         unpack_weights(unprefixed(arrays, "places")),
         strict=True,
     ):
-        named = Counter({place: int(n) for place, n in places.items()})
-        yield Cluster(number, lang, list(own), total, *moments, places=named)
+        cluster = Cluster(number, lang, list(own), total, *moments)
+        cluster.places.update({place: int(n) for place, n in places.items()})
+        yield cluster
 
 
 def _member_arrays(members: Mapping[str, Member]) -> Arrays:
