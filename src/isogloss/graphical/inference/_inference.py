@@ -1,4 +1,4 @@
-"""Exact answers to questions about a network: posteriors, probabilities, likelihoods, best states."""
+"""Exact queries of a network: posteriors, probabilities, likelihoods, most probable states."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Inference:
     Parameters
     ----------
     network : BayesianNetwork
-        The network; it cannot change, so whatever was worked out for one question serves the next.
+        The network. It is immutable, so plans and tables are reused between queries.
 
     Notes
     -----
-    A question is answered by eliminating variables: tables that do not matter are left out, the others are
-    sliced at the evidence and contracted along an optimised path. The path is kept for later questions that
-    ask for the same variables and observe the same ones. Time and memory grow with the largest table on the
-    way, which is exponential in the treewidth of what is left of the graph.
+    A query is answered by eliminating variables: irrelevant tables are left out, the others are sliced at the
+    evidence and contracted along an optimised path. The path is cached for queries of the same variables with
+    the same observed variables. Time and memory grow with the largest intermediate table, which is
+    exponential in the treewidth of the relevant part of the graph.
 
     Evidence is a dict of states by variable. Impossible evidence (probability zero) is a ``ValueError``.
 
@@ -70,12 +70,12 @@ class Inference:
         self._plans: dict[Any, Any] = {}
 
     def query(self, variables: str | Sequence[str], evidence: Evidence | None = None) -> Table:
-        """The posterior of one variable, or of several together, given the evidence.
+        """Return the posterior of one variable, or of several jointly, given the evidence.
 
         Parameters
         ----------
         variables : str or sequence of str
-            What is asked for; the axes of the answer in this order.
+            The variables to query; the axes of the answer are in this order.
         evidence : dict of str to str, optional
             Observed states.
 
@@ -93,7 +93,7 @@ class Inference:
         return Table(values, axes)
 
     def joint(self, variables: str | Sequence[str], evidence: Evidence | None = None) -> Table:
-        """The probability of the variables together with the evidence; cells sum to that of the evidence."""
+        """Return the joint probability of variables and evidence; cells sum to that of the evidence."""
         evidence = evidence or {}
         names = (variables,) if isinstance(variables, str) else tuple(variables)
         plan, axes = self._plan("joint", names, evidence)
@@ -101,17 +101,17 @@ class Inference:
         return Table(values * np.exp(log_scale), axes)
 
     def probability(self, evidence: Evidence) -> float:
-        """The probability of the evidence."""
+        """Return the probability of the evidence."""
         return float(np.exp(self.log_probability(evidence)))
 
     def log_probability(self, evidence: Evidence) -> float:
-        """The logarithm of the probability of the evidence; minus infinity if it is impossible."""
+        """Return the log probability of the evidence; minus infinity if it is impossible."""
         plan, _ = self._plan("joint", (), evidence)
         value, log_scale = plan(self._codes(evidence))
         return float(np.log(value) + log_scale) if value > 0 else -np.inf
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Table]:
-        """The posterior of every variable that is not observed, from one calibrated junction tree."""
+        """Return the posteriors of all unobserved variables, from one calibrated junction tree."""
         evidence = evidence or {}
         codes = dict(zip(map(self.network.index, evidence), self._codes(evidence), strict=True))
         tree, tables = self._tree(codes)
@@ -123,15 +123,15 @@ class Inference:
         return {variables[v].name: Table(found.marginal((v,))[:, 0], [variables[v]]) for v in hidden}
 
     def map(self, evidence: Evidence | None = None, variables: Sequence[str] | None = None) -> Explanation:
-        """The most probable states given the evidence.
+        """Return the most probable states given the evidence.
 
         Parameters
         ----------
         evidence : dict of str to str, optional
             Observed states.
         variables : sequence of str, optional
-            The variables to find states of, the others being summed out (maximum a posteriori); by default
-            all that are not observed (most probable explanation).
+            The variables to find states of; the others are summed out (maximum a posteriori). By default all
+            unobserved variables (most probable explanation).
 
         Returns
         -------
@@ -151,26 +151,26 @@ class Inference:
         return Explanation({known[v].name: known[v].states[states[v]] for v in chosen}, log_probability)
 
     def batch(self, variables: str | Sequence[str], rows: Any) -> dict[str, Array]:
-        """Posteriors of many rows, each with evidence of its own.
+        """Return the posteriors of many rows, each with its own evidence.
 
         Parameters
         ----------
         variables : str or sequence of str
-            What is asked for, one by one.
+            The variables to query, one by one.
         rows : list of dicts, dict of columns, DataFrame or array of codes
-            What :func:`~isogloss.graphical.encode` takes; cells that are not missing are the evidence.
+            Input of :func:`~isogloss.graphical.encode`; cells that are not missing are the evidence.
 
         Returns
         -------
         dict of str to array, shape (n, number of states)
-            The posterior of every row, by variable. Where a row observes the variable itself it is one at
-            that state. Where the evidence of the row is impossible it is NaN, unless the impossible part
-            does not bear on the variable and was not looked at.
+            The posterior of every row, by variable. If a row observes the variable itself, that state has
+            probability one. If the evidence of a row is impossible, the posterior is NaN, unless the
+            impossible part is irrelevant to the variable.
 
         Notes
         -----
-        Rows are sorted by which variables are hidden together with the one asked for; among those only
-        different values of what they touch are worked out.
+        Rows are grouped by the variables that are hidden together with the queried one; within a group, each
+        distinct combination of relevant values is computed once.
         """
         names = self._asked((variables,) if isinstance(variables, str) else tuple(variables), {})
         wanted = [self.network.index(name) for name in names]
@@ -178,9 +178,9 @@ class Inference:
         return {name: found[v] for name, v in zip(names, wanted, strict=True)}
 
     def log_likelihood(self, rows: Any) -> Array:
-        """The logarithm of the probability of every row; missing cells are summed out.
+        """Return the log probability of every row; missing cells are summed out.
 
-        Minus infinity where a row is impossible.
+        It is minus infinity for impossible rows.
         """
         return log_likelihoods(self._whole, encode(self.network, rows))
 
@@ -207,7 +207,7 @@ class Inference:
 
     @cached_property
     def _order(self) -> list[int]:
-        """All variables in an order that makes few new edges when nothing is observed."""
+        """Return an elimination order that adds few edges when nothing is observed."""
         sizes = {v: table.shape[-1] for v, table in enumerate(self._tables)}
         return [v for v, _ in elimination_order(self._relevance.families, sizes)]
 
@@ -229,7 +229,7 @@ class Inference:
         return [variable(name).code(state) for name, state in evidence.items()]
 
     def _tree(self, codes: Mapping[int, int]) -> tuple[JunctionTree, list[Array]]:
-        """The junction tree of the tables at the evidence; kept by what is observed."""
+        """Return the junction tree of the tables at the evidence; cached by the observed variables."""
         scopes, tables = [], []
         for family, table in zip(self._relevance.families, self._tables, strict=True):
             index = tuple(codes.get(v, slice(None)) for v in family)
@@ -242,7 +242,7 @@ class Inference:
         return self._plans[key], tables
 
     def _impossible(self, evidence: Evidence) -> ValueError:
-        """The error for impossible evidence, which names the observation that makes it so."""
+        """Return the error for impossible evidence, which names the observation that makes it impossible."""
         so_far: dict[str, str] = {}
         for name, state in evidence.items():
             before = " and ".join(f"{n}={s}" for n, s in so_far.items())

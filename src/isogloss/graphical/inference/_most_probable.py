@@ -1,4 +1,4 @@
-r"""The most probable states: sums over what is not asked for, then maxima over what is.
+r"""The most probable states: sums over the variables that are not queried, then maxima over those that are.
 
 .. math:: \arg\max_{x_m} \sum_{x_s} p(x_m, x_s, e)
 

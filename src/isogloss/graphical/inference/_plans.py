@@ -1,6 +1,6 @@
 """Compiled queries: the tables that matter for a question, sliced at the evidence and contracted.
 
-A plan depends on which variables are asked for and which are observed, not on the observed states, so it is
+A plan depends on which variables are queried and which are observed, not on the observed states, so it is
 made once for many questions.
 """
 
@@ -33,7 +33,7 @@ class ProductPlan:
     families : int
         Whose tables are multiplied, as bits.
     wanted, evidence : sequence of int
-        Variables asked for and observed, in the order of the answer's axes and of the observed states.
+        Variables queried and observed, in the order of the answer's axes and of the observed states.
     order : sequence of int, optional
         All variables in an order in which they could be eliminated.
     """

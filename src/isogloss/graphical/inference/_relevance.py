@@ -1,6 +1,6 @@
 """Variables and tables that are relevant to a query, given the evidence.
 
-A variable that is neither observed nor asked for, and has no descendant that is, sums to one and can be left
+A variable that is neither observed nor queried, and has no descendant that is, sums to one and can be left
 out (it is *barren*). What is left falls into parts: hidden variables that occur in a common table belong
 together, and parts do not touch each other once the observed variables are fixed.
 

@@ -82,7 +82,7 @@ def likelihood_weighting(
     network : BayesianNetwork
         The network.
     variables : str or sequence of str
-        What is asked for, together.
+        The variables to query jointly.
     evidence : dict of str to str, optional
         Observed states.
     n : int

@@ -7,7 +7,7 @@ is used,
 
 and the M-step normalises it. A family that a row observes whole counts one, whatever the parameters are, so
 these are counted once. What a row hides falls into parts; the posterior of a part depends on the few
-variables it touches, so it is worked out for their distinct values and weighted. Variables below which
+variables it touches, so it is computed for their distinct values and weighted. Variables below which
 nothing is observed say nothing about the parameters; they are left out, which makes EM converge in fewer
 steps to the same likelihood.
 """
