@@ -28,6 +28,7 @@ EXTRAS = {
     "service": ("fastapi", "starlette", "uvicorn", "h11", "httptools", "jinja2", "prometheus_client"),
     "stardict": ("pyglossary",),
     "text": ("charset_normalizer", "icu4py.breakers", "py3langid.langid", "snowballstemmer", "stopwordsiso"),
+    "torch": ("torch",),
     "warc": ("fastwarc.warc", "resiliparse.parse.html"),
     "wikipedia": ("mwparserfromhell",),
 }

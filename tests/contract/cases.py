@@ -15,7 +15,8 @@ from isogloss._estimator import Estimator
 from isogloss.alignment import Aligner
 from isogloss.corpora import InMemoryCorpus
 from isogloss.events.link import Linker
-from isogloss.factor import InterBatteryFA, MultiBatteryFA
+from isogloss.extras import has_module
+from isogloss.factor import InterBatteryFA, MultiBatteryFA, MultiViewVAE
 from isogloss.graphical import BernoulliMixture, NaiveBayes, NetworkLearner, Structure, Variable
 from isogloss.lexicon import Procrustes
 from isogloss.mixture import GaussianMixture, KernelKMeans
@@ -345,6 +346,12 @@ WORDS_CASES = {
         (((LIKENESS, [1] * 10), "expected labels 0 and 1"), (([[np.inf, 1.0]] * 10, [0, 1] * 5), "infinite")),
     ),
 }
-CASES = ROWS_CASES | VIEWS_CASES | WORDS_CASES
+
 WITHOUT_FIT = {UniversalEncoder: UniversalEncoder(), LocalEncoder: LocalEncoder("e5")}
-"""Encoders, whose weights are read from files."""
+"""Encoders, whose weights are read from files, and what needs a package that is not installed."""
+if has_module("torch"):
+    VIEWS_CASES[MultiViewVAE] = views_case(MultiViewVAE(2, max_iter=3, validation_fraction=0, random_state=0))
+else:
+    WITHOUT_FIT[MultiViewVAE] = MultiViewVAE()
+
+CASES = ROWS_CASES | VIEWS_CASES | WORDS_CASES

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isogloss.alignment.aligner
 from isogloss import io
-from isogloss.factor import InterBatteryFA, MultiBatteryFA
+from isogloss.factor import InterBatteryFA, MultiBatteryFA, MultiViewVAE
 from isogloss.mixture import GaussianMixture, KernelKMeans
 from isogloss.multiview import ColumnViews, OptimalWeighting, SumCor
 from isogloss.topics import LatentDirichletAllocation, PolylingualTopicModel
@@ -26,6 +26,7 @@ from tests.contract.cases import CASES, ROWS_CASES, VIEWS_CASES, WITHOUT_FIT, ev
 JOINT = {
     InterBatteryFA,
     MultiBatteryFA,
+    MultiViewVAE,
     OptimalWeighting,
     PolylingualTopicModel,
 }  # one output for all views, not one for each

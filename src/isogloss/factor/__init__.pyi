@@ -6,3 +6,4 @@ from ._inter import InterBatteryFA as InterBatteryFA
 from ._parameters import FactorParameters as FactorParameters
 from ._selection import ComponentChoice as ComponentChoice
 from ._selection import choose_components as choose_components
+from .neural._vae import MultiViewVAE as MultiViewVAE

@@ -1,0 +1,1 @@
+from ._vae import MultiViewVAE as MultiViewVAE
