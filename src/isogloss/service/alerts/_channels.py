@@ -74,5 +74,7 @@ def send_mail(settings: MailSettings, message: EmailMessage, timeout: float) -> 
             if settings.user:
                 server.login(settings.user, settings.password)
             server.send_message(message)
+    except UnicodeEncodeError as error:
+        raise DeliveryError("mail.user and mail.password must be ASCII to be sent to the server") from error
     except (OSError, smtplib.SMTPException) as error:
         raise DeliveryError(f"{settings.host}: the e-mail was not sent ({error})") from error

@@ -15,7 +15,7 @@ from isogloss.text import Tokeniser, stopwords
 MIN_TRANSLATION_PROBABILITY = 0.4
 """A word of an aligner is a translation if it is so probable in both directions."""
 
-MIN_KNOWN_SHARE = 1 / 4
+MIN_KNOWN_SHARE = 1 / 2
 """Share of the words of a title, stop words aside, that must be known for a gloss word by word."""
 
 _MAX_WORDS = 60
