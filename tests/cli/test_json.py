@@ -32,6 +32,7 @@ RUN = {
     "corpus split": ("corpus", "--train", "train", "--test", "test"),
     "dictionary evaluate": ("--test", "seed", "--dictionary", "en-it"),
     "dictionary neighbours": (WORD, *VECTORS),
+    "dictionary sample": ("tale",),
     "dictionary plot": (WORD, *VECTORS, "-o", "word.svg"),
     "doctor": STORE,
     "evaluate clusters": (),
@@ -132,6 +133,7 @@ def check_object(value, fields, where):
 
 
 def test_every_command_is_on_the_page():
+    """A new command needs an entry in docs/reference/json.rst."""
     assert {name for name in SHAPES if not name.isupper()} == {name for name, _ in every_command()}
 
 
@@ -149,6 +151,7 @@ def test_another_shape_is_seen(value):
 @pytest.fixture(scope="module")
 def desk(files):  # noqa: F811
     """The files of the commands, and some more."""
+    (files / "tale").mkdir()
     (files / "gold").write_text("0-0 1-1\n0-0 1p1\n0-1 1-0\n")
     (files / "words").write_text("house\tmaison\t5\nflower\tfleur\t4\n")
     news = sample_news()
