@@ -13,6 +13,7 @@ from experiments import (
     documents_news,
     documents_retrieval,
     documents_tables,
+    documents_topics,
     documents_verdicts,
 )
 from tests.similarity.data import comparable_texts
@@ -100,6 +101,26 @@ def test_tables_of_languages_kept_apart_are_written(data, tmp_path):
     assert "- holds: the four pairs across share no page to learn from" in text
     assert "Table 8.5" in text
     assert "Table 8.7" in text
+
+
+def test_topics_are_judged_beside_other_models(data, tmp_path):
+    documents_topics.main([str(tmp_path), "--quick", "--data", str(data)])
+    report = tmp_path / "documents_topics"
+    assert (report / "topics.png").stat().st_size > 5_000
+    figures = json.loads((report / "report.json").read_text())
+    assert figures.keys() == documents_topics.METHODS.keys()
+    assert figures["topics, Hellinger"][0]["amrr"] > 0.2
+    assert figures["hub CCA"][0]["coherence"] > 0
+    assert "Topic models with half of the languages missing" in (report / "report.md").read_text()
+
+
+def test_half_of_the_versions_are_taken_away():
+    texts = {"en": ["a"] * 400, "de": ["b"] * 200 + [None] * 200}
+    kept = documents_topics.half_missing(texts, 0)
+    here = np.array([[text is not None for text in column] for column in kept.values()])
+    assert here.any(axis=0).all()
+    assert not here[1, 200:].any()
+    assert 180 < here[:, :200].sum() < 300
 
 
 def test_the_figure_of_dimensions_is_written(data, tmp_path):
