@@ -53,9 +53,9 @@ def main() -> Result:
         f"ours, gibbs, {PEER_SWEEPS} sweeps": lambda: problem.ours("gibbs", PEER_SWEEPS),
         "ours, batch": lambda: problem.ours("batch", 60),
         "ours, online, 3 passes": lambda: problem.ours("online", 3),
-        "gensim, 10 passes": lambda: problem.gensim(gensim, 10),
-        "scikit-learn, batch, 10 passes": lambda: problem.scikit_learn("batch", 10),
-        "scikit-learn, online, 3 passes": lambda: problem.scikit_learn("online", 3),
+        "gensim, 5 passes": lambda: problem.gensim(gensim, 5),
+        "scikit-learn, batch, 5 passes": lambda: problem.scikit_learn("batch", 5),
+        "scikit-learn, online, 5 passes": lambda: problem.scikit_learn("online", 5),
     }
     details: dict[str, Any] = {
         "documents": problem.train.shape[0],

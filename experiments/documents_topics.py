@@ -1,6 +1,6 @@
 r"""Topic models beside CL-LSI, hub CCA, OPCA and CL-ESA, with half of the languages missing.
 
-    python -m experiments.documents_topics [folder] [--data FOLDER] [--seeds N] [--dimensions 300]
+    python -m experiments.documents_topics [folder] [--data FOLDER] [--seeds N] [--dimensions 100]
         [--quick] [--seed N]
 
 Pages of the LibreOffice help in eight languages. From pages to learn from, half of the versions are taken
@@ -54,7 +54,7 @@ METHODS: dict[str, Callable[[int], DocumentModel]] = {
     "topics, cosine": lambda k: TopicSimilarity(k, geometry="cosine", random_state=0),
     "topics, JPLSA": lambda k: TopicSimilarity(k, learning_method="map", random_state=0),
     "CL-LSI": lambda k: LSISimilarity(k, random_state=0),
-    "CL-ESA": lambda k: ESASimilarity(min(k, 1000), random_state=0),
+    "CL-ESA": lambda k: ESASimilarity(10 * k, random_state=0),
     "OPCA": lambda k: OPCASimilarity(k, random_state=0),
     "hub CCA": lambda k: HubSimilarity(k, hub="en", random_state=0),
 }
@@ -171,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the options and run."""
     parser = options_parser(__doc__)
     parser.add_argument("--data", type=Path, help="folder with docs/lohelp; ISOGLOSS_DATA by default")
-    parser.add_argument("--dimensions", default=300, type=int, help="components of every model")
+    parser.add_argument("--dimensions", default=100, type=int, help="components of every model")
     parser.add_argument("--seeds", default=1, type=int)
     run(parser.parse_args(arguments))
 

@@ -282,7 +282,7 @@ def test_settings_that_do_not_go_together(documents):
         completion_perplexity(np.ones((2, 3)), np.ones((4, 5)), np.ones((4, 5)))
 
 
-@pytest.mark.parametrize("method", ["batch", "gibbs"])
+@pytest.mark.parametrize("method", ["batch", "online", "gibbs"])
 def test_a_callback_ends_the_fit(documents, method):
     seen = []
 
@@ -290,7 +290,9 @@ def test_a_callback_ends_the_fit(documents, method):
         seen.append(parameters)
         return len(seen) == 3
 
-    assert len(model_of(method).fit(documents[0], callbacks=[third]).trace_) == 3
+    model = model_of(method).fit(documents[0], callbacks=[third])
+    assert len(seen) == 3
+    assert model.n_batches_ == 3 if method == "online" else len(model.trace_) == 3
     assert isinstance(seen[0], TopicParameters)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -23,7 +24,16 @@ from isogloss._estimator import (
     Interval,
     StrOptions,
 )
-from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMModel, FullExpectation, OnDecrease, run_em
+from isogloss.em import (
+    EM_CONSTRAINTS,
+    Callback,
+    EMMixin,
+    EMModel,
+    FullExpectation,
+    Iteration,
+    OnDecrease,
+    run_em,
+)
 from isogloss.engine import ENGINE_CONSTRAINTS, BatchesMixin, Engine, Rows, Source
 from isogloss.stats import ExpectedCounts
 from isogloss.threads import count_threads
@@ -181,7 +191,8 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             tokens = self._tokens(source)
             self.parameters_ = self._start(tokens, check_random_state(self.random_state))
             self._begin_batches()
-        return self._take_batch(source)
+        self._take_batch(source)
+        return self
 
     def _fit_online(
         self, source: Source[Counts], rng: np.random.RandomState, callbacks: tuple[Callback, ...]
@@ -196,14 +207,19 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 counts = load()
                 for start in range(0, counts.shape[0], self.batch_size):
                     part = Rows(counts[start : start + self.batch_size], batch_rows=self.batch_rows)
-                    self._take_batch(part, rows)
+                    if self._take_batch(part, rows, callbacks):
+                        return self
             self.n_iter_ += 1
         return self
 
-    def _take_batch(self, source: Source[Counts], rows: int | None = None) -> Self:
-        model = self._model()
-        batch = FullExpectation(model, source, self._engine())(self.parameters_)
-        self.bound_ = model.free_energy(batch, self.parameters_).bound
+    def _take_batch(
+        self, source: Source[Counts], rows: int | None = None, callbacks: tuple[Callback, ...] = ()
+    ) -> bool:
+        """Take a step for a batch that stands for ``rows`` documents; return whether a callback stops it."""
+        began = time.perf_counter()
+        model, before = self._model(), self.parameters_
+        batch = FullExpectation(model, source, self._engine())(before)
+        energy = model.free_energy(batch, before)
         average = batch.blend(batch, 1.0 / batch.rows, 0.0)
         gain = (self.learning_offset + self.n_batches_) ** -self.learning_decay
         first = not hasattr(self, "statistic_")
@@ -212,8 +228,9 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.n_samples_seen_ += int(batch.rows)
         whole = rows or self.total_samples or self.n_samples_seen_
         sums = self.statistic_.blend(self.statistic_, float(whole), 0.0)
-        self.parameters_ = model.solve(sums, self.parameters_)
-        return self
+        self.parameters_, self.bound_ = model.solve(sums, before), energy.bound
+        line = Iteration(self.n_batches_, "batch", energy, batch.rows, time.perf_counter() - began)
+        return any(callback(line, before) for callback in callbacks)
 
     def _fit_gibbs(
         self, source: Source[Counts], rng: np.random.RandomState, callbacks: tuple[Callback, ...]
