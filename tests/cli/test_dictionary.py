@@ -190,7 +190,7 @@ def test_the_program_says_what_is_wrong_in_one_sentence(folder, tmp_path):
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
-    assert "spelt alike; give a seed dictionary" in " ".join(result.stderr.split())
+    assert "have 0 pairs of identical words; at least 50 pairs are needed" in " ".join(result.stderr.split())
     assert not (tmp_path / "out.tsv").exists()
 
 

@@ -12,9 +12,11 @@ from isogloss.lexicon import (
     WordVectors,
     concept_table,
     concept_views,
+    find_seed,
     identical_words,
     numerals,
     read_dictionary,
+    similar_words,
     write_dictionary,
 )
 
@@ -168,3 +170,28 @@ def test_languages_that_no_dictionary_connects_are_named():
         concept_table(VECTORS, [])
     with pytest.raises(ValueError, match="rows='all'"):
         concept_table(VECTORS, [EN_IT, EN_FR], rows="all")
+
+
+def test_similar_spelling_joins_where_few_words_are_identical():
+    names = [f"name{i:02}" for i in range(60)]
+    other = words("ru", *names, "дом", "мадрид")
+    found = find_seed(words("en", *names, "madrid", "house"), other)
+    assert (found.identical, found.similar) == (60, 1)
+    assert found.dictionary.pairs[-1] == ("madrid", "мадрид")
+    assert str(found) == "60 pairs of identical words and 1 of similar spelling after transliteration"
+
+
+def test_many_identical_words_need_no_others():
+    names = [f"name{i:04}" for i in range(1000)]
+    found = find_seed(words("en", *names, "madrid"), words("ru", *names, "мадрид"))
+    assert (found.identical, found.similar) == (1000, 0)
+
+
+def test_too_few_pairs_found_by_spelling_are_refused_with_counts():
+    with pytest.raises(DictionaryError, match=r"en \(2 words\) and ru \(2 words\) have 1 pairs of identical"):
+        find_seed(words("en", "taxi", "house"), words("ru", "taxi", "дом"))
+
+
+def test_spelling_is_compared_after_transliteration():
+    el = words("el", "σπίτι", "παρίσι", "παρίς", "ώρα")
+    assert similar_words(words("en", "president", "paris", "ora"), el) == [("paris", "παρίς")]

@@ -69,7 +69,8 @@ def test_a_model_can_be_an_estimator_and_is_not_changed(vectors):
 def test_single_words_are_for_models_that_take_them(vectors):
     seed = [dictionary(*PAIR, range(200))]
     assert WordSpace.learn(two(vectors), seed, "ibfa").n_rows == 200
-    assert WordSpace.learn(two(vectors), seed, "mbfa").n_rows == 200 + 800
+    assert WordSpace.learn(two(vectors), seed, "mbfa").n_rows == 200 + 200
+    assert WordSpace.learn(two(vectors), seed, "mbfa", monolingual=1000).n_rows == 200 + 800
     assert WordSpace.learn(two(vectors), seed, "mbfa", monolingual=0).n_rows == 200
 
 
@@ -156,7 +157,7 @@ def test_smoothing_goes_by_the_pairs_of_two_languages(vectors):
     assert [_smoothing(many, table) for table in tables] == [1.5, 1.5]
     assert _smoothing(many, concept_table(many, seeds(2))) == 10.0
     wide = np.tile([[0, 0, -1]], (10_000, 1))
-    assert _smoothing(many, wide) == 0.1
+    assert _smoothing(many, wide) == 0.2
 
 
 def seeds(n):

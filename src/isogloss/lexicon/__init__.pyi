@@ -2,6 +2,9 @@ from ._building import CheckedSpace as CheckedSpace
 from ._building import build_space as build_space
 from ._chance import ChanceTest as ChanceTest
 from ._chance import chance_test as chance_test
+from ._combining import AlignedLexicon as AlignedLexicon
+from ._combining import combine as combine
+from ._combining import read_aligned_lexicon as read_aligned_lexicon
 from ._concepts import concept_table as concept_table
 from ._concepts import concept_views as concept_views
 from ._dictionaries import BilingualDictionary as BilingualDictionary
@@ -26,8 +29,11 @@ from ._procrustes import Procrustes as Procrustes
 from ._refinement import Refinement as Refinement
 from ._refinement import Round as Round
 from ._refinement import refine as refine
+from ._seeds import FoundSeed as FoundSeed
+from ._seeds import find_seed as find_seed
 from ._seeds import identical_words as identical_words
 from ._seeds import numerals as numerals
+from ._seeds import similar_words as similar_words
 from ._smoothing import smoothed as smoothed
 from ._spaces import WordSpace as WordSpace
 from .retrieval._csls import csls_both as csls_both
@@ -41,5 +47,6 @@ from .vectors._normalising import fit_normaliser as fit_normaliser
 from .vectors._reading import read_vectors as read_vectors
 from .vectors._reading import read_vectors_with_report as read_vectors_with_report
 from .vectors._text_vectors import ReadReport as ReadReport
+from .vectors._training import train_vectors as train_vectors
 from .vectors._vectors import WordVectors as WordVectors
 from .vectors._writing import write_vectors as write_vectors

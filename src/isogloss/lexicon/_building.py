@@ -17,7 +17,7 @@ from isogloss.threads import thread_bound
 
 logger = logging.getLogger(__name__)
 
-SMALL_SEED, ROUNDS = 3000, 5
+ROUNDS = 5
 TESTABLE = 10
 HELD_SHARE = 0.2
 HELD_WORDS = (50, 1000)
@@ -56,7 +56,7 @@ def build_space(
     dictionaries: Sequence[BilingualDictionary],
     model: str = "auto",
     *,
-    rounds: int | None = None,
+    rounds: int = ROUNDS,
     rule: str = "csls",
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -77,11 +77,11 @@ def build_space(
     dictionaries : sequence of BilingualDictionary
         Between any of them.
     model : {'auto', 'mbfa', 'ibfa', 'cca', 'procrustes'}
-        ``'auto'`` tries ``'mbfa'`` and ``'procrustes'`` and takes what does better on the words held out:
-        rotations have fewer parameters and win when there are few pairs.
+        ``'auto'`` tries ``'procrustes'`` and a factor model, ``'ibfa'`` for two languages and ``'mbfa'`` for
+        more, and takes what does better on the words held out: rotations have fewer parameters and can win
+        when there are few pairs.
     rounds : int
-        Most rounds of self-learning, see :func:`~isogloss.lexicon.refine`; by default 5 for seeds of fewer
-        than 3,000 pairs, for which it does most, and none for larger ones.
+        Most rounds of self-learning, see :func:`~isogloss.lexicon.refine`; 0 learns from the seed alone.
     rule : str
         How held-out words are translated.
     random_state : int
@@ -99,12 +99,11 @@ def build_space(
         A dictionary is empty, not covered by the vectors or of no use; with counts.
     """
     say = progress or (lambda what: logger.info("%s", what))
-    candidates = ("mbfa", "procrustes") if model == "auto" else (model,)
+    factors = "ibfa" if len(vectors) == 2 else "mbfa"
+    candidates = (factors, "procrustes") if model == "auto" else (model,)
     if not set(candidates) <= set(MODELS):
         raise ValueError(f"model={model!r}; expected 'auto' or one of {', '.join(MODELS)}")
     seeds = [_covered(one, vectors) for one in dictionaries]
-    if rounds is None:
-        rounds = ROUNDS if sum(map(len, seeds)) < SMALL_SEED else 0
     small = _too_small(seeds)
     large = [one for one in seeds if one not in small]
     parts = [_hold_out(one, random_state) for one in large]

@@ -87,7 +87,7 @@ def concept_table(
     table = _as_table(found, len(languages))
     if rows == "complete":
         table = _complete(table, languages)
-    return np.vstack([table, _single_words([len(one) for one in vectors.values()], monolingual)])
+    return np.vstack([table, single_words(vectors, monolingual)])
 
 
 def concept_views(matrices: Mapping[str, Any], table: Table) -> Views:
@@ -194,9 +194,9 @@ def _complete(table: Table, languages: Sequence[str]) -> Table:
     return np.asarray(table[whole])
 
 
-def _single_words(sizes: Sequence[int], most: int) -> Table:
-    """Rows of one word each."""
-    kept = [min(size, most) for size in sizes]
+def single_words(vectors: Mapping[str, WordVectors], most: int) -> Table:
+    """Rows of one word each, for the most frequent words of each language."""
+    kept = [min(len(one), most) for one in vectors.values()]
     table = np.full((sum(kept), len(kept)), -1, dtype=np.int64)
     ends = np.cumsum(kept)
     for v, (n, end) in enumerate(zip(kept, ends, strict=True)):

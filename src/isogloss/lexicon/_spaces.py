@@ -31,7 +31,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, clone
 
 from isogloss.factor import InterBatteryFA, MultiBatteryFA
-from isogloss.lexicon._concepts import RowKind, concept_table, concept_views
+from isogloss.lexicon._concepts import RowKind, concept_table, concept_views, single_words
 from isogloss.lexicon._dictionaries import BilingualDictionary
 from isogloss.lexicon._procrustes import Procrustes
 from isogloss.lexicon._smoothing import smoothed
@@ -43,9 +43,10 @@ Array = NDArray[np.float64]
 MODELS = ("procrustes", "cca", "ibfa", "mbfa")
 NORMALISE = ("unit", "centre", "unit")
 WEIGHTING = 0.5
-SMOOTHING, SMOOTHING_RANGE = 6.0, (0.1, 10.0)
+SMOOTHING, SMOOTHING_RANGE = 6.0, (0.2, 10.0)
 """Strength of the smoothing times pairs per dimension, and what it may be."""
-MONOLINGUAL = 20_000
+MONOLINGUAL_SHARE, MAX_MONOLINGUAL = 0.5, 20_000
+"""Words of each language that are rows of their own: a share of the number of pairs, at most this many."""
 FACTOR_MODELS = (InterBatteryFA, MultiBatteryFA)
 
 
@@ -81,7 +82,7 @@ class WordSpace:
         *,
         n_components: int | None = None,
         rows: RowKind = "pairs",
-        monolingual: int = MONOLINGUAL,
+        monolingual: int | None = None,
         smoothing: float | None = None,
         normalise: Sequence[str] = NORMALISE,
         weighting: float = WEIGHTING,
@@ -102,13 +103,14 @@ class WordSpace:
             vectors have dimensions, and no more than a fifth of the pairs.
         rows, exclude
             How dictionaries are joined, see :func:`~isogloss.lexicon.concept_table`.
-        monolingual : int
+        monolingual : int, optional
             How many words of each language are rows of their own for ``'mbfa'``, which learns from them how
-            the language's vectors are spread; other models have no use for them.
+            the language's vectors are spread; other models have no use for them. By default half as many as
+            there are pairs: more of them outweigh what the pairs say.
         smoothing : float, optional
             Strength of the rows of noise (module ``_smoothing``); they do not move rotations.
             By default six times the dimensions of the narrowest vectors over the pairs that two languages
-            have, between 0.1 and 10: the fewer pairs, the more of what agrees in them does so by chance.
+            have, between 0.2 and 10: the fewer pairs, the more of what agrees in them does so by chance.
         normalise : sequence of {'unit', 'centre'}
             Steps applied to the vectors first.
         weighting : float
@@ -128,8 +130,11 @@ class WordSpace:
         (200, 4)
         """
         takes_gaps = isinstance(model, MultiBatteryFA) and not isinstance(model, InterBatteryFA)
-        alone = monolingual if model == "mbfa" or takes_gaps else 0
-        table = concept_table(vectors, dictionaries, rows=rows, monolingual=alone, exclude=exclude)
+        table = concept_table(vectors, dictionaries, rows=rows, exclude=exclude)
+        if model == "mbfa" or takes_gaps:
+            scaled = min(int(MONOLINGUAL_SHARE * len(table)), MAX_MONOLINGUAL)
+            alone = scaled if monolingual is None else monolingual
+            table = np.vstack([table, single_words(vectors, alone)])
         normalisers = tuple(fit_normaliser(one.matrix, normalise) for one in vectors.values())
         matrices = {name: n.apply(vectors[name].matrix) for name, n in zip(vectors, normalisers, strict=True)}
         strength = _smoothing(vectors, table) if smoothing is None else smoothing

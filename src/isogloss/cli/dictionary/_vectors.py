@@ -21,6 +21,7 @@ from isogloss.io import total_size
 
 if TYPE_CHECKING:
     from isogloss.lexicon import (
+        AlignedLexicon,
         BilingualDictionary,
         CheckedSpace,
         Evaluation,
@@ -44,6 +45,10 @@ Threads = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -
 Model = Annotated[Path, typer.Option("--model", "-m", help="A model saved by 'build --save'.")]
 Rule = Annotated[str, typer.Option(help="Ranking rule: csls, cosine, inverted_softmax or density.")]
 WORDS = 200_000
+COMBINED_CANDIDATES = 5
+"""Translations from vectors that are weighed against those of an aligned lexicon."""
+LEXICON_LINKS = 3.0
+"""Translations with fewer links are too uncertain for a seed."""
 
 
 def build(
@@ -57,7 +62,16 @@ def build(
         list[str] | None,
         typer.Option(
             metavar="[FROM-TO=]FILE",
-            help="Known translations, or 'identical' or 'numerals'. Repeat for several.",
+            help="Known translations, or 'identical', 'numerals' or 'spelling'. Repeat for several. By "
+            "default the aligned lexicon if one is given, and words that are spelled alike otherwise.",
+        ),
+    ] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also use the translations of a table written by 'align lexicon': as a seed if no other is "
+            "given, and in the dictionary, where scores are then probabilities.",
+            metavar="FILE",
         ),
     ] = None,
     also: Annotated[
@@ -73,29 +87,31 @@ def build(
         int, typer.Option("--translations", "-k", help="Translations per word.", min=1)
     ] = 1,
     mutual: Annotated[bool, typer.Option("--mutual", help="Keep only mutual best translations.")] = False,
-    rounds: Annotated[
-        int | None, typer.Option(help="Rounds of self-learning; by default 5 for small seeds.", min=0)
-    ] = None,
+    rounds: Annotated[int, typer.Option(help="Most rounds of self-learning.", min=0)] = 5,
     words: Words = WORDS,
     strict: Strict = False,
     save: Save = None,
     jobs: Threads = -1,
     as_json: Json = False,
 ) -> None:
-    """Build a dictionary from the word vectors of two languages and a seed dictionary.
+    """Build a dictionary from the word vectors of two languages.
 
-    A part of the seed is held out and translated first. If the result is no better than chance, nothing is
-    written.
+    It starts from known translations or, without any, from words that are spelled alike. A part of them is
+    held out and translated first. If the result is no better than chance, nothing is written.
     """
     from isogloss import io
-    from isogloss.lexicon import build_space, induce, write_induced
+    from isogloss.lexicon import build_space, combine, induce, write_induced
 
     check_outputs(as_json, output, error=DictionaryError)
     check_outputs(as_json, save, error=ModelFileError)
     console = Console(stderr=True)
     vectors = _read_all([src, tgt, *(also or [])], words, strict, console)
     source, target = list(vectors)[:2]
-    seeds = _seeds(seed or ["identical"], vectors)
+    aligned = _aligned_lexicon(lexicon, source, target)
+    described, seeds = _seeds(seed or (["spelling"] if aligned is None else []), vectors)
+    if aligned is not None and not seed:
+        seeds = [_as_seed(aligned)]
+        described = [f"{len(seeds[0])} pairs of the aligned lexicon"]
     # Steps that build_space reports, and the translation.
     with counting_steps("learning", 4 if kind == "auto" else 3, console) as say:
         checked = build_space(
@@ -113,17 +129,19 @@ def build(
         found = induce(
             placed[source],
             placed[target],
-            k=translations,
+            k=translations if aligned is None else max(translations, COMBINED_CANDIDATES),
             rule=rule,
             mutual=mutual,
             covariance=_covariance(checked.space, rule, source, target),
             n_jobs=jobs,
         )
+        if aligned is not None:
+            found = combine(found, aligned, k=translations)
     with written(output) as path:
         write_induced(found, path)
     if save is not None:
         io.save(checked.space, save)
-    summary = _summary(checked, len(found), output)
+    summary = {**_summary(checked, len(found), output), "seeds": described}
     if as_json:
         echo(json.dumps(summary, indent=2))
     else:
@@ -273,19 +291,43 @@ def _read_all(specs: Sequence[str], words: int, strict: bool, console: Console) 
     return found
 
 
-def _seeds(specs: Sequence[str], vectors: dict[str, WordVectors]) -> list[BilingualDictionary]:
-    from isogloss.lexicon import identical_words, numerals
+def _seeds(
+    specs: Sequence[str], vectors: dict[str, WordVectors]
+) -> tuple[list[str], list[BilingualDictionary]]:
+    """The seeds, and what to say of each."""
+    from isogloss.lexicon import find_seed, identical_words, numerals
 
     source, target = list(vectors)[:2]
-    out = []
+    said, out = [], []
     for spec in specs:
-        if spec == "identical":
-            out.append(identical_words(vectors[source], vectors[target]))
-        elif spec == "numerals":
-            out.append(numerals(vectors[source], vectors[target]))
+        if spec == "spelling":
+            found = find_seed(vectors[source], vectors[target])
+            said.append(str(found))
+            out.append(found.dictionary)
+            continue
+        if spec in ("identical", "numerals"):
+            make = identical_words if spec == "identical" else numerals
+            out.append(make(vectors[source], vectors[target]))
         else:
             out.append(_read_seed(spec, vectors))
-    return out
+        said.append(f"{len(out[-1])} pairs of {spec}")
+    return said, out
+
+
+def _aligned_lexicon(path: Path | None, source: str, target: str) -> AlignedLexicon | None:
+    from isogloss.lexicon import read_aligned_lexicon
+
+    return None if path is None else read_aligned_lexicon(path, source, target)
+
+
+def _as_seed(aligned: AlignedLexicon) -> BilingualDictionary:
+    """The translation with most links of every word that has a few."""
+    from isogloss.lexicon import BilingualDictionary
+
+    best = [(word, *max(counts.items(), key=lambda item: item[1])) for word, counts in aligned.counts.items()]
+    return BilingualDictionary(
+        aligned.source, aligned.target, [(s, t) for s, t, links in best if links >= LEXICON_LINKS]
+    )
 
 
 def _read_seed(spec: str, vectors: dict[str, WordVectors]) -> BilingualDictionary:
@@ -325,6 +367,7 @@ def _summary(checked: CheckedSpace, pairs: int, output: Path) -> dict[str, Any]:
 def _print_built(summary: dict[str, Any], console: Console) -> None:
     tried = ", ".join(f"{name} {100 * share:.1f} %" for name, share in summary["tried"].items())
     console.print(escape(f"{summary['pairs']} pairs in {summary['output']}"), highlight=False)
+    console.print(escape(f"Seed: {'; '.join(summary['seeds'])}."), highlight=False, soft_wrap=True)
     console.print(
         f"Model: {summary['model']}. Correct on held-out seed words: {tried}.",
         highlight=False,
