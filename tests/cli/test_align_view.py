@@ -120,3 +120,13 @@ def test_corrected_links_keep_their_probabilities():
     assert found.to_lists() == [[(0, 0)], [(0, 0), (1, 1)]]
     assert found.probability.tolist() == pytest.approx([0.9, 1.0, 1.0])
     assert Corrections(()).apply(links) == links
+
+
+def test_export_writes_a_text_with_glosses(page):
+    align("export", "en", "fr", "--links", "links", "-o", "story.flextext", "--languages", "en,fr")
+    written = Path("story.flextext").read_text()
+    assert '<item type="gls" lang="fr">maison</item>' in written
+    told = json.loads(align("export", "en", "fr", "--links", "links", "-o", "s.eaf", "--json").stdout)
+    assert told == {"output": "s.eaf", "pairs": 5, "left_out": 1}
+    result = runner.invoke(app, ["align", "export", "en", "fr", "--links", "links", "-o", "s.doc"])
+    assert "ends in .flextext or .eaf" in str(result.exception)

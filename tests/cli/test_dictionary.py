@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from isogloss.cli.app import app
-from isogloss.exceptions import DictionaryError
-from isogloss.lexicon import read_induced, write_dictionary, write_vectors
+from isogloss.exceptions import DictionaryError, VectorFileError
+from isogloss.lexicon import read_induced, read_vectors, write_dictionary, write_vectors
 from tests.lexicon.data import dictionary, languages
 
 runner = CliRunner()
@@ -222,3 +222,21 @@ def test_a_seed_of_chance_is_left_out_and_said(folder, tmp_path):
     said = {line.split(":")[0].strip(): line for line in result.stdout.splitlines() if "by chance" in line}
     assert {name for name, line in said.items() if "left out" in line} == {"en-de"}
     assert said.keys() == {"en-it", "de-it", "en-de"}
+
+
+def test_vectors_are_trained_from_text(tmp_path):
+    lines = ["A small cat sleeps.", "A small dog sleeps.", "The old cat eats!", "The old dog eats!"]
+    (tmp_path / "text.en").write_text("\n".join(lines * 9) + "\n")
+    command = ("vectors", tmp_path / "text.en", "-o", tmp_path / "en.vec", "--components", 2, "--window", 2)
+    for method in ("pmi", "cca"):
+        result = call(*command, "--method", method, "--json")
+        assert result.exit_code == 0, result.output
+        told = json.loads(result.stdout)
+        assert (told["words"], told["dimensions"], told["method"]) == (8, 2, method)
+        assert {"cat", "dog"} < set(read_vectors(tmp_path / "en.vec").words)
+    few = call(*command[:-3], 90)
+    assert isinstance(few.exception, VectorFileError)
+    assert "8 words occur 5 times or more" in str(few.exception)
+    assert call(*command, "--method", "glove").exit_code == 2
+    (tmp_path / "text.en").write_bytes(b"caf\xe9\n")
+    assert "text.en:1: is not UTF-8" in str(call(*command).exception)

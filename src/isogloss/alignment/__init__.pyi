@@ -20,6 +20,7 @@ from .formats._corrections import Corrections as Corrections
 from .formats._corrections import read_corrections as read_corrections
 from .formats._details import pair_details as pair_details
 from .formats._details import write_details as write_details
+from .formats._interlinear import write_interlinear as write_interlinear
 from .formats._links import Gold as Gold
 from .formats._links import read_gold as read_gold
 from .formats._links import read_naacl as read_naacl

@@ -23,7 +23,7 @@ from isogloss.io import PathLike, open_decompressed
 from isogloss.lexicon._dictionaries import languages_of
 from isogloss.lexicon._induction import InducedDictionary
 
-PRIOR_LINKS, TEMPERATURE = 2.0, 0.05
+PRIOR_LINKS, TEMPERATURE = 2.0, 0.1
 LEXICON_COLUMNS = ("source", "target", "p(target|source)", "p(source|target)", "count")
 
 

@@ -17,6 +17,7 @@ from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._options import CommandWithSettings, Json, Save, renaming
 from isogloss.cli._output import check_outputs, echo, is_stdout, report_output, written
 from isogloss.cli.align import _look as align_look
+from isogloss.cli.align._export import export
 from isogloss.cli.align._input import (
     Columns,
     CorrectionsFile,
@@ -298,6 +299,7 @@ _RENAMED: dict[Callable[..., None], dict[str, str]] = {
     align_look.show: {"--number": "--pair", "-n": "--pair"},
     view: {"--least": "--min-probability"},
     sentences: {},
+    export: {},
 }
 
 for _command, _renamed in _RENAMED.items():

@@ -40,7 +40,10 @@ Columns: TypeAlias = Annotated[
 ]
 Languages: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="SRC,TGT", help="Languages in a TMX file or zip archive, for example en,fr."),
+    typer.Option(
+        metavar="SRC,TGT",
+        help="Languages in a TMX file or zip archive, for example en,fr; for 'export', those of any text.",
+    ),
 ]
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Stop at the first bad pair instead of writing an empty line.")

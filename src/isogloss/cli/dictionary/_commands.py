@@ -9,6 +9,7 @@ from isogloss.cli._options import renaming
 from isogloss.cli.dictionary import _vectors
 from isogloss.cli.dictionary._from_text import from_text
 from isogloss.cli.dictionary._sample import sample
+from isogloss.cli.dictionary._training import vectors
 
 dictionary_group = typer.Typer(
     cls=CommandGroup, help="Make bilingual dictionaries from text or word vectors.", no_args_is_help=True
@@ -28,3 +29,4 @@ dictionary_group.command("build", cls=renaming({"--model": "--kind", "--save-mod
 dictionary_group.command("evaluate")(_vectors.evaluate_command)
 dictionary_group.command("neighbours", cls=renaming({"--language": "--lang"}))(_vectors.neighbours)
 dictionary_group.command("plot", cls=renaming({"--language": "--lang"}))(_vectors.plot)
+dictionary_group.command("vectors")(vectors)

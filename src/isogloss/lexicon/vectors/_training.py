@@ -2,17 +2,19 @@ r"""Word vectors from the text of one language: two words are alike if the same 
 
 ``pmi`` takes the positive pointwise mutual information of a word and the words within a window around it,
 
-.. math:: \max\Bigl(0,\ \log\frac{n_{wc}\,n}{n_w\,n_c^{.75}/\sum_c n_c^{.75}\cdot n}\Bigr) \approx
+.. math:: \max\Bigl(0,\ \log\frac{n_{wc} \sum_c n_c^{.75}}{n_w \, n_c^{.75}}\Bigr) \approx
           U S V^\top , \qquad x_w = U_w S^{1/2} ,
 
 whose singular vectors are those of skip-grams [1]_.
 
-``three_views`` takes each word with one on its left and one on its right, at the same distance, as three
-views of a hidden state [2]_. The views are indicators, so their covariances are diagonal, and all that is
-needed are the counts of pairs at each distance and at twice that distance. Each view is reduced to k
-dimensions by CCA with the others, the three are weighted against each other as in
-:class:`~isogloss.multiview.OptimalWeighting`, and the vector of a word is the mean of the features over its
-occurrences. Counts enter with their square roots, which keeps the variance of rare pairs from ruling [3]_.
+``cca`` takes a word and a word near it as two views of a hidden state, whose canonical variates predict as
+much of one from the other as can be [2]_. The views are indicators, so their covariances are diagonal, and
+the variates are singular vectors of scaled counts. Counts :math:`m_{wc} = \sqrt{n_{wc}}` enter with their
+square roots, which keeps the variance of rare pairs from ruling [3]_:
+
+.. math:: \frac{m_{wc}}{\sqrt{\sum_c m_{wc} \, \sum_w m_{wc}}} \approx U S V^\top , \qquad x_w = U_w S .
+
+Three views, with the words on the left and on the right apart, made much worse dictionaries.
 
 References
 ----------
@@ -28,7 +30,7 @@ from __future__ import annotations
 import logging
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +39,19 @@ from scipy import sparse
 from isogloss.exceptions import VectorFileError
 from isogloss.lexicon.vectors._vectors import WordVectors
 from isogloss.linalg import krylov_svd
-from isogloss.multiview.solvers import three_view_subspace
 from isogloss.threads import thread_bound
 
 logger = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
-Method = Literal["pmi", "three_views"]
-METHODS = ("pmi", "three_views")
+Method = Literal["pmi", "cca"]
+METHODS = ("pmi", "cca")
 
 _CONTEXT_POWER = 0.75
 """Frequencies of contexts are raised to this power, which takes weight from rare ones."""
+
+_TINY = 1e-12
+"""In place of the sum of a word without neighbours."""
 
 _BLOCK = 1 << 22
 """Neighbouring words that are counted at one time."""
@@ -74,11 +78,11 @@ def train_vectors(
         The words of each sentence, or of any stretch of text; read once.
     language : str
         A name for the language.
-    method : {'pmi', 'three_views'}
-        Positive pointwise mutual information and its singular vectors, or canonical correlation analysis of
-        the word and its left and right neighbours.
+    method : {'pmi', 'cca'}
+        Singular vectors of the positive pointwise mutual information, or canonical correlation analysis of a
+        word and a word near it.
     n_components : int
-        Dimensions, at most one less than the number of words (a third of it for ``'three_views'``).
+        Dimensions, fewer than there are words.
     window : int
         How far away a neighbour may be, in words that are kept.
     min_count : int
@@ -113,23 +117,18 @@ def train_vectors(
     say = progress or (lambda what: logger.info("%s", what))
     say("reading")
     words, ids, ends = _read(sentences, min_count, max_words)
-    most = (len(words) - 1) // (3 if method == "three_views" else 1)
+    most = len(words) - 1
     if n_components > most:
         raise VectorFileError(
             f"{len(words)} words occur {min_count} times or more, enough for {max(most, 0)} dimensions, "
-            f"not for {n_components}; give more text, or a lower n_components or min_count"
+            f"not for {n_components}; give more text, fewer dimensions, or a lower minimum count"
         )
     say("counting neighbours")
-    near = _pair_counts(ids, ends, len(words), [(d, (window + 1 - d) / window) for d in range(1, window + 1)])
-    if method == "pmi":
-        say("decomposing")
-        matrix = _pmi_vectors(near, n_components, random_state)
-    else:
-        far = _pair_counts(
-            ids, ends, len(words), [(2 * d, (window + 1 - d) / window) for d in range(1, window + 1)]
-        )
-        say("decomposing")
-        matrix = _three_view_vectors(near, far, n_components, random_state)
+    weights = [(distance, (window + 1 - distance) / window) for distance in range(1, window + 1)]
+    ordered = _pair_counts(ids, ends, len(words), weights)
+    say("decomposing")
+    decompose = _pmi_vectors if method == "pmi" else _cca_vectors
+    matrix = decompose(sparse.csr_array(ordered + ordered.T), n_components, random_state)
     return WordVectors(words, matrix, language)
 
 
@@ -169,9 +168,9 @@ def _pair_counts(
     return total
 
 
-def _pmi_vectors(near: sparse.csr_array, k: int, random_state: int) -> Array:
-    table = (near + near.T).tocoo()
-    words = np.maximum(table.sum(axis=1), 1e-12)
+def _pmi_vectors(counts: sparse.csr_array, k: int, random_state: int) -> Array:
+    table = counts.tocoo()
+    words = np.maximum(table.sum(axis=1), _TINY)
     contexts = words**_CONTEXT_POWER
     ratio = table.data * contexts.sum() / (words[table.row] * contexts[table.col])
     keep = ratio > 1
@@ -181,37 +180,9 @@ def _pmi_vectors(near: sparse.csr_array, k: int, random_state: int) -> Array:
     return np.asarray(U * np.sqrt(s), dtype=np.float64)
 
 
-def _three_view_vectors(near: sparse.csr_array, far: sparse.csr_array, k: int, random_state: int) -> Array:
-    """Means of the weighted features over the occurrences of each word.
-
-    The triples are (left, word, right), so ``near`` are the counts of (left, word) and of (word, right), and
-    ``far`` those of (left, right). Each is scaled to a correlation of indicators; what is constant is left
-    out.
-    """
-    lw, lr = _correlations(near), _correlations(far)
-    reduced = _reduce(lw, lr, k, random_state)
-    left, word, right = reduced
-    cross = {(0, 1): left.T @ (lw @ word), (1, 2): word.T @ (lw @ right), (0, 2): left.T @ (lr @ right)}
-    Sigma = np.eye(3 * k)
-    for (g, h), block in cross.items():
-        Sigma[g * k : (g + 1) * k, h * k : (h + 1) * k] = block
-        Sigma[h * k : (h + 1) * k, g * k : (g + 1) * k] = block.T
-    of_left, of_word, of_right = np.split(three_view_subspace(Sigma, k, symmetric=True), 3)
-    return np.asarray(word @ of_word + lw.T @ (left @ of_left) + lw @ (right @ of_right))
-
-
-def _correlations(counts: sparse.csr_array) -> sparse.csr_array:
-    r""":math:`D_r^{-1/2} N D_c^{-1/2}` for the square roots of counts."""
+def _cca_vectors(counts: sparse.csr_array, k: int, random_state: int) -> Array:
     roots = counts.sqrt()
-    rows, columns = (1 / np.sqrt(np.maximum(roots.sum(axis=axis), 1e-12)) for axis in (1, 0))
-    return sparse.csr_array(sparse.diags_array(rows) @ roots @ sparse.diags_array(columns), dtype=np.float32)
-
-
-def _reduce(lw: sparse.csr_array, lr: sparse.csr_array, k: int, random_state: int) -> list[Array]:
-    """Each view reduced to its k best directions by CCA with the other two, in coordinates of variance 1."""
-    against: list[list[Any]] = [[lw, lr], [lw.T, lw], [lr.T, lw.T]]
-    bases = []
-    for parts in against:
-        U = krylov_svd(sparse.hstack(parts, format="csr"), k + 1, random_state=random_state)[0]
-        bases.append(np.asarray(U[:, 1:], dtype=np.float64))
-    return bases
+    scale = sparse.diags_array(1 / np.sqrt(np.maximum(roots.sum(axis=1), _TINY)))
+    correlations = sparse.csr_array(scale @ roots @ scale, dtype=np.float32)
+    U, s, _ = krylov_svd(correlations, k + 1, random_state=random_state)
+    return np.asarray((U * s)[:, 1:], dtype=np.float64)  # the first is the constant
