@@ -207,7 +207,8 @@ class Fetcher:
             if not self.allow(address):
                 raise FeedError(
                     f"{target.url}: {address} is not a public address; only public addresses are allowed, "
-                    "unless isogloss watch or newsroom is called with --private"
+                    "unless isogloss watch or newsroom is called with --private, or for webhooks "
+                    "alerts.private_addresses is set"
                 )
             try:
                 return socket.create_connection((address, target.port), timeout=_seconds_left(target, until))
