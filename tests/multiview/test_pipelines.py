@@ -118,7 +118,7 @@ def test_rows_without_a_view_have_nan_or_the_mean_of_the_others(rows):
 def test_a_frame_with_two_levels_of_columns_is_views(rows):
     X, _ = rows
     columns = pd.MultiIndex.from_tuples([("left" if n < 6 else "right", f"f{n}") for n in range(12)])
-    frame = pd.DataFrame(X, columns=columns)
+    frame = pd.DataFrame(X.copy(), columns=columns)  # pandas 2 shares the memory of X
     frame.loc[3, "left"] = np.nan
     model = CCA(1).fit(frame)
     views = Views.from_frame(frame)
