@@ -178,6 +178,14 @@ def test_tables_fit_their_width(width):
         assert all("2025" in line for line in lines[4:-1])
 
 
+def test_a_wide_table_is_wide_in_a_narrow_terminal(tmp_path, monkeypatch):
+    news = tmp_path / "news.jsonl"
+    news.write_text("".join(json.dumps(each.as_record()) + "\n" for each in sample_news().articles[:40]))
+    shown = runner.invoke(app, ["events", str(news), "--wide", "-n", "3"], env={"COLUMNS": "80"}).output
+    assert "confidence" in shown
+    assert max(map(len, shown.splitlines())) > 100
+
+
 def test_a_wide_table_leaves_nothing_out():
     from rich.console import Console
 

@@ -47,6 +47,12 @@ def trusted(authority, tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
 
 
+@pytest.fixture(autouse=True)
+def quiet(caplog):
+    """The server logs every line of every session."""
+    caplog.set_level("ERROR", logger="mail.log")
+
+
 @pytest.fixture
 def serve(authority):
     """Start a server with some kind of encryption; return its settings and its mailbox."""

@@ -12,8 +12,13 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from isogloss.cli._console import Console
+
 MAX_LISTED_LANGUAGES = 3
 """In a narrow table, more languages than these are counted instead of listed."""
+
+MIN_WIDE_COLUMNS = 140
+"""Columns of a wide table, also where the terminal has fewer."""
 
 MAX_EXACT_SPAN = timedelta(days=300)
 """Of longer periods, months are shown instead of days."""
@@ -39,6 +44,14 @@ class ShownEvent:
     last: datetime
     places: Sequence[str] = ()
     confidence: float | None = None
+
+
+def print_events(events: Iterable[ShownEvent], *, wide: bool = False) -> None:
+    """Print events as a table, which with ``wide`` is not squeezed into a narrow terminal."""
+    console = Console()
+    if wide:
+        console.width = max(console.width, MIN_WIDE_COLUMNS)
+    console.print(event_table(events, wide=wide))
 
 
 def event_table(events: Iterable[ShownEvent], *, wide: bool = False) -> Table:

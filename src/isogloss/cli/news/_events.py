@@ -26,7 +26,7 @@ from isogloss.cli._output import (
     written,
 )
 from isogloss.cli._progress import progress_bar, reading
-from isogloss.cli.news._event_table import ShownEvent, Wide, event_table
+from isogloss.cli.news._event_table import ShownEvent, Wide, print_events
 from isogloss.cli.news._stored import explain_event, export_events, list_events
 from isogloss.cli.news._story import show_event
 from isogloss.exceptions import ArticleError
@@ -242,7 +242,7 @@ def _tell(
         echo_json(result)
         return
     if not is_stdout(output):
-        Console().print(event_table((shown_event(each, reprints) for each in events[:limit]), wide=wide))
+        print_events((shown_event(each, reprints) for each in events[:limit]), wide=wide)
     several = sum(len(event.languages) > 1 for event in events)
     report_output(
         f"{counted(articles, 'article')}, {len(history.reprints):,} of them reprints: "

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isogloss.cli._console import Console
 from isogloss.cli._options import Json
 from isogloss.cli._output import (
     check_outputs,
@@ -23,7 +22,7 @@ from isogloss.cli._output import (
     written,
 )
 from isogloss.cli._progress import progress_bar, reading
-from isogloss.cli.news._event_table import ShownEvent, Wide, event_table
+from isogloss.cli.news._event_table import ShownEvent, Wide, print_events
 from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def list_events(
     if as_json:
         echo_json({"events": [_dated(each) for each in events]})
     elif events:
-        Console().print(event_table(map(_shown, events), wide=wide))
+        print_events(map(_shown, events), wide=wide)
     else:
         echo("no events found")
 
