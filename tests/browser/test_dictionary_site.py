@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
 
+from playwright.sync_api import expect
+
 from isogloss.lexicon.aligned import build_dictionary
 from isogloss.lexicon.site import Description, SiteLanguage, write_site
 from tests.browser.visit import DESK, PHONE, chromium
@@ -52,8 +54,8 @@ def visit(page, site, path):
 
 def results(page, query):
     page.fill("#query", query)
-    page.wait_for_function("query => document.querySelector('#query').value === query", arg=query)
-    page.wait_for_selector("#results li")
+    expect(page.locator("#found")).to_have_text(re.compile(r"^[1-9].* words?$"))
+    expect(page.locator("#results li a").first).to_be_visible()
     return page.locator("#results li").all_inner_texts()
 
 
@@ -62,8 +64,8 @@ def test_words_are_found_without_accents_in_both_languages(page, site):
     assert any(line.startswith("río river") for line in results(page, "RIO"))
     assert any(line.startswith("dogs perro") for line in results(page, "dogs"))
     page.fill("#query", "qqq")
-    page.wait_for_function("document.querySelector('#found').textContent === '0 words'")
-    assert page.locator("#results li").count() == 0
+    expect(page.locator("#found")).to_have_text("0 words")
+    expect(page.locator("#results li")).to_have_count(0)
 
 
 def test_enter_opens_the_entry_and_from_there_its_concordance(page, site):

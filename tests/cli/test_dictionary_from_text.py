@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -251,3 +253,13 @@ def test_a_disk_that_fails_leaves_the_old_dictionary(monkeypatch):
     reason = refused("tale.en", "tale.es", "-o", "site", "--overwrite", "--min-count", "30")
     assert "No space left on device" in reason
     assert headwords("site") == before
+
+
+def test_the_commands_of_the_tutorial_print_what_it_says():
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "from-text.rst"
+    blocks = re.findall(r"^   \$ isogloss (.*)\n((?:   \w.*\n)*)", page.read_text("utf-8"), re.MULTILINE)
+    assert len(blocks) == 2
+    for command, printed in blocks:
+        result = runner.invoke(app, shlex.split(command))
+        assert result.exit_code == 0
+        assert result.output.splitlines() == [line.strip() for line in printed.splitlines()]

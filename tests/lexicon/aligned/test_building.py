@@ -6,7 +6,7 @@ from scipy.stats.contingency import chi2_contingency
 
 from isogloss.lexicon.aligned import DictionaryRules, build_dictionary
 from isogloss.lexicon.aligned._association import RANKINGS
-from tests.lexicon.aligned.text import aligned, tale
+from tests.lexicon.aligned.text import COLA, TAIL, aligned, tale
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,17 @@ def test_words_that_are_spelled_alike_and_mean_other_things_are_not_grouped():
     assert {form for form, _ in entry(found.source, "lights").forms} == {"light", "lights"}
     apart = build_dictionary(aligned(rows * 3), DictionaryRules(group_forms=False))
     assert entry(apart.source, "lights").forms == (("lights", 6),)
+
+
+def test_names_that_begin_alike_in_both_languages_are_not_grouped():
+    rows = [(f"then {name} came", f"tehdy {jmeno} prisel", "0-0 1-1 2-2") for name, jmeno in _NAMES]
+    filler = [(" ".join(TAIL), " ".join(COLA), " ".join(f"{k}-{k}" for k in range(len(TAIL))))] * 30
+    found = build_dictionary(aligned(rows * 4 + filler))
+    assert {name for name, _ in _NAMES} <= {one.headword for one in found.source}
+    assert len(entry(found.target, "Abiezer").forms) == 2
+
+
+_NAMES = [("Abihu", "Abihu"), ("Abihud", "Abihud"), ("Abiezer", "Abiezer"), ("Abiezer", "Abiezera")]
 
 
 def test_names_are_written_with_capitals_where_no_sentence_begins(dictionary):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array
 from sklearn.preprocessing import normalize
 
+from isogloss.lexicon.aligned._names import NameSigns
 from isogloss.lexicon.aligned._text import AlignedText, Ints, fold_marks
 
 PREFIX = 4
@@ -96,16 +97,20 @@ def _needed(one: str, other: str) -> float | None:
 def _profiles(text: AlignedText, translations: Ints) -> csr_matrix:
     """For each source word, how often it is linked with words that begin alike, as unit vectors.
 
-    Beginnings that are linked with fewer different words weigh more, like rare words in documents.
+    Beginnings that are linked with fewer different words weigh more, like rare words in documents. Names are
+    compared by whole words: they are transliterated, so different names that begin alike do so in both
+    languages.
     """
     words = text.target.words
-    begin = [fold_marks(words[word])[:PREFIX] for word in translations.tolist()]
-    beginnings, starts = np.unique(np.array(begin, dtype=str), return_inverse=True)
-    rows = text.source.tokens[text.source_token]
-    columns = starts[text.target.tokens[text.target_token]]
-    shape = len(text.source.words), len(beginnings)
+    whole = np.array([fold_marks(words[word]) for word in translations.tolist()], dtype=str)
+    _, features = np.unique([*whole.astype(f"U{PREFIX}"), *whole], return_inverse=True)
+    rows, columns = text.source.tokens[text.source_token], text.target.tokens[text.target_token]
+    names = NameSigns.of(text.source, text.source.tokens)
+    by_whole = names.capitals[rows] if names.telling else np.zeros(len(rows), dtype=bool)
+    columns = features[columns + len(words) * by_whole]
+    shape = len(text.source.words), int(features.max(initial=0)) + 1
     counts = csr_matrix((text.probability.astype(np.float64), (rows, columns)), shape=shape)
-    together = np.bincount(counts.indices, minlength=len(beginnings))
     if not counts.nnz:
         return counts
+    together = np.bincount(counts.indices, minlength=shape[1])
     return normalize(counts @ diags_array(np.log(1 + shape[0] / np.maximum(together, 1))))
