@@ -179,6 +179,17 @@ def test_a_text_in_two_scripts_has_a_warning():
     assert "in more than one script" in make("tale.en", "tale.es", "-o", "site").output
 
 
+def test_all_pairs_are_counted_if_a_part_is_looked_at(monkeypatch):
+    monkeypatch.setattr("isogloss.cli.dictionary._texts.LOOKED_AT", 5)
+    monkeypatch.setattr("isogloss.cli.dictionary._from_text.LOOKED_AT", 5)
+    with Path("tale.en").open("a") as english, Path("tale.es").open("a") as spanish:
+        english.write("\n")
+        spanish.write("Nada\n")
+    found = json.loads(make("tale.en", "tale.es", "-o", "site", "--json").stdout)
+    assert (found["pairs"], found["left_out"]) == (97, {"empty": 1})
+    assert "tale.en and tale.es" in Path("site/about.html").read_text("utf-8")
+
+
 def test_the_sample_is_not_written_over(tale_texts):
     again = runner.invoke(app, ["dictionary", "sample"])
     assert isinstance(again.exception, DictionaryError)

@@ -147,9 +147,10 @@ def from_text(
         train(aligner, bitext, checkpoint_path(output), resume, progress)
         progress.say("aligning")
         aligned = AlignedText.of(*sides, aligner.align(bitext))
-        warnings = (*text.warnings, *script_warnings(text.words, (two[0][0], two[1][0])))
+    warnings = (*text.warnings, *script_warnings(sides, (two[0][0], two[1][0])))
     least = min_count or (1 if len(bitext) < FEW_PAIRS else 2)
     options = {
+        "Texts": " and ".join(file.name for file in (source, target) if file is not None),
         "Sentences were paired": text.pairing,
         "Words": describe_tokens(text.words),
         "Case": "distinguished" if keep_case else "ignored",

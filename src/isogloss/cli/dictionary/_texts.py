@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from isogloss.cli.align._input import open_text
 
 if TYPE_CHECKING:
     from isogloss.corpora import WordPairs
+    from isogloss.lexicon.aligned import TextSide
 
 PASSES = 2
 """Passes of sentence alignment with a learned lexicon."""
@@ -113,13 +113,12 @@ def _align(
     return said, (*trust.warnings, *left)
 
 
-def script_warnings(text: WordPairs, codes: tuple[str, str]) -> Iterator[str]:
+def script_warnings(sides: tuple[TextSide, TextSide], codes: tuple[str, str]) -> Iterator[str]:
     """Sentences about sides that are written in more than one script."""
     from isogloss.text.raw import mixed_scripts
 
-    sample = [pair.texts for pair in islice(text.with_offsets(), LOOKED_AT)]
-    for side, code in enumerate(codes):
-        scripts = mixed_scripts("\n".join(pair[side] for pair in sample))
+    for side, code in zip(sides, codes, strict=True):
+        scripts = mixed_scripts("\n".join(side.texts[:LOOKED_AT]))
         if scripts:
             counts = " and ".join(f"{count:,} letters in {name}" for name, count in scripts.items())
             yield f"The {code} text is in more than one script ({counts}); its words are listed as written."
