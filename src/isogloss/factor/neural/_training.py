@@ -27,7 +27,7 @@ _MAX_GRADIENT = 10.0
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
+class VAESettings:
     """Parameters of :class:`~isogloss.factor.neural.MultiViewVAE`."""
 
     n_components: int
@@ -44,7 +44,7 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetworks:
     """The networks, and how they came about."""
 
     encoders: list[Layers]
@@ -55,8 +55,8 @@ class Trained:
 
 
 def train(
-    arrays: Sequence[Array], present: NDArray[np.bool_], dims: Sequence[int], settings: TrainingSettings
-) -> Trained:
+    arrays: Sequence[Array], present: NDArray[np.bool_], dims: Sequence[int], settings: VAESettings
+) -> TrainedNetworks:
     """Maximise the bound by Adam, and keep the weights that were best on held-out rows.
 
     Parameters
@@ -67,7 +67,7 @@ def train(
         Which row has which view.
     dims : sequence of int
         Features of the views.
-    settings : TrainingSettings
+    settings : VAESettings
         Sizes and steps.
     """
     torch = import_extra("torch", "torch", "training a variational autoencoder")
@@ -88,7 +88,7 @@ class _Trainer:
         arrays: Sequence[Array],
         present: NDArray[np.bool_],
         dims: Sequence[int],
-        settings: TrainingSettings,
+        settings: VAESettings,
     ) -> None:
         self.torch, self.settings = torch, settings
         rng = settings.random_state
@@ -113,7 +113,7 @@ class _Trainer:
             layers.append(torch.zeros(q, requires_grad=True))
         return layers
 
-    def run(self) -> Trained:
+    def run(self) -> TrainedNetworks:
         """Make passes over the rows until the held-out bound stops rising."""
         held_out, rows = self._divide()
         trace, best, kept = [], -np.inf, self._weights()
@@ -136,7 +136,7 @@ class _Trainer:
                     break
         encoders, decoders, log_noise = kept
         floor = self.settings.noise_floor
-        return Trained(encoders, decoders, [np.exp(x) + floor for x in log_noise], np.array(trace))
+        return TrainedNetworks(encoders, decoders, [np.exp(x) + floor for x in log_noise], np.array(trace))
 
     def _divide(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Held-out rows, and the others."""

@@ -47,7 +47,7 @@ from isogloss._estimator import (
     Interval,
     warn_caller,
 )
-from isogloss.factor.neural._training import Layers, TrainingSettings, train
+from isogloss.factor.neural._training import Layers, VAESettings, train
 from isogloss.views import Views, ViewsMixin, check_views
 
 Array = NDArray[np.float64]
@@ -186,8 +186,8 @@ class MultiViewVAE(ViewsMixin, TransformerMixin, Estimator):
             )
         return self
 
-    def _settings(self) -> TrainingSettings:
-        return TrainingSettings(
+    def _settings(self) -> VAESettings:
+        return VAESettings(
             n_components=self.n_components,
             hidden=tuple(int(units) for units in self.hidden_layer_sizes),
             single_view_share=self.single_view_share,
