@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Column, Table
@@ -13,8 +13,11 @@ from rich.table import Column, Table
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json, RandomState, Save
 from isogloss.cli._output import check_outputs, counted, echo_json
-from isogloss.cli.views._input import Files, IdColumn, NamedViews, ViewColumns, read_views
+from isogloss.cli.views._options import Files, IdColumn, ViewColumns
 from isogloss.exceptions import ModelFileError
+
+if TYPE_CHECKING:
+    from isogloss.cli.views._input import NamedViews
 
 KINDS = {
     "cca": "isogloss.multiview:CCA",
@@ -71,6 +74,7 @@ def fit(
     A row may lack a view: leave its cells empty or, with --id, leave the row out of that table.
     """
     from isogloss import io
+    from isogloss.cli.views._input import read_views
     from isogloss.multiview import ScaleViews, TableModel
 
     check_outputs(as_json, save, error=ModelFileError)
@@ -149,7 +153,7 @@ def _report(fitted: Any, given: NamedViews) -> dict[str, Any]:
 
 def _strongest(loadings: Any, names: list[str], k: int) -> dict[str, float]:
     """The features that are most correlated with component ``k``."""
-    first = np.argsort(-np.abs(loadings[:, k]), kind="stable")[:_SHOWN]
+    first = (-abs(loadings[:, k])).argsort(kind="stable")[:_SHOWN]
     return {names[f]: round(float(loadings[f, k]), 4) for f in first}
 
 
@@ -173,7 +177,7 @@ def _print_report(report: Mapping[str, Any]) -> None:
         Column("strongest features"),
     )
     for number, component in enumerate(report["components"], start=1):
-        mean = float(np.mean(list(component["correlations"].values())))
+        mean = fmean(component["correlations"].values())
         features = "; ".join(
             f"{view}: " + ", ".join(f"{name} {value:+.2f}" for name, value in strongest.items())
             for view, strongest in component["features"].items()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
@@ -28,33 +28,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 
-Files: TypeAlias = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        help="Tables (.csv, .tsv, .parquet) with the same rows, one for each view; or one table or .npz.",
-    ),
-]
-ViewColumns: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--view",
-        metavar="NAME=COLUMNS",
-        help="Columns of a view of a single table: names or patterns, separated by commas, for example "
-        "'blood=b_*,age'. Repeat for each view. By default, views are the parts of column names before '__'.",
-    ),
-]
-IdColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="COLUMN",
-        help="Column that identifies rows; rows of several tables are matched by it.",
-    ),
-]
-ModelFile: TypeAlias = Annotated[
-    Path, typer.Option("--model", "-m", help="A model that 'isogloss views fit --save' wrote.")
-]
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 _SEPARATOR = "__"
 

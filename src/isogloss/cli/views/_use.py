@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from isogloss.cli._console import Console
@@ -23,17 +22,11 @@ from isogloss.cli._output import (
     report_output,
     written,
 )
-from isogloss.cli.views._input import (
-    Files,
-    IdColumn,
-    ModelFile,
-    NamedViews,
-    ViewColumns,
-    read_views,
-)
+from isogloss.cli.views._options import Files, IdColumn, ModelFile, ViewColumns
 from isogloss.exceptions import ModelFileError, TableError
 
 if TYPE_CHECKING:
+    from isogloss.cli.views._input import NamedViews
     from isogloss.multiview import TableModel
     from isogloss.views import Views
 
@@ -69,7 +62,7 @@ def certify(
             f"{model}: holds {kind}; certificates are for models of --kind sumcor"
             + (f" ({kind} is the solution of an eigenproblem, which has no local maxima)" if exact else "")
         )
-    given = _all_views(opened, read_views(files, view, id_column, opened.columns), model)
+    given = _all_views(opened, _read(files, view, id_column, opened), model)
     with Console(stderr=True).status("solving the relaxation"):
         certificate = opened.model.certify(opened.scaled(given.views))
     if as_json:
@@ -112,7 +105,7 @@ def project(
         raise typer.BadParameter(f"--output {output}: expected a name that ends in .csv, .parquet or .npz")
     check_outputs(as_json, output, error=TableError)
     opened = _open(model)
-    given = read_views(files, view, id_column, opened.columns)
+    given = _read(files, view, id_column, opened)
     projected = opened.project(given.views)
     with written(output, ending) as path:
         _write_table(path, ending, projected, id_column or "row")
@@ -159,7 +152,7 @@ def plot(
 
     check_outputs(as_json, output, error=TableError)
     opened = _open(model)
-    given = _all_views(opened, read_views(files, view, id_column, opened.columns), model)
+    given = _all_views(opened, _read(files, view, id_column, opened), model)
     projected = opened.project(given.views)
     if component > projected.dims[0]:
         raise typer.BadParameter(
@@ -170,6 +163,12 @@ def plot(
         echo_json({"output": str(output), "picture": str(picture), "component": component})
     else:
         echo(f"wrote {output}")
+
+
+def _read(files: list[Path], view: list[str] | None, id_column: str | None, opened: TableModel) -> NamedViews:
+    from isogloss.cli.views._input import read_views
+
+    return read_views(files, view, id_column, opened.columns)
 
 
 def _open(path: Path) -> TableModel:
@@ -189,6 +188,8 @@ def _all_views(opened: TableModel, given: NamedViews, path: Path) -> NamedViews:
 
 
 def _write_table(path: Path, ending: str, projected: Views, id_name: str) -> None:
+    import numpy as np
+
     from isogloss.io import atomic_write
 
     names = [f"{view}_{k + 1}" for view in projected.names for k in range(projected.dims[0])]
