@@ -5,17 +5,17 @@ from xml.etree import ElementTree
 import pytest
 
 from isogloss.alignment import Links, write_interlinear
-from isogloss.corpora.readers._words import WordsOfPair
+from isogloss.corpora.readers._words import PairWords
 from isogloss.exceptions import CorpusError
 
 PAIRS = [
-    WordsOfPair(
+    PairWords(
         ("The <old> house!", "La vieille maison."),
         (["The", "old", "house"], ["La", "vieille", "maison"]),
         ([(0, 3), (5, 8), (10, 15)], [(0, 2), (3, 10), (11, 17)]),
     ),
-    WordsOfPair(("...", "..."), ([], []), ([], [])),
-    WordsOfPair(("cat\x0b", "le chat"), (["cat"], ["le", "chat"]), ([(0, 3)], [(0, 2), (3, 7)])),
+    PairWords(("...", "..."), ([], []), ([], [])),
+    PairWords(("cat\x0b", "le chat"), (["cat"], ["le", "chat"]), ([(0, 3)], [(0, 2), (3, 7)])),
 ]
 LINKS = Links.from_sets([{(0, 0), (2, 2)}, set(), {(0, 1), (0, 0)}])
 

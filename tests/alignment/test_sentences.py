@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isogloss.alignment import Priors
 from isogloss.alignment.sentences import SentenceOptions, align_documents, align_sentences
-from isogloss.alignment.sentences._bands import Band, _consistent, _longest_chain
+from isogloss.alignment.sentences._bands import LatticeBand, _consistent, _longest_chain
 from isogloss.text.raw import SplitText
 
 
@@ -143,7 +143,7 @@ def test_pairs_join_sentences_and_leave_out_doubtful_ones():
 )
 def test_a_band_rises_and_reaches_both_corners(rows, m):
     low, high = np.array(rows).T
-    band = Band.of(low, np.maximum(low, high), m)
+    band = LatticeBand.of(low, np.maximum(low, high), m)
     assert band.starts[0] == 0
     assert band.stops[-1] == m + 1
     assert (np.diff(band.starts) >= 0).all()

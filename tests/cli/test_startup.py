@@ -98,5 +98,5 @@ def test_options_have_the_defaults_of_the_models():
     assert set(align_options.SETTINGS) | own | {"fertility", "engine"} == set(plain.get_params())
     for name in ("threshold", "body_threshold"):
         assert default(evaluate_news.clusters, name) == getattr(ClusterSettings(), name)
-    assert set(align.METHODS) >= set(Heuristic.__args__) - {"posterior"}
+    assert set(align.COMBINATIONS) >= set(Heuristic.__args__) - {"posterior"}
     assert tuple(str(name or "none") for name in AGREEMENTS) == align_options._AGREEMENTS

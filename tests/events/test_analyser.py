@@ -18,7 +18,7 @@ from isogloss.events.analyse import ArticleAnalyser
 from isogloss.events.analyse import _analyser as analysing
 from isogloss.events.analyse._analysed_article import AnalysedArticle, pack_analyses, unpack_analyses
 from isogloss.events.annotate import Annotator, ConceptDictionary
-from isogloss.events.annotate.concepts._dictionary import Phrase, write_concepts
+from isogloss.events.annotate.concepts._dictionary import ConceptPhrase, write_concepts
 from isogloss.events.checkpoint import save_stream
 from isogloss.events.ingest import sample_corpus, sample_news
 from isogloss.similarity import LSISimilarity
@@ -337,7 +337,7 @@ def test_what_cannot_be_sent_is_refused():
 
 
 def test_gazetteers_and_dictionaries_are_sent_by_name(tmp_path):
-    write_concepts(tmp_path / "concepts", {"en": [Phrase(("flood",), "en:Flood", 1.0)]}, ())
+    write_concepts(tmp_path / "concepts", {"en": [ConceptPhrase(("flood",), "en:Flood", 1.0)]}, ())
     finder = pickle.loads(pickle.dumps(ConceptDictionary(tmp_path / "concepts")))
     assert list(finder.find(["flood"], "en")) == [("en:Flood", False, 1.0)]
     assert pickle.loads(pickle.dumps(Gazetteer(200_000))).min_population == 200_000

@@ -12,7 +12,7 @@ from isogloss.cli.news._concepts import concepts_group
 from isogloss.corpora import Concepts, WikipediaDump
 from isogloss.events import Article
 from isogloss.events.annotate import Annotator, ConceptDictionary, build_concepts
-from isogloss.events.annotate.concepts._dictionary import Phrase, write_concepts
+from isogloss.events.annotate.concepts._dictionary import ConceptPhrase, write_concepts
 from isogloss.exceptions import CorpusError
 
 PAGE = "<page><title>{}</title><ns>0</ns><id>{}</id>{}<revision><text>{}</text></revision></page>"
@@ -118,7 +118,7 @@ PHRASES = st.lists(
 def test_longest_matches_are_those_of_a_plain_search(tmp_path_factory, entries, text):
     entries = dict(entries)
     folder = tmp_path_factory.mktemp("d") / "dictionary"
-    write_concepts(folder, {"en": [Phrase(words, f"c{n}", 1.0) for words, n in entries.items()]}, [])
+    write_concepts(folder, {"en": [ConceptPhrase(words, f"c{n}", 1.0) for words, n in entries.items()]}, [])
     expected, place = [], 0
     while place < len(text):
         lengths = [
@@ -134,7 +134,7 @@ def test_longest_matches_are_those_of_a_plain_search(tmp_path_factory, entries, 
 
 def test_the_longest_of_phrases_that_begin_alike_counts(tmp_path):
     words = ("new", "york", "times")
-    write_concepts(tmp_path / "d", {"en": [Phrase(words[:n], f"c{n}", 1.0) for n in (1, 2, 3)]}, [])
+    write_concepts(tmp_path / "d", {"en": [ConceptPhrase(words[:n], f"c{n}", 1.0) for n in (1, 2, 3)]}, [])
     concepts = ConceptDictionary(tmp_path / "d")
     for n in (1, 2, 3):
         assert found(concepts, " ".join(words[:n])) == {f"c{n}"}

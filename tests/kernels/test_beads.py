@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from isogloss.alignment.sentences._bands import Band
+from isogloss.alignment.sentences._bands import LatticeBand
 from isogloss.alignment.sentences._beads import KINDS
 from isogloss.kernels import Beads, explain_sentences
 from tests.oracles import beads as oracle
 
 
 def make_model(rng, n, m, *, words=True):
-    band = Band.full(n, m)
+    band = LatticeBand.full(n, m)
     lengths = [np.cumsum(rng.uniform(5, 90, (size, 3)), axis=1) for size in (n, m)]
     cells = (band.size, 3) if words else (0, 3)
     return {
@@ -60,7 +60,7 @@ def test_best_path_and_posteriors_are_those_of_all_paths(rng, n, m, words):
 def test_a_wide_enough_band_changes_nothing_and_a_narrow_one_is_kept(rng):
     model = make_model(rng, 6, 6, words=False)
     whole = Beads(**model).best()
-    band = Band.of(np.arange(7) - 1, np.arange(7) + 1, 6)
+    band = LatticeBand.of(np.arange(7) - 1, np.arange(7) + 1, 6)
     narrow = model | {"starts": band.starts, "stops": band.stops, "cells": band.cells}
     path, score = Beads(**narrow).best()
     assert score <= whole[1]
@@ -77,7 +77,7 @@ def test_explained_words_are_those_of_the_slow_version(rng, backward):
     dense = rng.uniform(0, 9, (7, 7)) * (rng.uniform(size=(7, 7)) < 0.4)
     rows = np.append(0, np.cumsum((dense > 0).sum(axis=1))).astype(np.int64)
     columns, ratios = np.nonzero(dense)[1].astype(np.int32), dense[dense > 0].astype(np.float32)
-    band = Band.of(np.array([0, 0, 1, 2, 3]), np.array([3, 3, 4, 6, 6]), 6)
+    band = LatticeBand.of(np.array([0, 0, 1, 2, 3]), np.array([3, 3, 4, 6, 6]), 6)
     out = np.full((band.size, 3), np.nan, np.float32)
     one, two = (1, 0) if backward else (0, 1)
     explain_sentences(

@@ -32,7 +32,7 @@ def whole_table(rule, x, y, sources, C):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_scores_equal_the_whole_table(rng, monkeypatch, rule, n_jobs):
-    monkeypatch.setattr(retrieval, "_BLOCK", (17, 13))
+    monkeypatch.setattr(retrieval, "_BLOCK_SHAPE", (17, 13))
     (sources, y), C = spaces(rng), covariance(rng)
     x = sources[:25]
     found = retrieve(x, y, 6, rule=rule, sources=sources, covariance=C, n_jobs=n_jobs)
@@ -45,7 +45,7 @@ def test_scores_equal_the_whole_table(rng, monkeypatch, rule, n_jobs):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_threads_do_not_change_a_bit(rng, monkeypatch, rule):
-    monkeypatch.setattr(retrieval, "_BLOCK", (17, 13))
+    monkeypatch.setattr(retrieval, "_BLOCK_SHAPE", (17, 13))
     (x, y), C = spaces(rng), covariance(rng)
     one, three = (retrieve(x, y, 5, rule=rule, covariance=C, n_jobs=n) for n in (1, 3))
     np.testing.assert_array_equal(one.indices, three.indices)

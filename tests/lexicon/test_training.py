@@ -41,7 +41,7 @@ def test_pairs_are_counted_by_hand():
 def test_blocks_do_not_change_the_counts(rng, monkeypatch):
     _, ids, ends = _read(text(rng, 50), 1, 100)
     whole = _pair_counts(ids, ends, 24, [(1, 1.0), (3, 0.5)]).toarray()
-    monkeypatch.setattr("isogloss.lexicon.vectors._training._BLOCK", 7)
+    monkeypatch.setattr("isogloss.lexicon.vectors._training._BLOCK_PAIRS", 7)
     np.testing.assert_array_equal(_pair_counts(ids, ends, 24, [(1, 1.0), (3, 0.5)]).toarray(), whole)
 
 

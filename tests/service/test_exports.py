@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from isogloss.service.api.errors import ServiceError
-from isogloss.service.exports import COLUMNS, FORMATS, ExportResponse, ExportSlots, columns_of, export
+from isogloss.service.exports import EXPORT_COLUMNS, FORMATS, ExportResponse, ExportSlots, columns_of, export
 from isogloss.service.exports._formats import _cell
 from isogloss.store import ClusterRow, EventQuery, EventRow, Store, Update, to_micros
 from tests.service import data
@@ -77,7 +77,7 @@ def test_json_lines_have_lists_and_names(filled):
     assert storm["languages"] == ["de", "en"]
     assert storm["titles"]["de"] == "Sturm Ottilie erreicht die Küste"
     assert storm["first"] == "2025-03-05T08:00:00Z"
-    assert [column.name for column in COLUMNS["events"]] == list(storm)
+    assert [column.name for column in EXPORT_COLUMNS["events"]] == list(storm)
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
@@ -215,7 +215,7 @@ def test_parquet_has_the_types_of_the_columns(store, table):
             assert found.schema.field(column.name).type.equals(types[column.kind]), column.name
     expected = lines(whole(store, table, "jsonl", EventQuery(), bodies=True))
     for name in found.column_names:
-        kind = next(column.kind for column in COLUMNS[table] if column.name == name)
+        kind = next(column.kind for column in EXPORT_COLUMNS[table] if column.name == name)
         if kind in ("text", "texts", "number", "decimal"):
             assert found.column(name).to_pylist() == [row[name] for row in expected]
 
@@ -337,6 +337,8 @@ def test_sqlite_and_postgres_export_the_same(database):
 def test_the_page_describes_every_column():
     told = re.findall(r"^   \* - ``(\w+)``\n     - (\w+)\n     - (.+)$", PAGE, re.MULTILINE)
     expected = [
-        (column.name, column.kind, column.description) for table in COLUMNS.values() for column in table
+        (column.name, column.kind, column.description)
+        for table in EXPORT_COLUMNS.values()
+        for column in table
     ]
     assert told == expected

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from isogloss import io
 from isogloss.cli.store._make_events import make_events
 from isogloss.events.annotate import ConceptDictionary
-from isogloss.events.annotate.concepts._dictionary import Phrase, write_concepts
+from isogloss.events.annotate.concepts._dictionary import ConceptPhrase, write_concepts
 from isogloss.events.link import Linker
 from isogloss.exceptions import CorpusError, ModelFileError, SettingsError
 from isogloss.service.app import create_app
@@ -120,7 +120,7 @@ def test_a_file_of_another_kind_is_refused(store, tmp_path, kind):
 @pytest.fixture
 def with_concepts(tmp_path):
     """Settings that name a concept dictionary, which knows a word of the articles."""
-    write_concepts(tmp_path / "concepts", {"en": [Phrase(("storm",), "en:Storm", 1.0)]}, ())
+    write_concepts(tmp_path / "concepts", {"en": [ConceptPhrase(("storm",), "en:Storm", 1.0)]}, ())
     return Settings(models=ModelSettings(concepts=str(tmp_path / "concepts")))
 
 

@@ -143,7 +143,7 @@ def test_a_small_cache_of_words_changes_no_result(gazetteer, monkeypatch):
     words = ["".join(chr(ord("a") + int(digit)) for digit in str(n)) for n in range(300)]
     texts = [f"He met {word.title()} in Paris and {word.upper()} in Hamburg." for word in words]
     before = [named(gazetteer, text, "en") for text in texts]
-    monkeypatch.setattr(gazetteer_names, "_CACHE_SIZE", 16)
+    monkeypatch.setattr(gazetteer_names, "_CACHED_WORDS", 16)
     spotter = gazetteer._spotter("en")
     spotter._not_names.clear()
     assert [named(gazetteer, text, "en") for text in texts * 2] == before * 2

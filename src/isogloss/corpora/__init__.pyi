@@ -29,5 +29,5 @@ from .readers._records import DocumentReader as DocumentReader
 from .readers._records import JsonLines as JsonLines
 from .readers._tmx import TmxPairs as TmxPairs
 from .readers._wikipedia import WikipediaDump as WikipediaDump
+from .readers._words import PairWords as PairWords
 from .readers._words import WordPairs as WordPairs
-from .readers._words import WordsOfPair as WordsOfPair

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
-_TAG = re.compile(
+_MARKUP = re.compile(
     r"<(?=[a-zA-Z/!?])"
     r"(?P<inside>(?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+|[^<>]*+)>"
 )
@@ -54,7 +54,7 @@ def has_markup(text: str) -> bool:
     >>> has_markup("a <b>bold</b> step"), has_markup("R&amp;D"), has_markup("1 < 2 & 3 > 2")
     (True, True, False)
     """
-    return ("<" in text and _TAG.search(text) is not None) or ("&" in text and bool(_ENTITY.search(text)))
+    return ("<" in text and _MARKUP.search(text) is not None) or ("&" in text and bool(_ENTITY.search(text)))
 
 
 def html_to_text(text: str) -> str:
@@ -89,7 +89,7 @@ def _pieces(text: str) -> Iterator[str]:
 def _tags(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """Yield start, end and name of tags and comments, and whether they close an element."""
     at, has_comments = 0, True
-    while found := _TAG.search(text, at):
+    while found := _MARKUP.search(text, at):
         start, at = found.span()
         if has_comments and text.startswith("<!--", start):
             close = text.find("-->", start + 4)

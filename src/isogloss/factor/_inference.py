@@ -24,7 +24,7 @@ from isogloss.views import Matrix, Views
 
 Array = NDArray[np.float64]
 
-_BLOCK_BYTES = 64 * 2**20
+_VIEWS_BLOCK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ def _dense(x: Matrix) -> Array:
 
 def _blocks(views: Views) -> Iterator[tuple[slice, Views]]:
     """Rows in blocks whose dense copies stay small."""
-    size = max(1, _BLOCK_BYTES // (8 * sum(views.dims)))
+    size = max(1, _VIEWS_BLOCK_BYTES // (8 * sum(views.dims)))
     for start in range(0, len(views), size):
         rows = slice(start, min(start + size, len(views)))
         yield rows, views[rows]

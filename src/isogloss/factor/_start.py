@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 # Largest share of a direction's variance that a start explains, and the least that a factor gets.
 _MOST, _LEAST = 0.99, 1e-3
 # Correlations are clipped to the floor, which rounding may miss by this factor.
-_ROUNDING = 0.99
+_FLOOR_MARGIN = 0.99
 
 
 def maxvar_start(data: FactorData, n_components: int, floor: float) -> FactorParameters:
@@ -62,7 +62,7 @@ def canonical_solution(data: FactorData, n_components: int, floor: float) -> tup
     W = np.zeros((len(S), n_components))
     directions = white[0] @ U[:, :k], white[1] @ Vt[:k].T
     W[:, :k] = np.vstack([C @ u for C, u in zip(blocks, directions, strict=True)]) * np.sqrt(explained)
-    noise = _noise(data, S, W, floor * _ROUNDING)
+    noise = _noise(data, S, W, floor * _FLOOR_MARGIN)
     return FactorParameters(np.zeros(len(S)), W, noise, data.kind, data.dims), np.minimum(rho, 1.0)
 
 

@@ -19,7 +19,7 @@ MAX_ENTRIES = 100_000
 MAX_PROBLEMS = 1_000
 """A file with more entries that are not URLs is not a list of feeds."""
 
-MAX_TITLE_CHARS = 200
+MAX_FEED_TITLE_CHARS = 200
 _ALL_PORTS = frozenset(range(1, 1 << 16))
 _BOM = b"\xef\xbb\xbf"
 
@@ -106,7 +106,7 @@ def parse_feed_list(content: bytes, name: str = "the list", max_feeds: int = 10_
                     f"{name}: more than {MAX_PROBLEMS:,} entries are not URLs; the first: {problems[0]}"
                 ) from error
         else:
-            feeds.setdefault(url, ListedFeed(url, " ".join(title.split())[:MAX_TITLE_CHARS]))
+            feeds.setdefault(url, ListedFeed(url, " ".join(title.split())[:MAX_FEED_TITLE_CHARS]))
     if len(feeds) > max_feeds:
         raise FeedError(
             f"{name}: has {len(feeds):,} feeds; at most {max_feeds:,} are watched, see feeds.max_feeds in "

@@ -26,7 +26,7 @@ MAX_XML_DEPTH = 100
 MAX_SITEMAP_ENTRIES = 50_000
 """The limit of the sitemap protocol."""
 
-_TAG = re.compile(rb"<(?:(!--)|(!\[CDATA\[)|(/?)[A-Za-z_][^<>]*+>)")
+_XML_TAG = re.compile(rb"<(?:(!--)|(!\[CDATA\[)|(/?)[A-Za-z_][^<>]*+>)")
 _ENTITY = re.compile(rb"<!\s*ENTITY", re.IGNORECASE)
 _ENCODING = re.compile(rb"""encoding\s*=\s*['"]([^'"]{1,40})['"]""", re.IGNORECASE)
 _ENCODING_SCAN_BYTES = 1024
@@ -330,7 +330,7 @@ def _tags(body: bytes) -> Iterator[bool]:
     A comment or CDATA section without an end hides nothing, as in a lenient parser.
     """
     at, unclosed = 0, set()
-    while found := _TAG.search(body, at):
+    while found := _XML_TAG.search(body, at):
         at = found.end()
         if found.lastindex == 3:
             if not body.endswith(b"/>", found.start(), at):

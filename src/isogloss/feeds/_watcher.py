@@ -41,7 +41,7 @@ _GONE = 410
 _MISSING_PAGE = frozenset({404, _GONE})
 _FROM_PAGE = "+"
 """Begins the version of an entry whose text was taken from its page."""
-_TAG = re.compile(r"<[^<>]*>")
+_HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 @dataclasses.dataclass(slots=True)
@@ -451,7 +451,7 @@ def _digest(text: str) -> str:
 
 def _text_length(record: Record) -> int:
     """Return the number of characters of a body without its tags."""
-    return len(_TAG.sub("", str(record.get("body", ""))))
+    return len(_HTML_TAG.sub("", str(record.get("body", ""))))
 
 
 def _reason(error: FeedError) -> str:

@@ -52,11 +52,11 @@ class ModelDecoder:
         if len(node) != 1:
             raise ModelFileError(f"has a value with the keys {list(node)!r:.80}; expected one, its kind")
         ((kind, content),) = node.items()
-        if kind not in _KINDS:
+        if kind not in _DECODERS:
             raise ModelFileError(
                 f"has a value of the unknown kind {kind!r:.80}; a newer isogloss may know it"
             )
-        return _KINDS[kind](self, content)
+        return _DECODERS[kind](self, content)
 
     def _take(self, name: Any) -> NDArray[Any]:
         if name not in self._tensors:
@@ -175,7 +175,7 @@ class ModelDecoder:
         return resolve_class(name, "dataclass")(**{key: self.decode(node) for key, node in fields.items()})
 
 
-_KINDS: dict[str, Callable[[ModelDecoder, Node], Any]] = {
+_DECODERS: dict[str, Callable[[ModelDecoder, Node], Any]] = {
     "tuple": ModelDecoder._tuple,
     "packed": ModelDecoder._packed,
     "dict": ModelDecoder._dict,

@@ -19,7 +19,7 @@ from ._evaluation import evaluate_space as evaluate_space
 from ._explore import Neighbour as Neighbour
 from ._explore import Neighbourhood as Neighbourhood
 from ._explore import neighbourhood as neighbourhood
-from ._induction import COLUMNS as COLUMNS
+from ._induction import INDUCED_COLUMNS as INDUCED_COLUMNS
 from ._induction import InducedDictionary as InducedDictionary
 from ._induction import induce as induce
 from ._induction import mutual_pairs as mutual_pairs

@@ -18,7 +18,7 @@ from isogloss.lexicon.vectors import WordVectors
 from isogloss.threads import thread_bound
 
 Array = NDArray[np.float64]
-COLUMNS = ("source", "target", "score", "rank", "margin")
+INDUCED_COLUMNS = ("source", "target", "score", "rank", "margin")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def mutual_pairs(
 def write_induced(found: InducedDictionary, path: PathLike) -> None:
     """Write a table with a first line of names: source, target, score, rank, margin; whole or not at all."""
     with atomic_write(path, DictionaryError) as file:
-        file.write(("\t".join(COLUMNS) + "\n").encode())
+        file.write(("\t".join(INDUCED_COLUMNS) + "\n").encode())
         for (s, t), score, rank, margin in zip(
             found.pairs, found.scores, found.ranks, found.margins, strict=True
         ):
@@ -148,9 +148,9 @@ def read_induced(path: PathLike) -> InducedDictionary:
     pairs, numbers = [], []
     with open_decompressed(path, DictionaryError) as file:
         header, *lines = file.read().decode("utf-8", "replace").splitlines() or [""]
-    if header.split("\t") != list(COLUMNS):
+    if header.split("\t") != list(INDUCED_COLUMNS):
         raise DictionaryError(
-            f"{name}:1: expected the columns {', '.join(COLUMNS)}; it is no induced dictionary"
+            f"{name}:1: expected the columns {', '.join(INDUCED_COLUMNS)}; it is no induced dictionary"
         )
     for number, line in enumerate(lines, 2):
         try:

@@ -41,7 +41,7 @@ from isogloss.threads import thread_bound
 # Up to this length of the longer side LAPACK takes no longer than the passes of a sketch.
 _MAX_LAPACK_SIZE = 500
 # Largest negative Ritz value, relative to the largest one, that is put down to rounding.
-_NEGATIVE = 1e-8
+_MAX_NEGATIVE_RITZ = 1e-8
 
 
 @thread_bound
@@ -169,7 +169,7 @@ def randomized_eigh(
         else _range_basis(symmetric, width, n_iter, random_state)
     )
     ritz, vectors = linalg.eigh(check_symmetric(Q.T @ _finite(A.forward(Q)), "operator"))
-    if ritz[0] < -_NEGATIVE * ritz[-1]:
+    if ritz[0] < -_MAX_NEGATIVE_RITZ * ritz[-1]:
         raise ValueError(
             f"operator is not positive semi-definite: a Ritz value is {ritz[0]:.3g} "
             f"where the largest is {ritz[-1]:.3g}; use scipy.sparse.linalg.eigsh for indefinite operators"

@@ -44,7 +44,7 @@ from isogloss.threads import thread_bound
 # The condition estimate is rarely wrong by more than 3 and hardly ever by more than 10.
 _MARGIN = 100.0
 # Largest negative eigenvalue, relative to the largest one, that is put down to rounding.
-_NEGATIVE = 1e-10
+_MAX_NEGATIVE_EIGENVALUE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def _by_eigenvectors(C: NDArray[np.float64], rank_tol: float) -> Whitening:
 
 
 def _refuse_indefinite(values: NDArray[np.float64]) -> None:
-    if values[0] < -_NEGATIVE * np.abs(values).max():
+    if values[0] < -_MAX_NEGATIVE_EIGENVALUE * np.abs(values).max():
         raise ValueError(
             f"C is not positive semi-definite: after the ridge its eigenvalues run from {values[0]:.3g} "
             f"to {values[-1]:.3g}; expected none below zero: repair it with isogloss.linalg.shrink_to_psd "

@@ -44,7 +44,7 @@ Labels = NDArray[np.int64]
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "cosine", "precomputed")
 
 # What is put down to rounding, relative to the largest kernel value; single precision kernels reach 1e-7.
-_ROUNDING = 1e-6
+_GAIN_ROUNDING = 1e-6
 # Two centroids are equally near when their distances agree to this many digits.
 _TIE_TOL = 1e-12
 # Rows whose kernel is evaluated at a time in prediction.
@@ -325,7 +325,7 @@ def _start(K: Array, weight: Array, order: Labels, n_clusters: int, rng: Any) ->
 
 def _descend(K: Array, weight: Array, coef: Array, *, max_iter: int, tol: float) -> _Run:
     """Alternate centroids and assignments (Equations 3.2 and 3.3) while the inertia falls."""
-    state, n_clusters, rounding = _assess(K, weight, coef), coef.shape[1], _ROUNDING * _largest(K)
+    state, n_clusters, rounding = _assess(K, weight, coef), coef.shape[1], _GAIN_ROUNDING * _largest(K)
     partition = _fill_empty(state.labels, state.gaps, weight, n_clusters)
     trace, converged, indefinite = [state.inertia], False, bool(state.gaps.min() < -rounding)
     while not converged and len(trace) <= max_iter:

@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 Batch: TypeAlias = Array | tuple[Array, Array | None]
 """Rows, or rows with their weights."""
 
-_BLOCK_BYTES = 4 * 2**20
+_STEP_BLOCK_BYTES = 4 * 2**20
 _MAX_FEATURES = 20_000
 """Number of features above which the component-by-component form is the faster one."""
 _CANCELLATION = 1e6
@@ -368,7 +368,7 @@ def split_batch(batch: Batch) -> tuple[Array, Array]:
 def _blocks(batch: Batch, covariance: Covariance) -> Iterator[tuple[Array, Array]]:
     """Blocks of rows whose features fit the cache, in double precision, with weights."""
     x, weights = split_batch(batch)
-    size = int(np.clip(_BLOCK_BYTES // (8 * covariance.width(x.shape[1])), 64, 8192))
+    size = int(np.clip(_STEP_BLOCK_BYTES // (8 * covariance.width(x.shape[1])), 64, 8192))
     for start in range(0, len(x), size):
         stop = start + size
         yield np.ascontiguousarray(x[start:stop], dtype=np.float64), weights[start:stop]

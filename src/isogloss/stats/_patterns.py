@@ -24,7 +24,7 @@ from isogloss.views import Matrix, Views, check_views
 
 Array = NDArray[np.float64]
 
-_BLOCK_BYTES = 32 * 2**20
+_PATTERN_BLOCK_BYTES = 32 * 2**20
 
 
 class Pattern(NamedTuple):
@@ -92,7 +92,7 @@ class PatternMoments:
         if not len(batch):
             return
         sums = self._of(views)
-        size = max(1, _BLOCK_BYTES // (8 * sums.width))
+        size = max(1, _PATTERN_BLOCK_BYTES // (8 * sums.width))
         for start in range(0, len(batch), size):
             sums.add_rows(_stack(batch, views, slice(start, start + size)))
 

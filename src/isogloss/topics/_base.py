@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 Counts: TypeAlias = Any
 """A CSR matrix of counts in double precision, without explicit zeros."""
 
-METHODS = {"batch", "online", "gibbs", "map"}
+LEARNING_METHODS = {"batch", "online", "gibbs", "map"}
 
 
 class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -59,7 +59,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         "n_components": [POSITIVE_INT],
         "doc_topic_prior": [NON_NEGATIVE, None],
         "topic_word_prior": [NON_NEGATIVE, None],
-        "learning_method": [StrOptions(METHODS)],
+        "learning_method": [StrOptions(LEARNING_METHODS)],
         "learn_priors": ["boolean"],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 1, None, closed="left")],

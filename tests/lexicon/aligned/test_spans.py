@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.lexicon.aligned._spans import Terms, consistent_spans
+from isogloss.lexicon.aligned._spans import UnitSequences, consistent_spans
 from tests.lexicon.aligned.text import aligned
 
 CELLS = list(product(range(5), range(5)))
@@ -37,7 +37,7 @@ def test_consistent_spans_are_those_of_the_slow_search(sentences):
 
 def test_equal_groups_have_equal_numbers():
     text = aligned([("a b a b c", "x", "0-0"), ("b a b", "x", "0-0")])
-    terms = Terms(text.source.tokens, len(text.source.words), 3)
+    terms = UnitSequences(text.source.tokens, len(text.source.words), 3)
     starts = text.source.tokens * 0 + range(len(text.source.tokens))
     pairs = terms.of(starts, starts * 0 + 2).tolist()
     assert pairs[0] == pairs[2] == pairs[6] != pairs[1]

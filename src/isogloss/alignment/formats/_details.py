@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from isogloss.alignment.decoding import Links
+from isogloss.corpora import PairWords
 from isogloss.io import PathLike, atomic_write
-
-
-class PairWords(Protocol):
-    """A sentence pair with its texts, words and offsets, source first."""
-
-    @property
-    def texts(self) -> tuple[str, str]: ...
-
-    @property
-    def words(self) -> tuple[list[str], list[str]]: ...
-
-    @property
-    def offsets(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]: ...
 
 
 def pair_details(pair: PairWords, number: int, links: Links, row: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from uuid import NAMESPACE_OID, uuid5
 from xml.sax.saxutils import escape, quoteattr
 
 from isogloss.alignment.decoding import Links
-from isogloss.alignment.formats._details import PairWords
+from isogloss.corpora import PairWords
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike, atomic_write
 
@@ -53,7 +53,7 @@ def write_interlinear(
 
     Parameters
     ----------
-    pairs : iterable of WordsOfPair
+    pairs : iterable of PairWords
         The sentence pairs; those without words are left out.
     links : Links
         A gloss is made of the target words that are linked to a word, in their order.

@@ -58,14 +58,14 @@ class Gold:
         """Gold in which sure links are possible too."""
         if len(sure) != len(possible):
             raise ValueError(f"sure links of {len(sure)} sentence pairs and possible ones of {len(possible)}")
-        both = [np.concatenate([getattr(side, name) for side in (sure, possible)]) for name in _COLUMNS]
+        both = [np.concatenate([getattr(side, name) for side in (sure, possible)]) for name in _LINK_FIELDS]
         return cls(sure, Links.from_arrays(*both, n=len(sure)))
 
     def __len__(self) -> int:
         return len(self.sure)
 
 
-_COLUMNS = ("sentence", "source", "target")
+_LINK_FIELDS = ("sentence", "source", "target")
 
 
 def read_pharaoh(path: PathLike, *, first: int = 0) -> Links:
@@ -165,7 +165,7 @@ def read_naacl(path: PathLike, *, n: int | None = None) -> Gold:
 
 def write_naacl(gold: Gold, path: PathLike) -> None:
     """Write sure and possible links, as :func:`read_naacl` reads them."""
-    columns = (getattr(gold.possible, name).tolist() for name in _COLUMNS)
+    columns = (getattr(gold.possible, name).tolist() for name in _LINK_FIELDS)
     with atomic_write(path) as file:
         for s, i, j, sure in zip(*columns, _is_sure(gold), strict=True):
             file.write(f"{s + 1:04d} {i + 1} {j + 1} {'S' if sure else 'P'}\n".encode())

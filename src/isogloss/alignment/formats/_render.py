@@ -35,7 +35,7 @@ p.key{color:#666}"""
 KEY = "Shade: posterior. Dot: link. Frame: sure link of people, dashed: possible link."
 
 
-class Cell(NamedTuple):
+class WordPairCell(NamedTuple):
     """A word pair: its shade from 0 to 1, whether it is linked, and what people said."""
 
     source: int
@@ -111,11 +111,11 @@ class AlignmentPicture:
             raise ValueError(f"posteriors of shape {shade.shape}; expected {shape}, the numbers of words")
         return np.clip(np.nan_to_num(shade), 0.0, 1.0)
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[WordPairCell]:
         """All word pairs, row by row."""
         for (i, j), shade in np.ndenumerate(self.shade):
             gold = "sure" if (i, j) in self.sure else "possible" if (i, j) in self.possible else ""
-            yield Cell(int(i), int(j), float(shade), (i, j) in self.links, gold)
+            yield WordPairCell(int(i), int(j), float(shade), (i, j) in self.links, gold)
 
     def text(self) -> str:
         """The matrix for a terminal: ``[ ]`` is a sure link of people and ``( )`` a possible one.
@@ -159,7 +159,7 @@ class AlignmentPicture:
             turn = f'transform="rotate(-60 {x} {top - 6})"'
             yield f'<text x="{x}" y="{top - 6}" {turn}>{html.escape(word)}</text>'
 
-    def _drawn(self, cell: Cell, left: int, top: int) -> str:
+    def _drawn(self, cell: WordPairCell, left: int, top: int) -> str:
         x, y, half = left + SIZE * cell.target, top + SIZE * cell.source, SIZE // 2
         parts = [f'<rect x="{x}" y="{y}" width="{SIZE}" height="{SIZE}" fill="{COLOUR}" stroke="#ccc"']
         parts[0] += f' fill-opacity="{0.85 * cell.shade:.3g}"><title>{self._said(cell)}</title></rect>'
@@ -173,7 +173,7 @@ class AlignmentPicture:
             parts.append(f'<circle cx="{x + half}" cy="{y + half}" r="4" fill="#fff" stroke="#123"/>')
         return "".join(parts)
 
-    def _said(self, cell: Cell) -> str:
+    def _said(self, cell: WordPairCell) -> str:
         pair = f"{self.source[cell.source]} | {self.target[cell.target]}"
         gold = f", {cell.gold}" if cell.gold else ""
         return html.escape(f"{pair}: {cell.shade:.2f}{', linked' if cell.linked else ''}{gold}")

@@ -13,7 +13,8 @@ from importlib.resources import files
 
 from isogloss.alignment.decoding import Links
 from isogloss.alignment.formats._corrections import Corrections
-from isogloss.alignment.formats._details import PairWords, pair_details
+from isogloss.alignment.formats._details import pair_details
+from isogloss.corpora import PairWords
 from isogloss.io import PathLike, atomic_write
 
 _BODY = """<header><h1>Word alignment</h1><div>
@@ -38,7 +39,7 @@ def write_viewer(
 
     Parameters
     ----------
-    pairs : iterable of WordsOfPair
+    pairs : iterable of PairWords
         The sentence pairs; those without words are left out.
     links : Links
         Links with probabilities, from a threshold as low as that of the page should go.

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from isogloss.alignment._bitext import WordForms, WordList
 from isogloss.alignment.models import Priors
-from isogloss.alignment.sentences._bands import MAX_FULL_CELLS, Band, find_anchors
+from isogloss.alignment.sentences._bands import MAX_FULL_CELLS, LatticeBand, find_anchors
 from isogloss.alignment.sentences._beads import Bead, SentenceAlignment
-from isogloss.alignment.sentences._model import Document, Parameters, learn
-from isogloss.alignment.sentences._words import Lexicon, Ratios, Side
+from isogloss.alignment.sentences._model import DocumentAlignment, Parameters, learn
+from isogloss.alignment.sentences._words import Lexicon, Ratios, SentenceSide
 from isogloss.text.raw import SplitText
 
 OnPass = Callable[[int, int], None]
@@ -137,7 +137,7 @@ def _align(
         return []
     forms = WordForms(prefix=options.prefix)
     vocabularies = WordList(), WordList()
-    sides = [[Side.of(pair[k], v, forms) for pair in texts] for k, v in enumerate(vocabularies)]
+    sides = [[SentenceSide.of(pair[k], v, forms) for pair in texts] for k, v in enumerate(vocabularies)]
     lexicon = Lexicon(vocabularies, sides)
     if options.same_words:
         lexicon.add_same_words()
@@ -162,7 +162,7 @@ def _align(
 
 
 def _align_all(
-    documents: Sequence[Document], parameters: Parameters, ratios: tuple[Ratios, Ratios]
+    documents: Sequence[DocumentAlignment], parameters: Parameters, ratios: tuple[Ratios, Ratios]
 ) -> Parameters:
     """Align all documents, and give the parameters that they teach."""
     for document in documents:
@@ -170,18 +170,24 @@ def _align_all(
     return learn(parameters, documents, MIN_CONFIDENCE)
 
 
-def _first_document(source: Side, target: Side, lexicon: Lexicon, parameters: Parameters) -> Document:
+def _first_document(
+    source: SentenceSide, target: SentenceSide, lexicon: Lexicon, parameters: Parameters
+) -> DocumentAlignment:
     """A document with the band for the first pass: everything, or what is near its best path by lengths."""
     n, m = len(source), len(target)
     if (n + 1) * (m + 1) <= MAX_FULL_CELLS:
-        return Document(source, target, Band.full(n, m))
-    document = Document(source, target, Band.wide(find_anchors(source, target, lexicon), n, m))
+        return DocumentAlignment(source, target, LatticeBand.full(n, m))
+    document = DocumentAlignment(
+        source, target, LatticeBand.wide(find_anchors(source, target, lexicon), n, m)
+    )
     document.align(parameters, None, posteriors=False)
     document.narrow()
     return document
 
 
-def _align_centred(document: Document, parameters: Parameters, ratios: tuple[Ratios, Ratios]) -> None:
+def _align_centred(
+    document: DocumentAlignment, parameters: Parameters, ratios: tuple[Ratios, Ratios]
+) -> None:
     for _ in range(RECENTRED):
         document.align(parameters, ratios)
         touched = document.band.is_touched(document.points)
@@ -191,7 +197,7 @@ def _align_centred(document: Document, parameters: Parameters, ratios: tuple[Rat
 
 
 def _learned(
-    documents: Sequence[Document], lexicon: Lexicon, priors: Priors | None, options: SentenceOptions
+    documents: Sequence[DocumentAlignment], lexicon: Lexicon, priors: Priors | None, options: SentenceOptions
 ) -> tuple[Ratios, Ratios] | None:
     """Ratios of the lexicon that confident beads teach; None if there are none."""
     parts = [

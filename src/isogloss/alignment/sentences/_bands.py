@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.alignment.sentences._words import Lexicon, Side
+from isogloss.alignment.sentences._words import Lexicon, SentenceSide
 
 Points = NDArray[np.int64]
 """Rows and columns that belong together, ascending in both."""
@@ -34,7 +34,7 @@ NEIGHBOURS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class LatticeBand:
     """Nodes (i, j), with i source and j target sentences before them; row i has those in starts to stops."""
 
     starts: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Band:
     """Number of the first node of every row, and of all."""
 
     @classmethod
-    def of(cls, lowest: NDArray[np.int64], highest: NDArray[np.int64], m: int) -> Band:
+    def of(cls, lowest: NDArray[np.int64], highest: NDArray[np.int64], m: int) -> LatticeBand:
         """From the lowest and the highest column of each row, made to rise and to lead to the corners."""
         starts = np.minimum(np.maximum.accumulate(np.clip(lowest, 0, m)), m)
         starts[0] = 0
@@ -54,12 +54,12 @@ class Band:
         return cls(starts, stops, np.append(0, np.cumsum(stops - starts)))
 
     @classmethod
-    def full(cls, n: int, m: int) -> Band:
+    def full(cls, n: int, m: int) -> LatticeBand:
         """Everything."""
         return cls.of(np.zeros(n + 1, np.int64), np.full(n + 1, m), m)
 
     @classmethod
-    def around(cls, points: Points, n: int, m: int, margin: int = MARGIN) -> Band:
+    def around(cls, points: Points, n: int, m: int, margin: int = MARGIN) -> LatticeBand:
         """What is not farther than a margin from a line of points, in rows or in columns."""
         points = np.vstack([[0, 0], points, [n, m]])
         rows = np.arange(n + 1)
@@ -70,7 +70,7 @@ class Band:
         return cls.of(low, high, m)
 
     @classmethod
-    def wide(cls, points: Points, n: int, m: int) -> Band:
+    def wide(cls, points: Points, n: int, m: int) -> LatticeBand:
         """A band around anchors, or around the diagonal where they are too far apart."""
         band = cls.around(points, n, m)
         if band.size <= MAX_WIDE_CELLS:
@@ -94,7 +94,7 @@ class Band:
         return bool((low | high).any())
 
 
-def find_anchors(source: Side, target: Side, lexicon: Lexicon) -> Points:
+def find_anchors(source: SentenceSide, target: SentenceSide, lexicon: Lexicon) -> Points:
     """Sentences with the same rare words, in the same order on both sides."""
     places = [_places(side) for side in (source, target)]
     points = set()
@@ -107,7 +107,7 @@ def find_anchors(source: Side, target: Side, lexicon: Lexicon) -> Points:
     return chain if len(chain) >= MIN_ANCHORS else chain[:0]
 
 
-def _places(side: Side) -> dict[int, list[int]]:
+def _places(side: SentenceSide) -> dict[int, list[int]]:
     """Sentences of every word that is not too frequent."""
     counts = np.bincount(side.words, minlength=1)
     sentences = np.repeat(np.arange(len(side)), np.diff(side.offsets))

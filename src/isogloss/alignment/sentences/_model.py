@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.alignment.sentences._bands import Band
+from isogloss.alignment.sentences._bands import LatticeBand
 from isogloss.alignment.sentences._beads import FIRST_COUNTS, KINDS, Bead, beads_of
 from isogloss.alignment.sentences._lengths import MOST, LengthModel
-from isogloss.alignment.sentences._words import Ratios, Side
+from isogloss.alignment.sentences._words import Ratios, SentenceSide
 from isogloss.kernels import Beads, explain_sentences
 
 WORD_WEIGHT = 0.8
@@ -48,7 +48,7 @@ class Parameters:
     """Counts of ends of beads by whether a source and a target paragraph ends (2 x 2)."""
 
     @classmethod
-    def first(cls, sources: Sequence[Side], targets: Sequence[Side]) -> Parameters:
+    def first(cls, sources: Sequence[SentenceSide], targets: Sequence[SentenceSide]) -> Parameters:
         """Before anything is aligned."""
         lengths = [np.concatenate([side.lengths for side in part]) for part in (sources, targets)]
         ends = [np.concatenate([side.ends for side in part]).mean() for part in (sources, targets)]
@@ -63,12 +63,12 @@ class Parameters:
 
 
 @dataclass(eq=False)
-class Document:
+class DocumentAlignment:
     """A document while it is aligned: its band, and the beads found last."""
 
-    source: Side
-    target: Side
-    band: Band
+    source: SentenceSide
+    target: SentenceSide
+    band: LatticeBand
     beads: Sequence[Bead] = ()
     counts: NDArray[np.float64] | None = None
     """Expected numbers of beads by kind."""
@@ -95,14 +95,16 @@ class Document:
         if not n or not m:
             return 0.0
         scores = [
-            Document(source, side, Band.full(n, m)).align(parameters, ratios, posteriors=False)
+            DocumentAlignment(source, side, LatticeBand.full(n, m)).align(
+                parameters, ratios, posteriors=False
+            )
             for side in (target, target.turned())
         ]
         return (scores[0] - scores[1]) / min(n, m)
 
     def narrow(self) -> None:
         """Look from now on at what is near the beads found last only."""
-        self.band = Band.around(self.points, len(self.source), len(self.target))
+        self.band = LatticeBand.around(self.points, len(self.source), len(self.target))
 
     @property
     def points(self) -> NDArray[np.int64]:
@@ -154,7 +156,9 @@ class Document:
         return out
 
 
-def learn(parameters: Parameters, documents: Sequence[Document], min_probability: float) -> Parameters:
+def learn(
+    parameters: Parameters, documents: Sequence[DocumentAlignment], min_probability: float
+) -> Parameters:
     """Parameters from the beads found last."""
     kinds = FIRST_COUNTS + sum((d.counts for d in documents if d.counts is not None), np.zeros(len(KINDS)))
     lengths, paragraphs = [], PARAGRAPH_PSEUDO * parameters.paragraphs / parameters.paragraphs.sum()

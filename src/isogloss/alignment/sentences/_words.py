@@ -43,7 +43,7 @@ SCHEDULE = "1:4"
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SentenceSide:
     """One side of a document: words, lengths and ends of paragraphs by sentence."""
 
     words: NDArray[np.int32]
@@ -54,7 +54,7 @@ class Side:
     """1 for the last sentence of a paragraph."""
 
     @classmethod
-    def of(cls, text: SplitText, vocabulary: WordList, forms: WordForms) -> Side:
+    def of(cls, text: SplitText, vocabulary: WordList, forms: WordForms) -> SentenceSide:
         """Split the sentences of a text into words, and add new ones to the vocabulary."""
         sentences = [" ".join(sentence.split()) for sentence in text.sentences]
         lines = split_words("\n".join(sentences)).split("\n") if sentences else []
@@ -73,18 +73,18 @@ class Side:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, rows: slice) -> Side:
+    def __getitem__(self, rows: slice) -> SentenceSide:
         offsets = self.offsets[rows.start : rows.stop + 1]
-        return Side(
+        return SentenceSide(
             self.words[offsets[0] : offsets[-1]], offsets - offsets[0], self.lengths[rows], self.ends[rows]
         )
 
-    def turned(self) -> Side:
+    def turned(self) -> SentenceSide:
         """The sentences from the last to the first."""
         counts = np.diff(self.offsets)[::-1]
         offsets = np.append(0, np.cumsum(counts))
         order = np.repeat(self.offsets[:-1][::-1] - offsets[:-1], counts) + np.arange(len(self.words))
-        return Side(
+        return SentenceSide(
             self.words[order],
             offsets,
             self.lengths[::-1].copy(),
@@ -103,7 +103,9 @@ class Lexicon:
     The vocabularies are complete: they have the words of all documents.
     """
 
-    def __init__(self, vocabularies: tuple[WordList, WordList], sides: Sequence[Sequence[Side]]) -> None:
+    def __init__(
+        self, vocabularies: tuple[WordList, WordList], sides: Sequence[Sequence[SentenceSide]]
+    ) -> None:
         self.vocabularies = vocabularies
         self.counts = [
             np.bincount(np.concatenate([side.words for side in part]), minlength=max(len(v), 1))
@@ -154,7 +156,9 @@ class Lexicon:
         backward = _matrix(keys[:, 1], keys[:, 0], known[:, 1] / shares[0][keys[:, 0]], sizes[1])
         return forward, backward
 
-    def bitext(self, parts: Sequence[tuple[tuple[Side, Side], Sequence[tuple[range, range]]]]) -> Bitext:
+    def bitext(
+        self, parts: Sequence[tuple[tuple[SentenceSide, SentenceSide], Sequence[tuple[range, range]]]]
+    ) -> Bitext:
         """Stretches of sentences of several documents as sentence pairs."""
         sides = []
         for which, vocabulary in enumerate(self.vocabularies):

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Corrections, Links
     from isogloss.corpora import WordPairs
 
-METHODS = (
+COMBINATIONS = (
     "agreed", "forward", "backward",
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and",
 )  # fmt: skip
@@ -78,7 +78,7 @@ align_group = typer.Typer(
 
 Method: TypeAlias = Annotated[
     str,
-    typer.Option(help=f"How to combine the two directions: {', '.join(METHODS)}."),
+    typer.Option(help=f"How to combine the two directions: {', '.join(COMBINATIONS)}."),
 ]
 Threshold: TypeAlias = Annotated[
     float,
@@ -209,8 +209,8 @@ def _corrected(links: Links, corrections: Corrections | None) -> Links:
 
 def _check(method: str, probabilities: bool) -> None:
     """Refuse before the work what would be refused after it."""
-    if method not in METHODS:
-        raise typer.BadParameter(f"--method {method}: expected one of {', '.join(METHODS)}")
+    if method not in COMBINATIONS:
+        raise typer.BadParameter(f"--method {method}: expected one of {', '.join(COMBINATIONS)}")
     if probabilities and method != "agreed":
         raise typer.BadParameter("--probabilities needs --method agreed")
 

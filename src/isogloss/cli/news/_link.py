@@ -28,7 +28,7 @@ News = Annotated[
     Path | None,
     typer.Argument(metavar="[NEWS]", help="JSON lines with a field 'event'; the sample news by default."),
 ]
-COLUMNS = ("encoder", "no encoder", "one language, encoder", "one language")
+WEIGHT_SETS = ("encoder", "no encoder", "one language, encoder", "one language")
 """The four sets of weights of a linker."""
 MAX_CHANGED_WEIGHTS = 10
 
@@ -80,13 +80,13 @@ def train(
         linker = train_linker(labelled.articles, labelled.events, model=space, encoder=installed_encoder())
         io.save(linker, output)
     weights = {
-        name: dict(zip(COLUMNS, values, strict=True))
+        name: dict(zip(WEIGHT_SETS, values, strict=True))
         for name, values in zip(linker.features, linker.weights_.T.tolist(), strict=True)
     }
     if as_json:
         echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
         return
-    table = Table("feature", *COLUMNS, title=f"weights of standardised features, C = {linker.C_:g}")
+    table = Table("feature", *WEIGHT_SETS, title=f"weights of standardised features, C = {linker.C_:g}")
     for name, values in sorted(weights.items(), key=lambda item: -max(map(abs, item[1].values()))):
         table.add_row(name, *(f"{weight:+.2f}" for weight in values.values()))
     Console().print(table)

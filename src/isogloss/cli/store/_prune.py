@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_EXAMPLES = 5
 """Titles to show."""
 
-MAX_TITLE_CHARS = 64
+LABEL_CHARS = 64
 
 
 def prune(
@@ -137,4 +137,4 @@ def _amount(preview: PrunePreview) -> str:
 def _printable(title: str) -> str:
     """Format a title on one line, without control characters."""
     shown = " ".join("".join(char if char.isprintable() else " " for char in title).split())
-    return shown if len(shown) <= MAX_TITLE_CHARS else shown[: MAX_TITLE_CHARS - 3] + "..."
+    return shown if len(shown) <= LABEL_CHARS else shown[: LABEL_CHARS - 3] + "..."

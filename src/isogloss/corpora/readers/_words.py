@@ -17,7 +17,7 @@ SAMPLE_SENTENCES = 1000
 """Sentences from which it is seen whether a side is tokenised."""
 
 
-class WordsOfPair(NamedTuple):
+class PairWords(NamedTuple):
     """A sentence pair: its text, its words, and where they start and end, in characters."""
 
     texts: tuple[str, str]
@@ -79,12 +79,12 @@ class WordPairs(PlainPairs):
             left, right = block.source, block.target
             yield PairBlock(block.first, left if source else _split(left), right if target else _split(right))
 
-    def with_offsets(self) -> Iterator[WordsOfPair]:
+    def with_offsets(self) -> Iterator[PairWords]:
         """The text of every pair, its words and their offsets; a bad pair has no words."""
         for raw, (source, target) in zip(self.text.raw(), self, strict=True):
             texts = tuple((side or b"").removesuffix(b"\r").decode("utf-8", "replace") for side in raw[1:])
             offsets = (word_offsets(text, words) for text, words in zip(texts, (source, target), strict=True))
-            yield WordsOfPair((texts[0], texts[1]), (source, target), (next(offsets), next(offsets)))
+            yield PairWords((texts[0], texts[1]), (source, target), (next(offsets), next(offsets)))
 
 
 def _sample(blocks: Iterator[PairBlock]) -> Iterator[PairBlock]:

@@ -14,10 +14,10 @@ from isogloss.kernels import strongest_keys
 TITLE_WEIGHT = 3
 """Occurrences in the body that one in the title is worth."""
 
-_CACHE_SIZE = 1 << 14
+_CACHED_KEYS = 1 << 14
 """Words of a language whose keys are cached; at most twice as many are kept."""
 
-_NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
+_LEADING_NUMBER = re.compile(r"\d+(?:[.,'\u2019]\d+)*")
 _NOT_DIGITS = re.compile(r"\D+")
 
 
@@ -77,7 +77,7 @@ class _KeyCache(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         key = self._older[word] if word in self._older else _key(self._lang, word)
-        if len(self) >= _CACHE_SIZE:
+        if len(self) >= _CACHED_KEYS:
             self._older = dict(self)
             self.clear()
         self[word] = key
@@ -101,7 +101,7 @@ def _key(lang: str, word: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _digits(word: str) -> str:
-    found = _NUMBER.match(word)
+    found = _LEADING_NUMBER.match(word)
     plain = _NOT_DIGITS.sub("", found[0]) if found else ""
     return (plain if plain.isascii() else "".join(str(int(digit)) for digit in plain)).lstrip("0")
 

@@ -14,10 +14,10 @@ from isogloss.events.annotate._words import is_unspaced
 
 _NOT_WORD = re.compile(r"[^\w'-]+")
 _SMALL_NUMBER = re.compile(r"\b[0-9]{1,2}\b")
-_CACHE_SIZE = 1 << 14
+_CACHED_TITLES = 1 << 14
 
 
-@lru_cache(_CACHE_SIZE)
+@lru_cache(_CACHED_TITLES)
 def is_round_up(title: str, lang: str) -> bool:
     """Tell whether a title announces a live ticker, a summary of many stories, or a day of a series.
 

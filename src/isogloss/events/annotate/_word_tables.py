@@ -36,7 +36,7 @@ _RELATIVES = {
 """Languages that use the file of another, unless they have their own."""
 
 _MIN_STEM_CHARS = 3
-_CACHE_SIZE = 1 << 15
+_CACHED_WORDS = 1 << 15
 """Words of a language that are cached with their meanings, and as many that have none."""
 
 
@@ -112,7 +112,7 @@ class WordTable:
             else:
                 unknown.add(word)
         for cache in (known, unknown):
-            if len(cache) > _CACHE_SIZE:
+            if len(cache) > _CACHED_WORDS:
                 cache.clear()
         return found
 
@@ -190,7 +190,7 @@ _MARKS = (
     r"\u1000-\u109f\u1780-\u17d3\u200c\u200d"
 )
 """Vowel signs and joiners, which are parts of words but no letters."""
-_WORD = re.compile(rf"[\w{_MARKS}]+(?:-[\w{_MARKS}]+)*")
+_HYPHENATED_WORD = re.compile(rf"[\w{_MARKS}]+(?:-[\w{_MARKS}]+)*")
 
 
 def news_concepts(text: str, lang: str) -> Counter[str]:
@@ -208,7 +208,7 @@ def news_concepts(text: str, lang: str) -> Counter[str]:
     if lang in NEWS_WORDS.languages and is_unspaced(lang):
         found = ((text.count(word), meanings) for word, meanings in NEWS_WORDS.words(lang).items())
         return Counter({meaning: n for n, meanings in found if n for meaning in meanings})
-    return NEWS_WORDS.count(_WORD.findall(text.lower()), lang)
+    return NEWS_WORDS.count(_HYPHENATED_WORD.findall(text.lower()), lang)
 
 
 def news_mentions(text: str, lang: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -227,7 +227,7 @@ def news_mentions(text: str, lang: str) -> Iterator[tuple[int, int, tuple[str, .
                 (match.start(), match.end(), meanings) for match in re.finditer(re.escape(word), text)
             )
         return
-    for match in _WORD.finditer(text):
+    for match in _HYPHENATED_WORD.finditer(text):
         if meanings := NEWS_WORDS.find(match[0].lower(), lang):
             yield match.start(), match.end(), meanings
 

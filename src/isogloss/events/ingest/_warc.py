@@ -34,7 +34,7 @@ MAX_ELEMENT_DEPTH = 500
 PAGE_TIMEOUT_S = 10.0
 """CPU time allowed for one page."""
 
-_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_HTML_TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _UNCLOSED_ELEMENTS = frozenset(
     {
         b"area",
@@ -167,7 +167,7 @@ def _depth(content: bytes) -> int:
     """
     still_open: Counter[bytes] = Counter()
     depth = deepest = 0
-    for closing, tag in _TAG.findall(content):
+    for closing, tag in _HTML_TAG.findall(content):
         name = tag.lower()
         if name in _UNCLOSED_ELEMENTS or (closing and not still_open[name]):
             continue

@@ -41,9 +41,9 @@ _MIN_CONTRIBUTION = 0.05
 _MIN_WORD_CHARS = 4
 _MIN_COMMON_PREFIX = 0.7
 """Common prefix of two transliterated words that count as one, as a share of the longer."""
-_CACHE_SIZE = 1 << 12
-_WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
-_NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f ]\d+)*")
+_CACHED_TEXTS = 1 << 12
+_TITLE_WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+_TITLE_NUMBER = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f ]\d+)*")
 
 _REASONS: Mapping[str, tuple[tuple[str, ...], str, str]] = MappingProxyType(
     {
@@ -324,13 +324,13 @@ def _label(key: str, one: ArticleProfile, other: ArticleProfile) -> str | None:
     return min(labels, key=lambda label: anyascii(label[0]) != label[0], default=None)
 
 
-@lru_cache(_CACHE_SIZE)
+@lru_cache(_CACHED_TEXTS)
 def surface_forms(title: str, sentence: str) -> Mapping[str, str]:
     """Return the names, words and numbers of a text by their keys."""
     text = f"{title}\n{sentence}"
     found: dict[str, str] = {}
     before = "", "", -1
-    for match in _WORD.finditer(text):
+    for match in _TITLE_WORD.finditer(text):
         word = match[0]
         found.setdefault(f"word:{keyword_key(word)}", word)
         if not word[0].isupper():
@@ -341,7 +341,7 @@ def surface_forms(title: str, sentence: str) -> Mapping[str, str]:
         if before[0] and before[2] == match.start() - 1:
             found.setdefault(f"name:{before[0]} {key}", f"{before[1]} {name}")
         before = key, name, match.end()
-    for match in _NUMBER.finditer(text):
+    for match in _TITLE_NUMBER.finditer(text):
         digits = re.sub(r"\D", "", match[0]).lstrip("0")
         found.setdefault(f"number:{digits}", match[0])
     return MappingProxyType(found)
@@ -349,7 +349,7 @@ def surface_forms(title: str, sentence: str) -> Mapping[str, str]:
 
 def _similar_words(one: str, other: str) -> list[str]:
     """Return pairs of words of two titles that are spelled alike after transliteration, longest first."""
-    ours, theirs = ({_bare(word): word for word in _WORD.findall(title)} for title in (one, other))
+    ours, theirs = ({_bare(word): word for word in _TITLE_WORD.findall(title)} for title in (one, other))
     pairs = [
         (len(a) + len(b), first if first.casefold() == second.casefold() else f"{first} / {second}")
         for a, first in ours.items()
@@ -359,7 +359,7 @@ def _similar_words(one: str, other: str) -> list[str]:
     return [words for _, words in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))[:_MAX_WORD_PAIRS]]
 
 
-@lru_cache(_CACHE_SIZE)
+@lru_cache(_CACHED_TEXTS)
 def _bare(word: str) -> str:
     return "".join(filter(str.isalpha, anyascii(word).lower()))
 

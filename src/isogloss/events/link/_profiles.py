@@ -52,7 +52,7 @@ __all__ = [
     "extract_profile",
 ]
 
-_WORD = re.compile(r"[a-z]+|[0-9]+")
+_LATIN_TOKEN = re.compile(r"[a-z]+|[0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
 _NGRAM_CHARS = 4
 _STEM_CHARS = 7
@@ -321,7 +321,7 @@ def extract_profile(article: Article, annotation: AnnotationLike | None = None) 
 
 def _ngram_terms(text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Count the hashed words and character n-grams of a transliterated text."""
-    words = f" {' '.join(_WORD.findall(anyascii(text).lower()))} ".encode()
+    words = f" {' '.join(_LATIN_TOKEN.findall(anyascii(text).lower()))} ".encode()
     ids, counts = np.empty(len(words), dtype=np.int32), np.empty(len(words))
     n = count_terms(words, 0, _STEM_CHARS, _NGRAM_CHARS, N_TERMS, ids, counts)
     return ids[:n], counts[:n]

@@ -77,7 +77,7 @@ class _Kind(NamedTuple):
 
 
 _XML = _Kind(read_xmlbif, write_xmlbif)
-_KINDS = {
+_FORMATS = {
     ".bif": _Kind(read_bif, write_bif),
     ".xml": _XML,
     ".xmlbif": _XML,
@@ -89,7 +89,9 @@ _KINDS = {
 
 def _kind_of(path: PathLike) -> _Kind:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    kind = _KINDS.get(suffixes[-1] if suffixes else "")
+    kind = _FORMATS.get(suffixes[-1] if suffixes else "")
     if kind is None:
-        raise NetworkFileError(f"{path}: a network is kept in a file whose name ends in {', '.join(_KINDS)}")
+        raise NetworkFileError(
+            f"{path}: a network is kept in a file whose name ends in {', '.join(_FORMATS)}"
+        )
     return kind

@@ -15,8 +15,8 @@ from isogloss.lexicon.aligned._examples import CANDIDATES, ExampleFinder
 from isogloss.lexicon.aligned._forms import group_both
 from isogloss.lexicon.aligned._names import NameSigns, common_surfaces
 from isogloss.lexicon.aligned._occurrences import Pairs, best_of_each, count_pairs, word_translations
-from isogloss.lexicon.aligned._phrases import WordTable, find_phrases, function_units
-from isogloss.lexicon.aligned._spans import Spans, Terms
+from isogloss.lexicon.aligned._phrases import TranslationTable, find_phrases, function_units
+from isogloss.lexicon.aligned._spans import SpanPairs, UnitSequences
 from isogloss.lexicon.aligned._text import AlignedText, Ints, TextSide
 
 
@@ -39,12 +39,12 @@ class DictionaryRules(NamedTuple):
     group_forms: bool = True
 
 
-class Side(NamedTuple):
+class DictionarySide(NamedTuple):
     """One language: its tokens as units, groups of forms that are numbered by their most frequent word."""
 
     text: TextSide
     unit_of_word: Ints
-    terms: Terms
+    terms: UnitSequences
     frequency: Ints
     names: NameSigns
     entries: Ints
@@ -53,14 +53,14 @@ class Side(NamedTuple):
     """How each word is written."""
 
     @classmethod
-    def of(cls, side: TextSide, group: Ints, rules: DictionaryRules) -> Side:
+    def of(cls, side: TextSide, group: Ints, rules: DictionaryRules) -> DictionarySide:
         """A side, given the most frequent word of the group of each word."""
         n = len(side.words)
         units = group[side.tokens]
         frequency = np.bincount(units, minlength=n)
         order = np.argsort(-frequency, kind="stable")
         entries = order[frequency[order] >= rules.min_count]
-        terms = Terms(units, n, max(rules.max_words, rules.phrase_words))
+        terms = UnitSequences(units, n, max(rules.max_words, rules.phrase_words))
         written = common_surfaces(side, np.arange(len(units)), np.ones(len(units), np.int64), side.tokens)
         return cls(side, group, terms, frequency, NameSigns.of(side, units), entries, written)
 
@@ -100,14 +100,19 @@ def build_dictionary(
     back = text.swapped()
     alone = np.arange(len(text.source.words)), np.arange(len(text.target.words))
     groups = group_both(text) if rules.group_forms else alone
-    source, target = Side.of(text.source, groups[0], rules), Side.of(text.target, groups[1], rules)
+    source, target = (
+        DictionarySide.of(text.source, groups[0], rules),
+        DictionarySide.of(text.target, groups[1], rules),
+    )
     say("finding translations")
     forward = _entries(text, source, target, rules)
     say("finding translations back")
     return AlignedDictionary(text, forward, _entries(back, target, source, rules))
 
 
-def _entries(text: AlignedText, source: Side, target: Side, rules: DictionaryRules) -> tuple[Entry, ...]:
+def _entries(
+    text: AlignedText, source: DictionarySide, target: DictionarySide, rules: DictionaryRules
+) -> tuple[Entry, ...]:
     """The entries of one direction."""
     finder = ExampleFinder(text)
     spans = word_translations(text, rules.max_words)
@@ -116,7 +121,7 @@ def _entries(text: AlignedText, source: Side, target: Side, rules: DictionaryRul
     phrases = find_phrases(
         text,
         (source.terms, target.terms),
-        WordTable.of(pairs, source.frequency),
+        TranslationTable.of(pairs, source.frequency),
         function_units(pairs, source.frequency, source.names.capitals),
         finder,
         max_words=rules.phrase_words,
@@ -140,7 +145,7 @@ def _entries(text: AlignedText, source: Side, target: Side, rules: DictionaryRul
     )
 
 
-def _ranked(pairs: Pairs, source: Side, rules: DictionaryRules) -> tuple[Ints, NDArray[np.float64]]:
+def _ranked(pairs: Pairs, source: DictionarySide, rules: DictionaryRules) -> tuple[Ints, NDArray[np.float64]]:
     """Rows of pairs to be listed as translations, best first within each unit, and their scores."""
     heads = np.zeros(len(source.frequency), dtype=bool)
     heads[source.entries] = True
@@ -155,7 +160,12 @@ def _ranked(pairs: Pairs, source: Side, rules: DictionaryRules) -> tuple[Ints, N
 
 
 def _translations(
-    finder: ExampleFinder, spans: Spans, pairs: Pairs, source: Side, target: Side, rules: DictionaryRules
+    finder: ExampleFinder,
+    spans: SpanPairs,
+    pairs: Pairs,
+    source: DictionarySide,
+    target: DictionarySide,
+    rules: DictionaryRules,
 ) -> dict[int, tuple[Translation, ...]]:
     """The translations of each unit with an entry, with examples."""
     rows, scores = _ranked(pairs, source, rules)
@@ -163,7 +173,7 @@ def _translations(
     wanted[rows] = True
     order = finder.order(pairs.of_occurrence, spans.source)
     order = order[wanted[pairs.of_occurrence[order]]]
-    shown, of = Spans(*(column[order] for column in spans)), pairs.of_occurrence[order]
+    shown, of = SpanPairs(*(column[order] for column in spans)), pairs.of_occurrence[order]
     long = shown.target_length > 1
     written = target.written | common_surfaces(
         target.text, shown.target[long], shown.target_length[long], pairs.term[of[long]]

@@ -7,25 +7,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.lexicon.aligned._spans import Spans, consistent_spans, first_of
+from isogloss.lexicon.aligned._spans import SpanPairs, consistent_spans, first_of
 from isogloss.lexicon.aligned._text import AlignedText, Ints
 
 
-def word_translations(text: AlignedText, max_words: int) -> Spans:
+def word_translations(text: AlignedText, max_words: int) -> SpanPairs:
     """Translate each linked source token: by a word, or by neighbours that are linked with it alone.
 
     A token that shares its translation with others gets the word with its likeliest link.
     """
     spans = consistent_spans(text, 1, max_words)
     whole = text.target.unbroken(spans.target, spans.target_length)
-    spans = Spans(*(column[whole] for column in spans))
+    spans = SpanPairs(*(column[whole] for column in spans))
     covered = np.zeros(len(text.source.tokens), dtype=bool)
     covered[spans.source] = True
     best = first_of(text.source_token, -text.probability)
     best = best[~covered[text.source_token[best]]]
     ones = np.ones(len(best), dtype=np.int64)
-    single = Spans(text.source_token[best], ones, text.target_token[best], ones)
-    return Spans(*(np.concatenate(columns) for columns in zip(spans, single, strict=True)))
+    single = SpanPairs(text.source_token[best], ones, text.target_token[best], ones)
+    return SpanPairs(*(np.concatenate(columns) for columns in zip(spans, single, strict=True)))
 
 
 class Pairs(NamedTuple):

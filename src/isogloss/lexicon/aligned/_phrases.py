@@ -17,7 +17,7 @@ from isogloss.lexicon.aligned._entries import Phrase
 from isogloss.lexicon.aligned._examples import ExampleFinder
 from isogloss.lexicon.aligned._names import common_surfaces
 from isogloss.lexicon.aligned._occurrences import Pairs, best_of_each, count_pairs
-from isogloss.lexicon.aligned._spans import Spans, Terms, consistent_spans, first_of
+from isogloss.lexicon.aligned._spans import SpanPairs, UnitSequences, consistent_spans, first_of
 from isogloss.lexicon.aligned._text import AlignedText, Ints, TextSide
 
 MIN_PROBABILITY = 0.25
@@ -30,7 +30,7 @@ FREQUENT, VERY_FREQUENT, DISPERSED = 0.001, 0.012, 0.4
 """Function words are very frequent, or frequent (as shares of the text) without a translation this likely."""
 
 
-class WordTable(NamedTuple):
+class TranslationTable(NamedTuple):
     """Probabilities of translations of single units, by pairs in increasing order."""
 
     keys: Ints
@@ -38,7 +38,7 @@ class WordTable(NamedTuple):
     width: int
 
     @classmethod
-    def of(cls, pairs: Pairs, frequency: Ints) -> WordTable:
+    def of(cls, pairs: Pairs, frequency: Ints) -> TranslationTable:
         """From counts of pairs."""
         width = int(pairs.term.max(initial=0)) + 1
         return cls(pairs.unit * width + pairs.term, pairs.joint / frequency[pairs.unit], width)
@@ -64,8 +64,8 @@ def function_units(pairs: Pairs, frequency: Ints, names: NDArray[np.bool_]) -> N
 
 def find_phrases(
     text: AlignedText,
-    terms: tuple[Terms, Terms],
-    table: WordTable,
+    terms: tuple[UnitSequences, UnitSequences],
+    table: TranslationTable,
     function: NDArray[np.bool_],
     finder: ExampleFinder,
     *,
@@ -81,7 +81,7 @@ def find_phrases(
     kept = np.flatnonzero((pairs.joint >= min_count) & (share >= MIN_PROBABILITY))
     order = finder.order(pairs.of_occurrence, spans.source)
     example_of = order[first_of(pairs.of_occurrence[order], np.arange(len(order)))][kept]
-    shown = Spans(*(column[example_of] for column in spans))
+    shown = SpanPairs(*(column[example_of] for column in spans))
     gain = np.log(share[kept]) - _composed(terms, table, shown)
     content = _content(terms[0], ~function, shown)
     fine = (gain > 0) & ((content.sum(axis=0) > 1) | (gain > MIN_GAIN))
@@ -98,15 +98,15 @@ def find_phrases(
     return {unit: tuple(phrases) for unit, phrases in found.items()}
 
 
-def _phrase_spans(text: AlignedText, max_words: int) -> Spans:
+def _phrase_spans(text: AlignedText, max_words: int) -> SpanPairs:
     spans = consistent_spans(text, max_words, max_words)
     long = spans.source_length > 1
     whole = text.source.unbroken(spans.source, spans.source_length)
     whole &= text.target.unbroken(spans.target, spans.target_length)
-    return Spans(*(column[long & whole] for column in spans))
+    return SpanPairs(*(column[long & whole] for column in spans))
 
 
-def _occurrences(side: TextSide, terms: Terms, max_words: int) -> Ints:
+def _occurrences(side: TextSide, terms: UnitSequences, max_words: int) -> Ints:
     """How often each term occurs, linked or not."""
     counts = np.zeros(terms.first[-1], dtype=np.int64)
     for length in range(2, max_words + 1):
@@ -116,7 +116,9 @@ def _occurrences(side: TextSide, terms: Terms, max_words: int) -> Ints:
     return counts
 
 
-def _composed(terms: tuple[Terms, Terms], table: WordTable, spans: Spans) -> NDArray[np.float64]:
+def _composed(
+    terms: tuple[UnitSequences, UnitSequences], table: TranslationTable, spans: SpanPairs
+) -> NDArray[np.float64]:
     """Logarithms of the probabilities that the words of phrases give to their translations."""
     source, target = terms[0].numbers[0], terms[1].numbers[0]
     found = np.zeros(len(spans.source))
@@ -131,7 +133,7 @@ def _composed(terms: tuple[Terms, Terms], table: WordTable, spans: Spans) -> NDA
     return found
 
 
-def _content(terms: Terms, content: NDArray[np.bool_], spans: Spans) -> NDArray[np.bool_]:
+def _content(terms: UnitSequences, content: NDArray[np.bool_], spans: SpanPairs) -> NDArray[np.bool_]:
     """For each position and phrase whether a content word stands there."""
     rows = []
     for i in range(int(spans.source_length.max(initial=0))):
@@ -147,9 +149,9 @@ def _best_translation(phrase: Ints, scores: NDArray[np.float64], fine: NDArray[n
 
 
 def _under_words(
-    terms: Terms,
+    terms: UnitSequences,
     content: NDArray[np.bool_],
-    spans: Spans,
+    spans: SpanPairs,
     rows: Ints,
     scores: NDArray[np.float64],
     limit: int,
@@ -164,7 +166,7 @@ def _under_words(
 
 
 def _written(
-    text: AlignedText, spans: Spans, pairs: Pairs, wanted: Ints
+    text: AlignedText, spans: SpanPairs, pairs: Pairs, wanted: Ints
 ) -> tuple[dict[int, str], dict[int, str]]:
     """How phrases and their translations are written, by pair."""
     rows = np.flatnonzero(np.isin(pairs.of_occurrence, wanted))

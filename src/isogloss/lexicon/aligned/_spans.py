@@ -16,7 +16,7 @@ from isogloss.lexicon.aligned._text import AlignedText, Ints
 _NEVER = np.iinfo(np.int64).max
 
 
-class Spans(NamedTuple):
+class SpanPairs(NamedTuple):
     """Consistent spans: first tokens and lengths on both sides."""
 
     source: Ints
@@ -40,7 +40,7 @@ class Reach(NamedTuple):
         return Reach(first, last)
 
 
-def consistent_spans(text: AlignedText, max_source: int, max_target: int) -> Spans:
+def consistent_spans(text: AlignedText, max_source: int, max_target: int) -> SpanPairs:
     """Every consistent pair of spans up to these lengths, in tokens."""
     forward, backward = _reaches(text)
     back = [backward.over(length) for length in range(1, max_target + 1)]
@@ -49,10 +49,10 @@ def consistent_spans(text: AlignedText, max_source: int, max_target: int) -> Spa
         for length in range(1, max_source + 1)
         for width in range(1, max_target + 1)
     ]
-    return Spans(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    return SpanPairs(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def _of_lengths(text: AlignedText, forward: Reach, back: Reach, length: int, width: int) -> Spans:
+def _of_lengths(text: AlignedText, forward: Reach, back: Reach, length: int, width: int) -> SpanPairs:
     sentence = text.source.sentence
     first, last = forward.over(length)
     starts = np.flatnonzero(last - first == width - 1)
@@ -64,7 +64,7 @@ def _of_lengths(text: AlignedText, forward: Reach, back: Reach, length: int, wid
     targets = first[starts]
     fine = (back.first[targets] >= starts) & (back.last[targets] <= starts + length - 1)
     starts, targets = starts[fine], targets[fine]
-    return Spans(starts, np.full_like(starts, length), targets, np.full_like(starts, width))
+    return SpanPairs(starts, np.full_like(starts, length), targets, np.full_like(starts, width))
 
 
 def _reaches(text: AlignedText) -> tuple[Reach, Reach]:
@@ -85,7 +85,7 @@ def _moved(values: Ints, step: int, fill: int) -> Ints:
     return np.concatenate([values[step:], np.full(min(step, len(values)), fill)])
 
 
-class Terms:
+class UnitSequences:
     """Groups of neighbouring units as numbers; groups of one have the numbers of the units."""
 
     def __init__(self, units: Ints, n_units: int, max_length: int) -> None:

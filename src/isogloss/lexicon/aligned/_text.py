@@ -8,12 +8,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.alignment import Links
+from isogloss.corpora import PairWords
 
 Ints = NDArray[np.int64]
 
@@ -24,16 +25,6 @@ _ENDS = re.compile('[.!?:;"(\u00ab\u00bb\u2014\u2018\u201c\u201d\u201e\u2026\u06
 APOSTROPHES = "'\u2019"
 _COVERED = 0.9
 _FEW_TYPES = 20
-
-
-class PairWords(Protocol):
-    """A sentence pair with its texts and the offsets of its words, source first."""
-
-    @property
-    def texts(self) -> tuple[str, str]: ...
-
-    @property
-    def offsets(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]: ...
 
 
 def fold_marks(word: str) -> str:

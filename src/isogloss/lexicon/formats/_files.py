@@ -27,14 +27,14 @@ def write_files(dictionary: AlignedDictionary, description: Description, folder:
         write_entries(one, folder / f"{stem}.jsonl")
         write_tei(one, said, folder / f"{stem}.tei.xml")
         write_lift(one, said, folder / f"{stem}.lift")
-        kinds = [(f"{stem}.{ending}", what) for ending, what in _KINDS.items()]
+        kinds = [(f"{stem}.{ending}", what) for ending, what in _FORMATS.items()]
         if has_module("pyglossary"):
             kinds.append((write_stardict(one, said, folder, stem), "StarDict, for GoldenDict and KOReader"))
         found += [Download(name, f"{folder.name}/{name}", what) for name, what in kinds]
     return found
 
 
-_KINDS = {
+_FORMATS = {
     "tsv": "table, for spreadsheets",
     "jsonl": "JSON lines, for programs",
     "tei.xml": "TEI, for archives",

@@ -9,7 +9,7 @@ from typing import Any
 from isogloss.io import PathLike, atomic_write
 from isogloss.lexicon.aligned import AlignedDictionary, Entry, Example
 
-COLUMNS = (
+TABLE_COLUMNS = (
     *("headword", "translation", "probability", "count", "frequency", "name", "forms"),
     *("example", "example translation"),
 )
@@ -18,11 +18,11 @@ COLUMNS = (
 def write_table(dictionary: AlignedDictionary, path: PathLike) -> None:
     """Write a translation per line, tab-separated, with names of the columns on the first line.
 
-    Columns are those of :data:`COLUMNS`. ``probability`` is the share of all ``frequency`` occurrences of the
-    headword, ``count`` their number; ``name`` is 1 for proper names. Forms are separated by commas.
+    ``probability`` is the share of all ``frequency`` occurrences of the headword, ``count`` their number.
+    ``name`` is 1 for proper names. Forms are separated by commas.
     """
     with atomic_write(path) as file:
-        for row in (COLUMNS, *_rows(dictionary)):
+        for row in (TABLE_COLUMNS, *_rows(dictionary)):
             file.write(("\t".join(" ".join(cell.split()) for cell in row) + "\n").encode())
 
 

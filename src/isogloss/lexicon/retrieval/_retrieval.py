@@ -47,7 +47,7 @@ Rule = Literal["cosine", "csls", "inverted_softmax", "density"]
 RULES = ("cosine", "csls", "inverted_softmax", "density")
 
 # Rows and columns of the blocks over which a softmax is summed.
-_BLOCK = (2048, 1024)
+_BLOCK_SHAPE = (2048, 1024)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def _inverted_softmax(
             "temperature=0.0; expected a positive number, use rule='cosine' for no softmax at all"
         )
     engine = LocalEngine(n_jobs)
-    log_z = engine.map_reduce(_log_sums, np.logaddexp, Rows(s, batch_rows=_BLOCK[0]), y, tau)
+    log_z = engine.map_reduce(_log_sums, np.logaddexp, Rows(s, batch_rows=_BLOCK_SHAPE[0]), y, tau)
     found = top_k(x, y, k, bias=-tau * log_z, n_jobs=n_jobs)
     return TopK(found.scores / tau, found.indices)
 
@@ -175,9 +175,9 @@ def _inverted_softmax(
 def _log_sums(sources: Single, targets: Single, temperature: float) -> Array:
     """Of every target, the logarithm of the sum of exp(cosine / temperature) over some sources."""
     sums = np.empty(len(targets))
-    for j in range(0, len(targets), _BLOCK[1]):
-        table = sources @ targets[j : j + _BLOCK[1]].T
-        sums[j : j + _BLOCK[1]] = logsumexp(table / np.float32(temperature), axis=0)
+    for j in range(0, len(targets), _BLOCK_SHAPE[1]):
+        table = sources @ targets[j : j + _BLOCK_SHAPE[1]].T
+        sums[j : j + _BLOCK_SHAPE[1]] = logsumexp(table / np.float32(temperature), axis=0)
     return sums
 
 

@@ -123,11 +123,11 @@ def _is_binary(file: IO[bytes]) -> bool:
     if sample.translate(None, _TEXT_BYTES):
         return True
     value = sample.partition(b" ")[2].split(maxsplit=1)[:1]
-    return not (value and _NUMBER.fullmatch(value[0])) and "\ufffd" in sample[:-3].decode("utf-8", "replace")
+    return not (value and _FLOAT.fullmatch(value[0])) and "\ufffd" in sample[:-3].decode("utf-8", "replace")
 
 
 _TEXT_BYTES = bytes({*range(32, 256), *b"\t\r\n"} - {127})
-_NUMBER = re.compile(rb"[-+0-9.eE]+")
+_FLOAT = re.compile(rb"[-+0-9.eE]+")
 
 
 def _read_binary(file: IO[bytes], count: int, dim: int, collector: Collector) -> None:

@@ -53,7 +53,7 @@ _CONTEXT_POWER = 0.75
 _TINY = 1e-12
 """In place of the sum of a word without neighbours."""
 
-_BLOCK = 1 << 22
+_BLOCK_PAIRS = 1 << 22
 """Neighbouring words that are counted at one time."""
 
 
@@ -160,8 +160,8 @@ def _pair_counts(
     total = sparse.csr_array((n_words, n_words), dtype=np.float32)
     sentence = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
     for distance, weight in weights:
-        for begin in range(0, max(len(ids) - distance, 0), _BLOCK):
-            left = np.arange(begin, min(begin + _BLOCK, len(ids) - distance))
+        for begin in range(0, max(len(ids) - distance, 0), _BLOCK_PAIRS):
+            left = np.arange(begin, min(begin + _BLOCK_PAIRS, len(ids) - distance))
             left = left[sentence[left] == sentence[left + distance]]
             ones = np.full(len(left), weight, dtype=np.float32)
             total += sparse.coo_array((ones, (ids[left], ids[left + distance])), total.shape).tocsr()

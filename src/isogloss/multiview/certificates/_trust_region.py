@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 # Changes of the objective below this fraction of it are rounding.
 _NOISE = 1e3 * np.finfo(float).eps
-_ROUNDING = 10 * np.finfo(float).eps
+_GRADIENT_ROUNDING = 10 * np.finfo(float).eps
 # Truncated CG stops when the residual has fallen by this factor, or to its own square.
 _FORCING = 0.1
 
@@ -98,7 +98,8 @@ def _truncated_cg(form: QuadraticForm, state: SpherePoint, radius: float) -> tup
     start = np.sqrt(squared)
     # Below the rounding of AV what is left lies along rotations of the columns of V, which change nothing.
     enough = max(
-        start * min(start / max(abs(state.value), 1.0), _FORCING), _ROUNDING * np.linalg.norm(state.AV)
+        start * min(start / max(abs(state.value), 1.0), _FORCING),
+        _GRADIENT_ROUNDING * np.linalg.norm(state.AV),
     )
     for _ in range(max(step.size - len(blocks), 1)):
         bent = curve(direction)

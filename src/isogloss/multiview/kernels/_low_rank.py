@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 Columns = Callable[[NDArray[np.int64]], Array]
 
 # What is left of a diagonal may be this far below zero, relative to its largest entry, by rounding.
-_NEGATIVE = 1e-8
+_MAX_NEGATIVE_PIVOT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def pivoted_cholesky(
         pivots.append(pivot)
         rest[pivots] = 0.0
         means.append(column.mean())
-        if rest.min() < -_NEGATIVE * largest:
+        if rest.min() < -_MAX_NEGATIVE_PIVOT * largest:
             raise ValueError(
                 "the kernel is not positive semi-definite: incomplete Cholesky met a negative pivot "
                 f"({rest.min():.3g}); use another kernel, or low_rank=None, which drops negative eigenvalues"

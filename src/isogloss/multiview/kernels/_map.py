@@ -43,7 +43,7 @@ KERNELS = ("linear", "rbf", "poly", "polynomial", "sigmoid", "cosine", "precompu
 # Eigenvalues up to this share of the largest are zero; the same as for covariances.
 _RANK_TOL = 1e-12
 # Negative eigenvalues beyond this share are no rounding; single precision kernels reach 1e-7.
-_NEGATIVE = 1e-6
+_MAX_NEGATIVE_EIGENVALUE = 1e-6
 _BATCH = 512
 _EPS = float(np.finfo(float).eps)
 
@@ -167,7 +167,7 @@ def _from_matrix(K: Array) -> KernelSpectrum:
     values, vectors = eigh(centre_kernel(K), driver="evd", overwrite_a=True, check_finite=False)
     # Centring rounds at the size of K, so a constant view has eigenvalues of that size, and rank zero.
     rounding = 10 * len(K) * _EPS * np.abs(K).max()
-    if values[0] < -max(_NEGATIVE * values[-1], rounding):
+    if values[0] < -max(_MAX_NEGATIVE_EIGENVALUE * values[-1], rounding):
         warnings.warn(
             f"a kernel is not positive semi-definite: its eigenvalues run from {values[0]:.3g} to "
             f"{values[-1]:.3g}; directions with negative ones are left out",

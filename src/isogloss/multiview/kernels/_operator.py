@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 _FINEST = 1e-12
 _MOST_STEPS = 2_000
 # A loss of no more than this share is no fault of the solve.
-_ROUNDING = 1e-15
+_OBJECTIVE_ROUNDING = 1e-15
 # Components that two views are given beyond those wanted, for the last ones to converge.
 _SPARE = 10
 
@@ -163,7 +163,7 @@ def _improve(products: DualProducts, state: Variates, i: int, found: Variates, a
         if gain >= 0:
             state.W[i], state.Z[i] = Y, KY
             return gain
-        if -gain <= _ROUNDING * abs(before):
+        if -gain <= _OBJECTIVE_ROUNDING * abs(before):
             break
         accuracy *= 0.01
     return 0.0

@@ -26,7 +26,7 @@ from isogloss.views import Views, check_views
 Array = NDArray[np.float64]
 
 # Singular values below this part of the largest one are rounding, and so are their directions.
-_ROUNDING = 1e-10
+_MIN_SINGULAR_RATIO = 1e-10
 
 
 class HubOperator(LinearOperator):
@@ -81,7 +81,7 @@ def hub_bases(operator: HubOperator, n_directions: int, **effort: Any) -> tuple[
 def orthonormal_basis(T: Array) -> Array:
     """Orthonormal columns that span those of ``T``; none when ``T`` is zero."""
     Q, s, _ = svd(T, full_matrices=False)
-    kept: Array = Q[:, s > _ROUNDING * s[0]]
+    kept: Array = Q[:, s > _MIN_SINGULAR_RATIO * s[0]]
     return kept
 
 

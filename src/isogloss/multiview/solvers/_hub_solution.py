@@ -32,7 +32,7 @@ __all__ = ["Coupling", "HubSolution", "couple", "solve_hub", "spoke_coefficients
 Array = NDArray[np.float64]
 
 # Singular values below this part of the largest one are rounding.
-_ROUNDING = 1e-10
+_RANK_TOL = 1e-10
 # Variance below this part of the squared mean is what centring a constant leaves.
 _CONSTANT = 1e-20
 
@@ -100,7 +100,7 @@ def couple(
     own, D = whiten(moments.covariance(view), ridge), moments.covariance(hub, view)
     shrinkage = _excess(white.plain.T @ D @ own.plain)
     G = white.ridged.T @ ((1.0 - shrinkage) * D) @ own.ridged
-    rank = np.linalg.matrix_rank(G, rtol=_ROUNDING)
+    rank = np.linalg.matrix_rank(G, rtol=_RANK_TOL)
     if rank < n_components:
         raise ValueError(
             f"view {names[view]!r} and the hub {names[hub]!r} have {rank} directions in common; "

@@ -36,7 +36,7 @@ from isogloss.multiview.solvers._start import polar
 Array = NDArray[np.float64]
 
 # Smallest remainder of a direction, relative to its length, that is more than rounding error.
-_ROUNDING = 1e-9
+_MIN_NORM_RATIO = 1e-9
 # A loss that is rounding: the objective is level there, and the step may still be worth taking.
 _LEVEL = 1e-14
 
@@ -212,7 +212,7 @@ class _Walk:
         Z = self.products.project(self.i, W)
         # The projection is taken anew and the weights brought back to unit variance: errors of the sums
         # above would be passed on by the next direction, magnified.
-        last = (move, Z - self.Z @ top) if (bottom**2).sum() > _ROUNDING * len(H) else None
+        last = (move, Z - self.Z @ top) if (bottom**2).sum() > _MIN_NORM_RATIO * len(H) else None
         unit = _inverse_root(self.products.inner(self.i, W, Z, W, Z))
         W, Z = W @ unit, Z @ unit
         gain = criterion.value(W.T @ B) - criterion.value(H)
@@ -228,7 +228,7 @@ class _Walk:
         if self.scaled_found is not None:
             rest = rest - self.scaled_found @ (self.found.W[i].T @ slope)
         # At the top the gradient is rounding; a direction made of that leads nowhere.
-        clear = np.linalg.norm(rest, axis=0) > _ROUNDING * np.linalg.norm(slope, axis=0)
+        clear = np.linalg.norm(rest, axis=0) > _MIN_NORM_RATIO * np.linalg.norm(slope, axis=0)
         D = rest[:, clear] / self.diagonal
         ZD = products.project(i, D)
         if self.last is not None:
@@ -251,7 +251,7 @@ def _without(products: RowProducts, i: int, D: Array, ZD: Array, found: Variates
     for _ in range(2):
         overlap = products.inner(i, found.W[i], found.Z[i], D, ZD)
         D, ZD = D - found.W[i] @ overlap, ZD - found.Z[i] @ overlap
-    clear = products.squares(i, D, ZD) > _ROUNDING**2 * before
+    clear = products.squares(i, D, ZD) > _MIN_NORM_RATIO**2 * before
     return D[:, clear], ZD[:, clear]
 
 

@@ -16,7 +16,7 @@ from isogloss.linalg import whitening_matrix
 Array = NDArray[np.float64]
 
 # Singular values below this part of the largest one are rounding.
-_ROUNDING = 1e-10
+_MIN_SINGULAR_RATIO = 1e-10
 
 
 def reduce_parts(
@@ -35,7 +35,7 @@ def reduce_parts(
     for g, s in enumerate(slices):
         G = np.hstack([K[g].T @ Sigma[s, t] @ K[h] for h, t in enumerate(slices) if h != g])
         U, strengths, _ = svd(G, full_matrices=False)
-        rank = int(np.sum(strengths > _ROUNDING * max(strengths[0], _ROUNDING)))
+        rank = int(np.sum(strengths > _MIN_SINGULAR_RATIO * max(strengths[0], _MIN_SINGULAR_RATIO)))
         if rank < k:
             raise ValueError(
                 f"{names[g]} has {rank} directions in common with the other views; n_components={k} asks for "
@@ -86,7 +86,7 @@ def _deaf_to(Sigma: Array, view: int, k: int) -> Array:
 def _null_space(A: Array, dimension: int) -> Array:
     """Orthonormal basis of the null space of ``A``, known to have that dimension (or nearly so)."""
     _, s, Vt = svd(A)
-    if s[A.shape[1] - dimension - 1] <= _ROUNDING * s[0]:
+    if s[A.shape[1] - dimension - 1] <= _MIN_SINGULAR_RATIO * s[0]:
         raise ValueError(
             "the views do not all share n_components directions of the hidden state; lower n_components, or "
             "group the views differently"

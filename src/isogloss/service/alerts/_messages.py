@@ -19,7 +19,7 @@ from isogloss.store import Delivery, event_title, from_micros
 
 SECRET_PREFIX = "whsec_"
 MAX_TITLES = 20
-MAX_TITLE_CHARS = 300
+MAX_SUBJECT_CHARS = 300
 
 Event = Mapping[str, Any]
 
@@ -105,4 +105,4 @@ def event_url(base_url: str, id: str) -> str:
 
 
 def _shortened(title: str) -> str:
-    return " ".join(strip_controls(title).split())[:MAX_TITLE_CHARS]
+    return " ".join(strip_controls(title).split())[:MAX_SUBJECT_CHARS]

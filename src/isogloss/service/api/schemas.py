@@ -679,7 +679,7 @@ class TopicResponse(BaseModel):
     negative: dict[str, list[WeightedWord]]
 
 
-class Translation(BaseModel):
+class WordTranslation(BaseModel):
     """A possible translation of a word."""
 
     lang: str
@@ -693,7 +693,7 @@ class WordResponse(BaseModel):
 
     lang: str
     word: str
-    translations: list[Translation]
+    translations: list[WordTranslation]
 
 
 class AlignRequest(RequestBody):

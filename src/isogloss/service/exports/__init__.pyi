@@ -4,7 +4,7 @@ from ._formats import check_format as check_format
 from ._formats import write_table as write_table
 from ._response import ExportResponse as ExportResponse
 from ._response import ExportSlots as ExportSlots
-from ._tables import COLUMNS as COLUMNS
+from ._tables import EXPORT_COLUMNS as EXPORT_COLUMNS
 from ._tables import TABLES as TABLES
 from ._tables import Column as Column
 from ._tables import columns_of as columns_of

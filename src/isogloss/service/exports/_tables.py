@@ -34,7 +34,7 @@ class Column:
     description: str
 
 
-COLUMNS: Mapping[str, Sequence[Column]] = {
+EXPORT_COLUMNS: Mapping[str, Sequence[Column]] = {
     "events": (
         Column("id", "text", "id of the event, such as e42"),
         Column("title", "text", "English title, or that of the language with the most articles"),
@@ -76,9 +76,9 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
 
 def columns_of(table: str, *, bodies: bool = False) -> list[Column]:
     """Return the columns of a table; ``body`` only if wanted."""
-    if table not in COLUMNS:
+    if table not in EXPORT_COLUMNS:
         raise ValueError(f"table is {table!r}; expected one of {', '.join(TABLES)}")
-    return [column for column in COLUMNS[table] if bodies or column.name != "body"]
+    return [column for column in EXPORT_COLUMNS[table] if bodies or column.name != "body"]
 
 
 def export(

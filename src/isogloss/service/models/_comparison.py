@@ -18,7 +18,7 @@ from isogloss.service.api.schemas import (
     SharedTopic,
     TextInput,
     TopicResponse,
-    Translation,
+    WordTranslation,
 )
 from isogloss.service.models._registry import Models, resolve_language
 from isogloss.similarity import Encoder, Topic, find_topics
@@ -127,7 +127,7 @@ class TextComparer:
         """Return some topics; in most models the strongest come first."""
         return [topic_answer(self.topic(c)) for c in range(start, min(start + limit, self.width))]
 
-    def translations(self, lang: str, word: str, to: str, k: int) -> list[Translation]:
+    def translations(self, lang: str, word: str, to: str, k: int) -> list[WordTranslation]:
         """Return similar words of another language; none if the model does not know the word."""
         model = self.models.similarity
         if model is None or not {lang, to} <= set(model.words.languages) or lang == to:
@@ -137,7 +137,7 @@ class TextComparer:
             found = matrix.translations(word.casefold(), min(k, matrix.shape[1]))
         except ValueError:
             return []
-        return [Translation(lang=to, word=w, score=score, source="model") for w, score in found]
+        return [WordTranslation(lang=to, word=w, score=score, source="model") for w, score in found]
 
 
 def topic_answer(topic: Topic) -> TopicResponse:

@@ -14,7 +14,7 @@ from isogloss.alignment import Aligner
 from isogloss.events.annotate import Annotator, ConceptDictionary
 from isogloss.exceptions import SettingsError
 from isogloss.lexicon import (
-    COLUMNS,
+    INDUCED_COLUMNS,
     BilingualDictionary,
     InducedDictionary,
     languages_of,
@@ -192,4 +192,4 @@ def _read_dictionary(path: str) -> BilingualDictionary | InducedDictionary:
             header = file.readline(1000).decode("utf-8", "replace").rstrip("\r\n").split("\t")
     except OSError as error:
         raise SettingsError(f"models.dictionaries: {path} cannot be read ({error.strerror})") from error
-    return read_induced(path) if header == list(COLUMNS) else read_dictionary(path)
+    return read_induced(path) if header == list(INDUCED_COLUMNS) else read_dictionary(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from isogloss.events.annotate import query_keys, search_forms
 from isogloss.service.search._word_matches import QueryWord
 
-_WORD = re.compile(r"[\w\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u1000-\u109f\u1780-\u17d3\u200c\u200d]+")
+_TEXT_WORD = re.compile(r"[\w\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u1000-\u109f\u1780-\u17d3\u200c\u200d]+")
 _MAX_CHARS = 20_000
 _MAX_WORD_CHARS = 200
 """A longer stretch of letters is not looked at, because each of them may be a word of its own."""
@@ -68,7 +68,7 @@ def _matches(text: str, lang: str, words: Sequence[QueryWord]) -> Iterator[tuple
     """Yield where a text has words of a query, in one of their forms, meanings or sounds."""
     forms = frozenset[str]().union(*(word.forms for word in words))
     keys = frozenset[str]().union(*(word.meanings | word.names for word in words))
-    for match in _WORD.finditer(text):
+    for match in _TEXT_WORD.finditer(text):
         word = match[0]
         if len(word) > _MAX_WORD_CHARS:
             continue

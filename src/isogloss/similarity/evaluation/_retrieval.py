@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 # Queries that are compared with all documents at a time.
-_BLOCK = 1024
+_BLOCK_QUERIES = 1024
 
 
 class PairScores(NamedTuple):
@@ -211,11 +211,11 @@ def mate_ranks(queries: Any, targets: Any, *, csls: int = 0) -> Array:
         raise ValueError(f"queries {left.shape} and targets {right.shape}; expected a target for each query")
     bias = _crowding(left, right, csls) / 2
     out = np.empty(len(left))
-    for start in range(0, len(left), _BLOCK):
-        scores = left[start : start + _BLOCK] @ right.T - bias
+    for start in range(0, len(left), _BLOCK_QUERIES):
+        scores = left[start : start + _BLOCK_QUERIES] @ right.T - bias
         mates = scores[np.arange(len(scores)), np.arange(start, start + len(scores))][:, None]
         above, level = (scores > mates).sum(axis=1), (scores == mates).sum(axis=1)
-        out[start : start + _BLOCK] = above + (level + 1) / 2
+        out[start : start + _BLOCK_QUERIES] = above + (level + 1) / 2
     return out
 
 

@@ -37,7 +37,7 @@ _WIDTH_OF_ADDING = 200
 # Documents up to which all that pass a filter are looked at, which is then faster than the graph, and exact.
 _FEW = 4096
 # Documents that are looked at together when all are.
-_BLOCK = 65_536
+_GRAPH_BLOCK_ROWS = 65_536
 
 
 class GraphIndex(Collection):
@@ -137,8 +137,8 @@ class GraphIndex(Collection):
         """The nearest of all documents that pass the filters, exactly."""
         places = np.flatnonzero(wanted)
         scores, names = np.full((len(x), k), -np.inf), np.full((len(x), k), -1, dtype=np.int64)
-        for start in range(0, len(places), _BLOCK):
-            some = places[start : start + _BLOCK]
+        for start in range(0, len(places), _GRAPH_BLOCK_ROWS):
+            some = places[start : start + _GRAPH_BLOCK_ROWS]
             # In the order of ids, so that equal scores come in that order.
             some = some[np.argsort(self._nodes.ids[some], kind="stable")]
             best = top_k(x, self._vectors(some), min(k, len(some)))

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 # Documents that are projected together: so many that a product is fast, so few that it needs little memory.
-_BLOCK = 8192
+_BLOCK_DOCUMENTS = 8192
 
 
 class FittedDirections(NamedTuple):
@@ -191,10 +191,10 @@ class DocumentModel(TextModel, Estimator):
         if X.shape[1] != len(projector):
             raise ValueError(f"vectors of {X.shape[1]} words; the model has {len(projector)} in {lang!r}")
         out = np.empty((X.shape[0], projector.shape[1]), dtype=np.float32)
-        for start in range(0, X.shape[0], _BLOCK):
-            part = X if X.shape[0] <= _BLOCK else X[start : start + _BLOCK]
+        for start in range(0, X.shape[0], _BLOCK_DOCUMENTS):
+            part = X if X.shape[0] <= _BLOCK_DOCUMENTS else X[start : start + _BLOCK_DOCUMENTS]
             known = np.diff(part.indptr)[:, None] > 0
-            out[start : start + _BLOCK] = np.where(known, part @ projector - offset, np.float32(0))
+            out[start : start + _BLOCK_DOCUMENTS] = np.where(known, part @ projector - offset, np.float32(0))
         return unit_rows(out) if self.normalise else out
 
     def similarity(self, lang_a: str, lang_b: str) -> ProxyMatrix:

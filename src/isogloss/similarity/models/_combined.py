@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 # Penalty on the weights, so that the ascent ends even where all mates can be distinguished.
 _SHRINK = 1e-3
 # Queries that are compared with all candidates at a time.
-_BLOCK = 512
+_BLOCK_QUERIES = 512
 
 
 class ChannelScores(NamedTuple):
@@ -139,7 +139,7 @@ class CombinedSimilarity(Estimator):
         targets: Sequence[str],
         lang_b: str,
         *,
-        block: int = _BLOCK,
+        block: int = _BLOCK_QUERIES,
     ) -> Iterator[ChannelScores]:
         """The same for some queries at a time, in order, so that no table of all of them is formed."""
         check_is_fitted(self)

@@ -33,7 +33,7 @@ __all__ = ["LocalEncoder", "installed_encoder", "open_encoder"]
 Single = NDArray[np.float32]
 Encode = Callable[[str], Any]
 
-_KINDS = ("sentence-transformers", "model2vec", "onnx")
+_ENCODER_KINDS = ("sentence-transformers", "model2vec", "onnx")
 _MAX_TOKENS = 512
 """Tokens of an ONNX model that does not state its limit."""
 
@@ -64,7 +64,7 @@ class LocalEncoder(Estimator):
 
     _parameter_constraints: ClassVar[Constraints] = {
         "path": [str],
-        "kind": [StrOptions(set(_KINDS)), None],
+        "kind": [StrOptions(set(_ENCODER_KINDS)), None],
         "languages": [tuple, list, None],
         "n_jobs": N_JOBS,
     }
@@ -146,7 +146,7 @@ def open_encoder(name: str, *, n_jobs: int | None = None) -> Encoder | None:
         return UniversalEncoder(n_jobs=n_jobs)
     place, _, query = name.partition("?languages=")
     kind, found, path = place.partition(":")
-    if not found or kind not in _KINDS:
+    if not found or kind not in _ENCODER_KINDS:
         kind, path = "", place
     codes = tuple(language(code.strip()).code for code in query.split(",")) if query else None
     encoder = LocalEncoder(path, kind or None, languages=codes, n_jobs=n_jobs)
@@ -166,7 +166,7 @@ _LOADED: dict[tuple[str, str | None, int], tuple[Encode, int]] = {}
 def _recognise(folder: Path) -> str:
     """Return the kind of model that a folder has."""
     if not folder.is_dir():
-        return _KINDS[0]  # refused by _load
+        return _ENCODER_KINDS[0]  # refused by _load
     if (folder / "model.safetensors").exists() and "model2vec" in str(_json(folder / "config.json").values()):
         return "model2vec"
     if (folder / "modules.json").exists():

@@ -28,8 +28,8 @@ from isogloss.text import Gazetteer, check_text
 
 _DATE = re.compile(r"(?<!\d)(\d{1,4})([./-])(\d{1,2})\2(\d{2,4})(?!\d)")
 _NUMBER = re.compile(r"\d+(?:[.,'\u00a0\u202f]\d+)*")
-_WORD = re.compile(r"[a-z]+")
-_KINDS = {"number": "numbers", "date": "dates", "place": "places", "country": "places"}
+_LATIN_WORD = re.compile(r"[a-z]+")
+_CHANNEL_OF_MENTION = {"number": "numbers", "date": "dates", "place": "places", "country": "places"}
 _LIKELY = 0.4
 """Weight of a mention that counts: a city, even where it may be part of a longer name."""
 
@@ -217,7 +217,7 @@ class NameChannel(Estimator):
         for number in _NUMBER.findall(plain):
             yield from [f"number {re.sub(r'[^0-9]', '', number).lstrip('0')}"] * repeats
         shortest, longest = self.ngrams
-        for word in _WORD.findall(plain):
+        for word in _LATIN_WORD.findall(plain):
             padded = f" {word} "
             for n in range(shortest, longest + 1):
                 yield from (padded[i : i + n] for i in range(max(1, len(padded) - n + 1)))
@@ -250,7 +250,7 @@ def _one_order(date: re.Match[str]) -> str:
 def _kind(feature: str) -> str:
     """Return the kind of a feature; letter n-grams have blanks at their ends only."""
     word, _, rest = feature.partition(" ")
-    return _KINDS.get(word, "letters") if rest else "letters"
+    return _CHANNEL_OF_MENTION.get(word, "letters") if rest else "letters"
 
 
 def _readable(feature: str) -> str:

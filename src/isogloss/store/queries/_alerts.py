@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Row, Session
 
-_COLUMNS = (
+_FIELDS = (
     "id, owner, event, search, channel, address, secret, minutes, created, line, next, delivered, dropped, "
     "error"
 )
@@ -97,9 +97,9 @@ def add_alert(session: Session, alert: Alert, *, max_alerts: int) -> Alert:
     ((count,),) = session.run("SELECT count(*) FROM alert WHERE owner = ?", [alert.owner])
     if count >= max_alerts:
         raise StoreError(f"there are {count} alerts, and at most {max_alerts} are allowed; delete one")
-    names = _COLUMNS.split(", ")[1:]
+    names = _FIELDS.split(", ")[1:]
     (row,) = session.run(
-        f"INSERT INTO alert ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) RETURNING {_COLUMNS}",
+        f"INSERT INTO alert ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) RETURNING {_FIELDS}",
         [getattr(alert, name) for name in names],
     )
     return _alert(row)
@@ -107,14 +107,14 @@ def add_alert(session: Session, alert: Alert, *, max_alerts: int) -> Alert:
 
 def read_alert(session: Session, number: int) -> Alert | None:
     """Return an alert by its number."""
-    row = session.one(f"SELECT {_COLUMNS} FROM alert WHERE id = ?", [number])
+    row = session.one(f"SELECT {_FIELDS} FROM alert WHERE id = ?", [number])
     return _alert(row) if row else None
 
 
 def list_alerts(session: Session, owner: str | None = None) -> list[Alert]:
     """Return the alerts of an owner, or of all, in the order of their numbers."""
     where, values = ("", []) if owner is None else ("WHERE owner = ? ", [owner])
-    return [_alert(row) for row in session.run(f"SELECT {_COLUMNS} FROM alert {where}ORDER BY id", values)]
+    return [_alert(row) for row in session.run(f"SELECT {_FIELDS} FROM alert {where}ORDER BY id", values)]
 
 
 def delete_alert(session: Session, number: int) -> bool:
@@ -163,7 +163,7 @@ def claim_deliveries(
         Maximum number of changes in one mail; a webhook has one.
     """
     alerts = session.run(
-        f"SELECT {_COLUMNS} FROM alert "
+        f"SELECT {_FIELDS} FROM alert "
         f"WHERE (next <= ? OR next > CAST(? AS BIGINT) + minutes * {_MINUTE}) AND EXISTS "
         "(SELECT 1 FROM outbox WHERE outbox.alert = alert.id) AND (owner = '' OR EXISTS "
         "(SELECT 1 FROM token WHERE token.id = alert.owner AND revoked = 0 AND expires > ?)) "

@@ -22,7 +22,7 @@ _COMMON_TERM_EVENTS = 300
 """A term of at least this many events is common: scanning events in page order finds enough of them soon."""
 
 _TERM = "kind = ? AND term = ?"
-_COLUMNS = "id, first, last, size, languages, changed, sources, importance, created, data"
+_EVENT_COLUMNS = "id, first, last, size, languages, changed, sources, importance, created, data"
 
 _NAMES = (
     *("id", "first", "last", "size", "languages_count", "changed"),
@@ -94,7 +94,7 @@ def find_events(session: Session, query: EventQuery) -> EventQueryResult:
     order = importance_order(days) if days > 1 else query.sort
     conditions, values = _conditions(session, query, order, last)
     rows = session.run(
-        f"SELECT {order}, {_COLUMNS} FROM event WHERE {' AND '.join(conditions)} "
+        f"SELECT {order}, {_EVENT_COLUMNS} FROM event WHERE {' AND '.join(conditions)} "
         f"ORDER BY {order} DESC, id DESC LIMIT ?",
         [*values, query.limit + 1],
     )
@@ -206,7 +206,7 @@ def frequent_terms(session: Session, kind: str, events: Sequence[str], limit: in
 def read_event(session: Session, name: str) -> dict[str, Any] | None:
     """Return an event by its id, or by the id of an event that was merged into it."""
     alias = session.one("SELECT event FROM alias WHERE id = ?", [name])
-    row = session.one(f"SELECT {_COLUMNS} FROM event WHERE id = ?", [alias[0] if alias else name])
+    row = session.one(f"SELECT {_EVENT_COLUMNS} FROM event WHERE id = ?", [alias[0] if alias else name])
     return _event(row) if row else None
 
 
@@ -380,6 +380,6 @@ def read_verdicts(session: Session) -> list[dict[str, Any]]:
 def changed_since(session: Session, line: int, limit: int = 100) -> list[dict[str, Any]]:
     """Return the events that changed after a journal line, in the order of their changes."""
     rows = session.run(
-        f"SELECT {_COLUMNS} FROM event WHERE changed > ? ORDER BY changed, id LIMIT ?", [line, limit]
+        f"SELECT {_EVENT_COLUMNS} FROM event WHERE changed > ? ORDER BY changed, id LIMIT ?", [line, limit]
     )
     return [_event(row) for row in rows]

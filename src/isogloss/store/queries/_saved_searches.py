@@ -10,7 +10,7 @@ from typing import Any
 from isogloss.exceptions import StoreError
 from isogloss.store.interface import Row, Session
 
-_COLUMNS = "id, owner, name, query, created, changed"
+_SEARCH_COLUMNS = "id, owner, name, query, created, changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def add_saved_search(
     _check_name(session, owner, name)
     (row,) = session.run(
         "INSERT INTO saved_search (owner, name, query, created, changed) VALUES (?, ?, ?, ?, ?) "
-        f"RETURNING {_COLUMNS}",
+        f"RETURNING {_SEARCH_COLUMNS}",
         [owner, name, _json(query), now, now],
     )
     return _saved_search(row)
@@ -69,7 +69,7 @@ def change_saved_search(
         return None
     _check_name(session, row[0], name, number)
     (row,) = session.run(
-        f"UPDATE saved_search SET name = ?, query = ?, changed = ? WHERE id = ? RETURNING {_COLUMNS}",
+        f"UPDATE saved_search SET name = ?, query = ?, changed = ? WHERE id = ? RETURNING {_SEARCH_COLUMNS}",
         [name, _json(query), now, number],
     )
     return _saved_search(row)
@@ -77,7 +77,7 @@ def change_saved_search(
 
 def read_saved_search(session: Session, number: int) -> SavedSearch | None:
     """Return a saved search by its number."""
-    row = session.one(f"SELECT {_COLUMNS} FROM saved_search WHERE id = ?", [number])
+    row = session.one(f"SELECT {_SEARCH_COLUMNS} FROM saved_search WHERE id = ?", [number])
     return _saved_search(row) if row else None
 
 
@@ -90,7 +90,7 @@ def list_saved_searches(session: Session, owners: Sequence[str] | None = None) -
         if owners
         else "WHERE 1 = 0 "
     )
-    rows = session.run(f"SELECT {_COLUMNS} FROM saved_search {where}ORDER BY id", list(owners or ()))
+    rows = session.run(f"SELECT {_SEARCH_COLUMNS} FROM saved_search {where}ORDER BY id", list(owners or ()))
     return [_saved_search(row) for row in rows]
 
 

@@ -27,7 +27,7 @@ CASED = ("Latn", "Cyrl", "Grek", "Armn")
 
 _CAPITALISED_NOUNS = ("de", "lb", "nds")
 _GAP = re.compile(r"[\s\-\u2010\u2011'’.]{1,2}")
-_CACHE_SIZE = 1 << 15
+_CACHED_WORDS = 1 << 15
 """Words of a language that are cached as beginning no name, and as many that begin one."""
 _BEGINS, _BLOCKS, _CONTINUES = 1, 2, 4
 """Bits of a letter: it begins a word, no word begins right after it, it continues a word."""
@@ -172,7 +172,7 @@ class WordSpotter:
             self._names.depth(first), self._names.depth(stem) if depths is None else depths.get(stem, 0)
         )
         for known in (self._not_names, self._name_starts):
-            if len(known) >= _CACHE_SIZE:
+            if len(known) >= _CACHED_WORDS:
                 known.clear()
         if depth:
             self._name_starts[word] = first, depth

@@ -21,7 +21,7 @@ MIN_CONTINUED = 0.2
 _TOKEN = re.compile(r"[^\W_](?:[\w.\u2019'-]*[\w])?(\.?)")
 _LAST = re.compile(r"([^\W_](?:[\w.\u2019'-]*[\w])?)\.\s*$")
 _FIRST = re.compile(r"^\W*(\w+)")
-_NUMBER = re.compile(r"\d{1,2}")
+_ONE_OR_TWO_DIGITS = re.compile(r"\d{1,2}")
 _LABEL = re.compile(r"^\W*(?:\d{1,3}|[^\W\d_])[.)]\s*$")
 _VOWELS = frozenset("aeiouy")
 
@@ -105,4 +105,4 @@ class Abbreviations:
 
 def _type(word: str) -> str:
     """The word as it is counted; short numbers are one word, which ordinals end in a stop."""
-    return "0" if _NUMBER.fullmatch(word) else word.lower()
+    return "0" if _ONE_OR_TWO_DIGITS.fullmatch(word) else word.lower()

@@ -56,7 +56,7 @@ _HASH_SHIFT = 29
 _PART_WEIGHT = 0.5**0.5
 """Weight of each of the two parts of a compound."""
 
-_CACHE_SIZE = 1 << 14
+_CACHED_PHRASES = 1 << 14
 """Words, and phrases, of a language that are cached."""
 
 _FILTER_BITS = 16
@@ -64,7 +64,7 @@ _FILTER_BITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class ConceptPhrase:
     """A phrase, one of its concepts, and the weight that a mention gives to the concept, at most 1."""
 
     words: tuple[str, ...]
@@ -123,8 +123,11 @@ class ConceptDictionary:
     Examples
     --------
     >>> phrases = {
-    ...     "en": [Phrase(("river", "danube"), "en:Danube", 0.5), Phrase(("flood",), "en:Flood", 0.75)],
-    ...     "de": [Phrase(("donau",), "en:Danube", 1.0)],
+    ...     "en": [
+    ...         ConceptPhrase(("river", "danube"), "en:Danube", 0.5),
+    ...         ConceptPhrase(("flood",), "en:Flood", 0.75),
+    ...     ],
+    ...     "de": [ConceptPhrase(("donau",), "en:Danube", 1.0)],
     ... }
     >>> write_concepts("dictionary", phrases, {"en:Danube"})
     >>> concepts = ConceptDictionary("dictionary")
@@ -216,9 +219,9 @@ class _Table:
         self.weights = read_array(folder / "shares.npy", count, np.float32).view(np.ndarray)
         self.bits = read_array(folder / "filter.npy", (int(said["filter"]),), np.uint8).view(np.ndarray)
         self._concept = concept
-        self._hash = lru_cache(_CACHE_SIZE)(self._compute_hash)
-        self._meanings = lru_cache(_CACHE_SIZE)(self._read_meanings)
-        self._part_meanings = lru_cache(_CACHE_SIZE)(self._find_part_meanings)
+        self._hash = lru_cache(_CACHED_PHRASES)(self._compute_hash)
+        self._meanings = lru_cache(_CACHED_PHRASES)(self._read_meanings)
+        self._part_meanings = lru_cache(_CACHED_PHRASES)(self._find_part_meanings)
 
     def match(self, words: Sequence[str]) -> Iterator[PhraseMatch]:
         """Yield the phrases of a text; see :meth:`ConceptDictionary.match`."""
@@ -297,7 +300,7 @@ def _read_forms(folder: Path, said: Mapping[str, Any]) -> WordForms:
 
 
 def write_concepts(
-    folder: PathLike, phrases: Mapping[str, Iterable[Phrase]], entities: Iterable[str]
+    folder: PathLike, phrases: Mapping[str, Iterable[ConceptPhrase]], entities: Iterable[str]
 ) -> None:
     """Write a concept dictionary.
 

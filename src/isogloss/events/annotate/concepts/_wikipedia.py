@@ -25,7 +25,12 @@ from isogloss.corpora import PageIndex, WikipediaDump
 from isogloss.corpora.readers import Page, normal_title
 from isogloss.events.annotate._names import capitalises_nouns
 from isogloss.events.annotate._words import stop_words
-from isogloss.events.annotate.concepts._dictionary import MAX_WORDS, Phrase, phrase_words, write_concepts
+from isogloss.events.annotate.concepts._dictionary import (
+    MAX_WORDS,
+    ConceptPhrase,
+    phrase_words,
+    write_concepts,
+)
 from isogloss.exceptions import CorpusError
 from isogloss.io import PathLike
 from isogloss.text import language
@@ -36,7 +41,7 @@ _LINK = re.compile(
     r"\[\[([^\[\]|#<>{}\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]|\n]{1,200}))?\]\](\w{0,20})"
 )
 _HIDDEN = re.compile(r"\{\{[^{}]*\}\}|<ref[^<]*</ref>")
-_WORD = re.compile(r"\w{2,40}")
+_COUNTED_WORD = re.compile(r"\w{2,40}")
 _BRACKET = re.compile(r"(?<!\s)\s*+\([^()]*+\)$")
 
 Align = Callable[[str, str], str | None]
@@ -68,7 +73,7 @@ class LinkCounts:
             self.redirects[title] = normal_title(page.redirect)
             return
         text = _HIDDEN.sub(" ", page.text)
-        self.pages.update({word.lower() for word in _WORD.findall(text)})
+        self.pages.update({word.lower() for word in _COUNTED_WORD.findall(text)})
         seen = set()
         for found in _LINK.finditer(text):
             target, shown = normal_title(found[1]), (found[2] or found[1]) + found[3]
@@ -160,7 +165,7 @@ def _articles(dump: WikipediaDump) -> Iterator[Page]:
 
 def _phrases(
     counts: LinkCounts, name_of: Align, min_links: int, min_share: float, min_linked: float
-) -> Iterator[Phrase]:
+) -> Iterator[ConceptPhrase]:
     """Yield the phrases of a language with their meanings."""
     links, own = _with_titles(counts)
     little = stop_words(counts.lang)
@@ -177,7 +182,7 @@ def _phrases(
         name = name_of(counts.lang, title) if title else None
         share = count / meant.total()
         if name and share >= min_share and (count >= min_links or (words, title) in own):
-            yield Phrase(words, name, share)
+            yield ConceptPhrase(words, name, share)
 
 
 def _with_titles(

@@ -26,8 +26,8 @@ from isogloss.service.api.schemas import (
     SimilarResponse,
     TextInput,
     TopicResponse,
-    Translation,
     WordResponse,
+    WordTranslation,
 )
 from isogloss.service.auth import AuthenticatedRoute, Reader
 from isogloss.service.models import resolve_language, topic_answer
@@ -178,10 +178,10 @@ def _targets(state: AppState, lang: str) -> list[str]:
     return sorted({*state.models.lexicon.targets(lang), *known} - {lang})
 
 
-def _translations(state: AppState, lang: str, word: str, to: str, k: int) -> list[Translation]:
+def _translations(state: AppState, lang: str, word: str, to: str, k: int) -> list[WordTranslation]:
     found = state.models.lexicon.translate(lang, word, to)[:k]
     if found:
-        return [Translation(lang=to, word=w, score=score, source="dictionary") for w, score in found]
+        return [WordTranslation(lang=to, word=w, score=score, source="dictionary") for w, score in found]
     return state.comparing.translations(lang, word, to, k)
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from isogloss.service._state import AppState, AppStateDep, check_text
 from isogloss.service.api.errors import ServiceError
 from isogloss.service.api.routes import align_sentences, translate_word
-from isogloss.service.api.schemas import AlignRequest, TextInput, TopicResponse, Translation
+from isogloss.service.api.schemas import AlignRequest, TextInput, TopicResponse, WordTranslation
 from isogloss.service.auth import Principal
 from isogloss.service.web._rendering import PageRoute, as_sentence, render
 from isogloss.service.web._session import FormFields, PageReader
@@ -158,7 +158,7 @@ def _align(state: AppState, principal: Principal, texts: list[str], langs: list[
 
 def _translations(
     state: AppState, principal: Principal, word: str, lang: str, to: str
-) -> tuple[list[Translation], str]:
+) -> tuple[list[WordTranslation], str]:
     """Translate a word; or explain why there is no translation."""
     if not lang:
         return [], "Choose the language of the word."

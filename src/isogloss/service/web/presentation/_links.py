@@ -75,7 +75,7 @@ class LinkView:
         return format_percent(self.probability)
 
 
-class Cell(NamedTuple):
+class LinkCell(NamedTuple):
     """The link of two clusters in a matrix: its name, its probability as text, and a shade from 0 to 9."""
 
     link: str
@@ -89,7 +89,7 @@ class MatrixRow(NamedTuple):
     label: str
     cluster: Mapping[str, Any]
     title: str
-    cells: list[Cell | None]
+    cells: list[LinkCell | None]
 
 
 class LinkLine(NamedTuple):
@@ -137,12 +137,12 @@ def other_links(
 
 def _cell(
     one: Mapping[str, Any], other: Mapping[str, Any], probabilities: Mapping[frozenset[int], float]
-) -> Cell | None:
+) -> LinkCell | None:
     probability = probabilities.get(frozenset((one["id"], other["id"])))
     if probability is None:
         return None
     a, b = sorted((one["id"], other["id"]))
-    return Cell(f"{a}-{b}", format_percent(probability), min(int(10 * probability), 9))
+    return LinkCell(f"{a}-{b}", format_percent(probability), min(int(10 * probability), 9))
 
 
 def choose_link(event: Mapping[str, Any], name: str) -> dict[str, Any] | None:
