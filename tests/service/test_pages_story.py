@@ -31,7 +31,7 @@ def part(text, name):
 def test_titles_stand_side_by_side_with_what_they_are(tmp_path):
     titles = part(page(tmp_path, TOLD), "titles")
     assert titles.index("Fire at solvent warehouse") < titles.index("Großbrand in Antwerpen")
-    assert "French Incendie à Anvers : deux morts Word by word: fire à Anvers deux dead phare" in titles
+    assert "French Incendie à Anvers : deux morts Word by word: fire to Antwerp two dead phare" in titles
     assert titles.count("Word by word") == 2
 
 

@@ -117,7 +117,7 @@ def test_the_story_by_the_api(client, filled):
     assert len(told["chapters"]) == 1
     assert client.get("events/e0/story").json()["id"] == "e1"
     gloss = client.get("events/e1/story").json()["titles"][1]["gloss"]
-    assert gloss == {"lang": "en", "kind": "words", "text": "storm Ottilie erreicht the Küste"}
+    assert gloss == {"lang": "en", "kind": "words", "text": "storm Ottilie erreicht the coast"}
 
 
 def test_bad_input_of_the_story(client):

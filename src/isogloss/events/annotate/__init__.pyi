@@ -1,10 +1,12 @@
 from ._annotator import Annotator as Annotator
+from ._annotator import ConceptFinder as ConceptFinder
 from ._dates import calendar_words as calendar_words
 from ._labels import concept_label as concept_label
 from ._labels import concept_labels as concept_labels
 from ._labels import find_place as find_place
 from ._labels import known_places as known_places
 from ._labels import place_labels as place_labels
+from ._names import capitalises_nouns as capitalises_nouns
 from ._names import keyword_key as keyword_key
 from ._names import name_key as name_key
 from ._round_ups import is_round_up as is_round_up
@@ -16,9 +18,10 @@ from ._search_terms import query_forms as query_forms
 from ._search_terms import query_keys as query_keys
 from ._search_terms import query_words as query_words
 from ._search_terms import search_forms as search_forms
+from ._word_tables import country_of as country_of
+from ._word_tables import english_word as english_word
 from ._word_tables import news_concepts as news_concepts
 from ._word_tables import news_mentions as news_mentions
-from ._word_tables import news_word as news_word
 from .concepts._dictionary import ConceptDictionary as ConceptDictionary
 from .concepts._dictionary import phrase_words as phrase_words
 from .concepts._lexicons import LexiconReport as LexiconReport

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from isogloss.alignment import Aligner
-from isogloss.events.annotate import news_word
+from isogloss.events.annotate import ConceptFinder, capitalises_nouns
+from isogloss.service.models._gloss_words import concept_phrases, known_word, place_phrases, readable
 from isogloss.service.models._translator import TitleTranslator
 from isogloss.text import Tokeniser, stopwords
 
@@ -16,7 +17,9 @@ MIN_TRANSLATION_PROBABILITY = 0.4
 """A word of an aligner is a translation if it is so probable in both directions."""
 
 MIN_KNOWN_SHARE = 1 / 2
-"""Share of the words of a title, stop words aside, that must be known for a gloss word by word."""
+"""Share of the words of a title that must be known for a gloss word by word; stop words, numbers and names do
+not count.
+"""
 
 _MAX_WORDS = 60
 
@@ -33,7 +36,9 @@ class Gloss:
     kind: Literal["translation", "words"]
     """Whether a translator translated the whole title, or words were looked up one by one."""
     words: tuple[tuple[str, bool], ...]
-    """The words of the gloss, and whether each is known; an unknown word stays as the title has it."""
+    """The words of the gloss, and whether each is known; an unknown word stays as the title has it, in Latin
+    letters if the reader's language has them.
+    """
 
     @property
     def text(self) -> str:
@@ -42,14 +47,14 @@ class Gloss:
 
 
 class Glosser:
-    """Makes glosses from what the service has: a translator, dictionaries, aligners and news words.
+    """Makes glosses by a translator, dictionaries, aligners, a concept dictionary and word tables.
 
     Examples
     --------
     >>> words = {"sturm": [("storm", None)], "küste": [("coast", None)]}
     >>> glosser = Glosser(lambda lang, word, to: words.get(word.lower(), []), {})
-    >>> glosser.gloss("Sturm vor der Küste", "de", ["it", "en"]).words
-    (('storm', True), ('vor', False), ('der', False), ('coast', True))
+    >>> glosser.gloss("Sturm vor der Küste", "de", ["en"]).words
+    (('storm', True), ('before', True), ('the', True), ('coast', True))
     >>> glosser.gloss("Ein Lied", "de", ["it"]) is None
     True
     """
@@ -59,8 +64,9 @@ class Glosser:
         lookup: WordLookup,
         aligners: Mapping[tuple[str, str], Aligner],
         translator: TitleTranslator | None = None,
+        concepts: ConceptFinder | None = None,
     ) -> None:
-        self.lookup, self.aligners, self.translator = lookup, aligners, translator
+        self.lookup, self.aligners, self.translator, self.concepts = lookup, aligners, translator, concepts
         self._tables: dict[tuple[str, str], dict[str, str]] = {}
 
     def gloss(self, text: str, lang: str, readers: Sequence[str]) -> Gloss | None:
@@ -84,18 +90,49 @@ class Glosser:
 
     def _by_words(self, text: str, lang: str, to: str) -> Gloss | None:
         try:
-            words, stops = _tokeniser(lang)(text)[:_MAX_WORDS], stopwords(lang)
+            words, stops = _tokeniser(lang)(text)[:_MAX_WORDS], _stop_words(lang)
         except ValueError:  # a language that is not known
             return None
-        known = [self._word(lang, word, to) for word in words]
-        content = [found for word, found in zip(words, known, strict=True) if word.lower() not in stops]
-        if not any(content) or sum(map(bool, content)) < MIN_KNOWN_SHARE * len(content):
+        phrases = self._phrases(words, lang, to, stops)
+        pairs: list[tuple[str, bool]] = []
+        known = content = at = 0
+        while at < len(words):
+            word = words[at]
+            end, translation = phrases.get(at, (at + 1, None))
+            translation = translation or self._word(lang, word, to, stops)
+            if word.lower() not in stops and (translation or not _is_readable(word, at, lang)):
+                content += 1
+                known += translation is not None
+            pairs.append((translation or readable(word, lang, to), translation is not None))
+            at = end
+        if not known or known < MIN_KNOWN_SHARE * content:
             return None
-        pairs = tuple((found or word, found is not None) for word, found in zip(words, known, strict=True))
-        return Gloss(lang=to, kind="words", words=pairs)
+        return Gloss(lang=to, kind="words", words=tuple(pairs))
 
-    def _word(self, lang: str, word: str, to: str) -> str | None:
-        """Return the translation of a word: by a dictionary, one that was learned, or a news word in English.
+    def _phrases(
+        self, words: Sequence[str], lang: str, to: str, stops: Set[str]
+    ) -> dict[int, tuple[int, str | None]]:
+        """Return the ends and translations of places and phrases by where they begin, without overlaps.
+
+        A single word of a concept dictionary counts only if it is no name and nothing else knows it.
+        """
+        found = list(place_phrases(words, lang, to))
+        if self.concepts is not None:
+            for start, end, name in concept_phrases(words, lang, to, self.concepts):
+                if end > start + 1 or not (
+                    _is_readable(words[start], start, lang) or self._word(lang, words[start], to, stops)
+                ):
+                    found.append((start, end, name))
+        taken: set[int] = set()
+        phrases: dict[int, tuple[int, str | None]] = {}
+        for start, end, name in found:
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                phrases[start] = end, name
+        return phrases
+
+    def _word(self, lang: str, word: str, to: str, stops: Set[str]) -> str | None:
+        """Return the translation of a word: by a dictionary, one that was learned, or the word tables.
 
         Learned translations have scores. Many are wrong, so only those count that hold in both directions,
         and between two stop words or two other words.
@@ -108,9 +145,9 @@ class Glosser:
             learned = listed[0][0] if back and back[0][0].casefold() == word.casefold() else None
         else:
             learned = self._table(lang, to).get(word.casefold())
-        if learned is not None and (word.lower() in stopwords(lang)) == (learned.lower() in stopwords(to)):
+        if learned is not None and (word.lower() in stops) == (learned.lower() in _stop_words(to)):
             return learned
-        return news_word(word, lang) if to == "en" else None
+        return known_word(word, lang, to, is_stop_word=word.lower() in stops)
 
     def _table(self, lang: str, to: str) -> dict[str, str]:
         """Return the best translation of each word of an aligner; computed when it is first needed."""
@@ -134,3 +171,19 @@ def _aligned_words(aligners: Mapping[tuple[str, str], Aligner], lang: str, to: s
 @lru_cache(maxsize=64)
 def _tokeniser(lang: str) -> Tokeniser:
     return Tokeniser(lang, lower=False)
+
+
+def _is_readable(word: str, at: int, lang: str) -> bool:
+    """Return whether a word needs no translation: a number, or a name, as its capital letter tells."""
+    if any(letter.isdigit() for letter in word):
+        return True
+    return at > 0 and word[0].isupper() and not capitalises_nouns(lang)
+
+
+@lru_cache(maxsize=256)
+def _stop_words(lang: str) -> frozenset[str]:
+    """Return the stop words of a language; none if they are not known."""
+    try:
+        return stopwords(lang)
+    except ValueError:
+        return frozenset()

@@ -100,7 +100,7 @@ class Models:
     @cached_property
     def glosser(self) -> Glosser:
         """What makes glosses of titles."""
-        return Glosser(self.lexicon.translate, self.aligners, self.translator)
+        return Glosser(self.lexicon.translate, self.aligners, self.translator, self.annotator.concepts)
 
     @classmethod
     def load(cls, settings: ModelSettings, store: Store) -> Models:
