@@ -46,6 +46,7 @@ BEGINS = {
     "network sample --output": "asia,tub,",
     "network convert output": "network ",
     "feeds starter output": "# Public feeds",
+    "views project --output": "row,",
 }
 """Outputs that are text, and how it begins."""
 
@@ -60,6 +61,8 @@ REFUSED = {
         "dictionary build --save",
     ),
     "similar fit --output",
+    *("align sentences --output", "align export --output", "dictionary from-text --output"),
+    *("dictionary vectors --output", "views fit --save", "views plot --output"),
 }
 """Outputs that are folders, databases, models, or added to."""
 
@@ -79,7 +82,7 @@ INPUTS = {
         "gold",
     ),
     *("journal", "jumps", "lexicon", "linker", "links", "model", "news", "path", "prior", "rows"),
-    *("queries", "sitelinks", "source", "space", "target", "test", "folder"),
+    *("queries", "sitelinks", "source", "space", "target", "test", "text", "folder"),
 }
 
 
@@ -130,6 +133,8 @@ def files(tmp_path_factory):
     lines = [json.dumps(article.as_record()) + "\n" for article in sample_news().articles[:12]]
     (folder / "news").write_text("".join(lines))
     run("events", folder / "news", "--journal", folder / "journal")
+    (folder / "table.csv").write_text("a__x,b__y\n" + "".join(f"{n % 5},{n % 7}\n" for n in range(30)))
+    run("views", "fit", folder / "table.csv", "--components", 1, "--save", folder / "views")
     run("ingest", folder / "news", "--store", folder / "store.db")
     return folder
 
@@ -166,6 +171,7 @@ def arguments(what, folder):
         "network sample": ["asia", "--random-state", 0],
         "network convert": ["asia"],
         "feeds starter": [],
+        "views project": ["table.csv", "--model", "views"],
     }[command]
     needed = (
         ["-o", folder / "net.bif"]

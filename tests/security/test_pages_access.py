@@ -18,6 +18,7 @@ from isogloss.service.auth import make_token, revoke_token
 from isogloss.service.server import running
 from isogloss.service.web._session import CSRF_COOKIE, TOKEN_COOKIE
 from isogloss.store import EventRow, Store, Update
+from isogloss.store.queries import Alert, add_alert
 from tests.service import data
 from tests.waiting import LIMIT_S, wait_until
 
@@ -48,6 +49,7 @@ TABLE = [
         "write",
         FORM | {"event": "e1", "address": "https://desk.example/hook"},
     ),
+    ("POST", "/alerts/{id}/delete", "/alerts/{own alert}/delete", "write", FORM),
     ("GET", "/docs", "/docs", "", None),
     ("GET", "/sign-in", "/sign-in", "", None),
     ("POST", "/sign-in", None, "", None),
@@ -56,6 +58,13 @@ TABLE = [
     ("GET", "/map.svg", "/map.svg", "", None),
 ]
 """Method, route, a request that succeeds (None where a test of its own has it), its scope, its form."""
+
+
+def alert_of(owner):
+    """An alert on an event, to be stored."""
+    address = "https://desk.example/hook"
+    return Alert(0, owner, "e1", None, "webhook", address, "s", 0, 0, 0, 0, 0, 0, "")
+
 
 KINDS = ("none", "read", "write", "admin", "expired", "tampered", "revoked", "not a token")
 MAY = {"": set(KINDS), "read": {"read", "admin"}, "write": {"write", "admin"}}
@@ -92,11 +101,14 @@ def expected(scope, kind, public):
 def test_every_page_with_every_cookie(served, row, kind):
     client, made, public = served
     method, _, path, scope, form = row
+    owner = made[kind].split("_")[1] if kind in made else ""
+    store = client.app.state.isogloss.store
     if "{own}" in path:
-        owner = made[kind].split("_")[1] if kind in made else ""
-        store = client.app.state.isogloss.store
         saved = store.save_search(owner, secrets.token_hex(8), {}, max_searches=100)
         path = path.replace("{own}", str(saved.id))
+    if "{own alert}" in path:
+        with store.database.write() as session:
+            path = path.replace("{own alert}", str(add_alert(session, alert_of(owner), max_alerts=100).id))
     client.cookies.clear()
     client.cookies.update({CSRF_COOKIE: FORM["key"]} | ({TOKEN_COOKIE: made[kind]} if kind in made else {}))
     answer = client.request(method, path, data=form, follow_redirects=False)

@@ -112,8 +112,8 @@ def test_cursors_of_others_are_refused(client, value):
         ("ураган Оттилие", "e1"),
         ("Ottilie", "e1"),
         ("elections brest", "e2"),
-        ("de2w1 de2w3 de2w2", "e1"),
-        ("fr7w1 fr7w2 fr7w0", "e2"),
+        ("de2w1 de2w3", "e1"),
+        ("fr7w1 fr7w2", "e2"),
     ],
 )
 def test_search_finds_events_in_any_language(client, q, first):

@@ -167,8 +167,8 @@ def end_process(_):
 def test_a_failure_after_a_change_starts_a_rebuild_over(store, monkeypatch):
     transition = clustering.transition
 
-    def failing(state, article, terms):
-        decision = transition(state, article, terms)
+    def failing(state, article, *observed):
+        decision = transition(state, article, *observed)
         if WORD in article.title:
             raise ZeroDivisionError("a bug in the fold")
         return decision
@@ -206,8 +206,8 @@ def test_a_record_that_raises_is_quarantined(store, caplog):
 def test_a_failure_after_a_change_restores_the_stream(store, monkeypatch, error):
     transition = clustering.transition
 
-    def failing(state, article, terms):
-        decision = transition(state, article, terms)
+    def failing(state, article, *observed):
+        decision = transition(state, article, *observed)
         if WORD in article.title:
             raise error
         return decision

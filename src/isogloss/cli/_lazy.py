@@ -90,15 +90,14 @@ def _usage_piece(piece: str) -> str:
     >>> _usage_piece("{event}"), _usage_piece("[[NEWS]]"), _usage_piece("{NEWS...}...")
     ('EVENT', '[NEWS]', 'NEWS...')
     """
-    found = re.fullmatch(r"([\[{])(.*)[\]}](\.\.\.)?", piece)
-    if found is None:
+    whole = piece.removesuffix("...")
+    if not (whole.startswith(("[", "{")) and whole.endswith(("]", "}"))):
         return piece
-    bracket, name, more = found.groups("")
-    name = name.removesuffix("...")
+    name = whole[1:-1].removesuffix("...")
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]
     name = name.upper() if name.islower() else name
-    return (f"[{name}]" if bracket == "[" else name) + more
+    return (f"[{name}]" if whole.startswith("[") else name) + piece[len(whole) :]
 
 
 def _paragraphs(text: str) -> str:

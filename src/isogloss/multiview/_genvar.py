@@ -99,7 +99,7 @@ class GenVar(MomentsMultiview):
     >>> z = rng.normal(size=(500, 1))
     >>> views = [z + 0.5 * rng.normal(size=(500, p)) for p in (5, 4, 6)]
     >>> GenVar(n_components=2, random_state=0).fit(views).generalised_variances_.round(3)
-    array([0.007, 0.947])
+    array([0.006, 0.954])
     """
 
     _parameter_constraints: ClassVar[Constraints] = {

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from isogloss.extras import import_extra
+from isogloss.threads import count_threads
 
 Array: TypeAlias = NDArray[np.float64]
 Layers: TypeAlias = list[Array]
@@ -72,7 +72,7 @@ def train(
     """
     torch = import_extra("torch", "torch", "training a variational autoencoder")
     threads = torch.get_num_threads()
-    torch.set_num_threads(effective_n_jobs(settings.n_jobs or 1))
+    torch.set_num_threads(count_threads(settings.n_jobs))
     try:
         return _Trainer(torch, arrays, present, dims, settings).run()
     finally:

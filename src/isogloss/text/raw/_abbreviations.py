@@ -19,7 +19,9 @@ MIN_CONTINUED = 0.2
 """Share of a word's stops that a small letter or a digit follows, for it to be an abbreviation or ordinal."""
 
 _TOKEN = re.compile(r"[^\W_](?:[\w.\u2019'-]*[\w])?(\.?)")
-_LAST = re.compile(r"([^\W_](?:[\w.\u2019'-]*[\w])?)\.\s*$")
+_INSIDE = ".\u2019'-"
+_WORD_CHARACTERS = f"{_INSIDE}_"
+"""What may stand between the letters of a word."""
 _FIRST = re.compile(r"^\W*(\w+)")
 _ONE_OR_TWO_DIGITS = re.compile(r"\d{1,2}")
 _LABEL = re.compile(r"^\W*(?:\d{1,3}|[^\W\d_])[.)]\s*$")
@@ -93,11 +95,11 @@ class Abbreviations:
         first = _FIRST.match(part)
         if first is None or first[1][0].islower() or _LABEL.match(before):
             return True
-        last = _LAST.search(before)
-        if last is None:
+        last = _word_before_stop(before)
+        if not last:
             return False
-        initial = len(last[1]) == 1 and last[1].isupper()
-        if not initial and _type(last[1]) not in self.words:
+        initial = len(last) == 1 and last.isupper()
+        if not initial and _type(last) not in self.words:
             return False
         word = first[1].lower()
         return self._lower[word] <= self._upper[word] / 2
@@ -106,3 +108,21 @@ class Abbreviations:
 def _type(word: str) -> str:
     """The word as it is counted; short numbers are one word, which ordinals end in a stop."""
     return "0" if _ONE_OR_TWO_DIGITS.fullmatch(word) else word.lower()
+
+
+def _word_before_stop(text: str) -> str:
+    """Return the word that a full stop at the end of a text follows, or "".
+
+    Examples
+    --------
+    >>> _word_before_stop("He met (Dr. "), _word_before_stop("in the U.S."), _word_before_stop("Why?")
+    ('Dr', 'U.S', '')
+    """
+    text = text.rstrip()
+    if not text.endswith("."):
+        return ""
+    end = start = len(text) - 1
+    while start and (text[start - 1].isalnum() or text[start - 1] in _WORD_CHARACTERS):
+        start -= 1
+    word = text[start:end].lstrip(_WORD_CHARACTERS)
+    return "" if word.endswith(tuple(_INSIDE)) else word

@@ -30,7 +30,7 @@ _TERMINATORS = (
 )
 _WIDE = "\u3002\uff01\uff1f\uff61\uff0e"
 _CLOSERS = "\"'\u2019\u201d\u00bb\u203a)\\]\u300d\u300f\uff09\u3011\u300b"
-_END = re.compile(rf"[{_TERMINATORS}]+[{_CLOSERS}]*(?=\s)|[{_WIDE}]+[{_CLOSERS}]*")
+_END = re.compile(rf"(?<![{_TERMINATORS}])[{_TERMINATORS}]++[{_CLOSERS}]*+(?=\s)|[{_WIDE}]++[{_CLOSERS}]*+")
 _LETTER_OR_DIGIT = re.compile(r"\w")
 
 
