@@ -291,7 +291,7 @@ def test_any_reader_of_safetensors_finds_the_arrays_by_name(path):
     assert safetensors.numpy.load_file(path)["Toy.value_['en']"].tolist() == [0, 1, 2]
 
 
-def test_describe_tells_what_is_inside_without_importing_it(path, monkeypatch):
+def test_describe_lists_the_contents_without_importing_them(path, monkeypatch):
     model = fitted(
         np.asfortranarray(np.zeros((2, 3), dtype=np.float32)), alpha=np.inf, random_state=np.int32(5)
     )

@@ -85,7 +85,7 @@ def test_every_form_of_text_gives_the_same_links(text):
         assert Path("out").read_bytes() == Path("plain").read_bytes()
 
 
-def test_bad_pairs_have_empty_lines_and_are_told(text):
+def test_bad_pairs_have_empty_lines_and_are_reported(text):
     Path("en").write_bytes(
         b"".join(line.encode() + b"\n" for line in ENGLISH) + b"\nnot \xff utf-8\nlast one\n"
     )
@@ -401,7 +401,7 @@ def test_raw_text_is_split_into_words_and_tokenised_text_is_not(text):
     assert shown["source_offsets"] == [[0, 3], [4, 9], [11, 14]]
 
 
-def test_tokenised_text_has_the_same_links_whether_it_is_said_or_seen(text):
+def test_tokenised_text_has_the_same_links_with_the_option_or_detected(text):
     for name, lines in (("a", ENGLISH), ("b", FRENCH)):
         Path(name).write_text("".join(f"{line} , don't .\n" for line in lines))
     align("a", "b", "-o", "seen")

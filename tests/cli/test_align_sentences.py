@@ -53,7 +53,7 @@ def test_raw_text_becomes_pairs(text):
     assert f"{len(ENGLISH)} sentences in utf-16-le" in output
 
 
-def test_the_result_is_told_to_machines(text):
+def test_the_result_is_printed_as_json(text):
     result = sentences("en.txt", "cs.txt", "-o", "o", "--format", "lines", "--languages", "en,cs", "--json")
     told = json.loads(result.stdout)
     assert told["output"] == ["o.en", "o.cs"]

@@ -211,7 +211,7 @@ def test_two_files_of_one_language_must_be_named(folder, tmp_path):
     assert call("build", *both).exit_code == 2
 
 
-def test_a_seed_of_chance_is_left_out_and_said(folder, tmp_path):
+def test_a_seed_no_better_than_chance_is_left_out_and_reported(folder, tmp_path):
     wrong = tmp_path / "en-de.tsv"
     wrong.write_text("".join(f"en{i}\tde{(7 * i + 3) % 60}\n" for i in range(60)))
     languages = [*between(folder), "--also", folder / "de.vec"]

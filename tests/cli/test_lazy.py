@@ -34,7 +34,7 @@ def test_paragraphs_of_help_are_broken_where_the_terminal_ends():
 
 
 @pytest.mark.parametrize("name", LAZY_COMMANDS)
-def test_every_command_that_tells_something_tells_it_to_machines(name):
+def test_every_command_that_prints_a_result_has_json(name):
     command = LAZY_COMMANDS[name].load(name)
     listed = {part: place.load(part) for part, place in getattr(command, "lazy_commands", {}).items()}
     parts = listed or getattr(command, "commands", {"": command})

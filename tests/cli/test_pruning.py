@@ -149,7 +149,7 @@ def test_a_run_that_is_interrupted_has_deleted_whole_stories(archive, monkeypatc
     monkeypatch.undo()
 
 
-def test_a_clock_that_is_behind_is_said(archive):
+def test_a_clock_that_is_behind_is_reported(archive):
     now = datetime.now(UTC) + timedelta(hours=5, minutes=30)
     with Store("isogloss.db") as store:
         store.add([Article("1", "en", "Storm", "Roofs flew.", now, "The Gull")], now=now)

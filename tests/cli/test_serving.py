@@ -131,7 +131,7 @@ def test_logs_have_no_body_no_token_and_no_question(served):
         assert secret not in text
 
 
-def test_a_database_with_a_known_fault_is_said_at_the_start(served):
+def test_a_database_with_a_known_fault_is_reported_at_the_start(served):
     faulty = sqlite3.sqlite_version_info < (3, 51, 3)
     told = [line for line in logged(served[2]) if "can corrupt a database" in line["message"]]
     assert [line["level"] for line in told] == ["warning"] * faulty

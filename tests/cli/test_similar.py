@@ -81,7 +81,7 @@ def test_a_model_on_disk_is_the_encoder(tmp_path):
     )
 
 
-def test_drift_is_told_for_each_pair(place):
+def test_drift_is_reported_for_each_pair(place):
     found = json.loads(run("evaluate", "drift", place / "test", "--json").stdout)
     assert found["en-de"]["rows"] == 50
     assert found["en-de"]["gap"] == pytest.approx(abs(np.subtract(*found["en-de"]["ranks"])))

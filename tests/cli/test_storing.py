@@ -116,7 +116,7 @@ def test_init_writes_settings_and_a_store(tmp_path):
     )
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "desk").write_text("a file")
     refused(SettingsError, "desk: cannot create or write to this folder", "init", "desk")
     assert (tmp_path / "desk").read_text() == "a file"
@@ -451,7 +451,7 @@ def test_watch_leaves_events_to_the_worker_that_follows(site):
         assert store.counts()["event"] == 0
 
 
-def test_watch_visits_no_address_of_this_network_unless_told(site):
+def test_watch_visits_private_addresses_only_on_request(site):
     port = site.rpartition(":")[2]
     assert f"port {port} is not among" in run("watch", f"{site}/feed", "--once", "--store", "a.db", code=1)
     assert "not a public address" in run(

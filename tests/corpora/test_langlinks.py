@@ -219,7 +219,7 @@ def test_bad_items_are_named(folder, line):
         Concepts.from_sitelinks("w.json", ["en", "de"])
 
 
-def test_fingerprints_tell_rows_apart():
+def test_different_rows_have_different_fingerprints():
     one = Concepts({("en", "A"): "x", ("de", "B"): "x"})
     assert one.fingerprint() == Concepts({("de", "B"): "x", ("en", "A"): "x"}).fingerprint()
     assert one.fingerprint() != Concepts({("en", "A"): "x", ("de", "B"): "y"}).fingerprint()

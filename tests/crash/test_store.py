@@ -153,7 +153,7 @@ print(json.dumps({"said": said, "read": read, "after": len(store.journal(limit=1
 """
 
 
-def test_a_full_disk_is_said_and_survived(tmp_path):
+def test_a_full_disk_is_reported_and_survived(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path / "news.db")], check=True, capture_output=True, text=True
     )

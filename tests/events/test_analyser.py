@@ -388,7 +388,7 @@ with analysing.ArticleAnalyser(Annotator(gazetteer=None), n_jobs=2) as analyser:
 """
 
 
-def test_a_script_without_a_guard_is_told_so_and_goes_on_alone(tmp_path):
+def test_a_script_without_a_main_guard_is_warned_and_analyses_in_process(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)

@@ -67,7 +67,7 @@ def test_stories_are_distinguished() -> None:
     assert bcubed(told, [state.members[one.id].cluster for one in articles]).f1 > 0.95
 
 
-def test_decisions_tell_everything_that_changed() -> None:
+def test_decisions_list_every_change() -> None:
     articles, _ = made_up(1200)
     state = ClusterState(ClusterSettings(repair_every=32, window=3.0, threshold=0.35, merge_threshold=0.5))
     clusters: dict[int, list[str]] = {}

@@ -41,7 +41,7 @@ def test_few_records_are_held_back(tmp_path, monkeypatch):
     assert [each.id for each in found] == ["x0", "x1", "x2", "x3", RECORDS[0]["id"]]
 
 
-def test_what_was_read_before_tells_the_time(tmp_path):
+def test_a_future_time_becomes_that_of_the_newest_known_article(tmp_path):
     known = datetime(2019, 1, 1, tzinfo=UTC)
     (found,) = read(tmp_path / "a.jsonl", [BOGUS], newest=lambda: known)
     assert found.time == known

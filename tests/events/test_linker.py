@@ -187,7 +187,7 @@ def test_weights_of_pairs_count_as_copies() -> None:
             Linker(NAMES).fit(X, y, bad)
 
 
-def test_a_linker_of_version_0_1_says_what_it_said() -> None:
+def test_a_linker_of_version_0_1_gives_the_same_probabilities() -> None:
     """It was a hyperplane with a calibration, and imputed missing features by their means."""
     old = Linker(("likeness", "hours"), log_features=("hours",), given=())
     old.classes_, old.C_ = np.array([0, 1]), 0.1

@@ -62,7 +62,7 @@ print(hashlib.sha256(told(run(SHORT))).hexdigest())
 """
 
 
-def test_another_process_tells_the_same(short):
+def test_another_process_gives_the_same(short):
     assert run_elsewhere(SCRIPT).strip() == hashlib.sha256(short).hexdigest()
 
 
@@ -119,7 +119,7 @@ def test_neighbours_that_change_places_change_little():
     assert bcubed([first[name] for name in names], [second[name] for name in names]).f1 > 0.85
 
 
-def test_the_journal_tells_it_again(short, tmp_path):
+def test_replaying_the_journal_gives_the_same_events(short, tmp_path):
     with Journal(tmp_path / "j") as journal:
         journal.add(SHORT[:70])
     with (tmp_path / "j").open("ab") as file:
@@ -214,7 +214,7 @@ def _quake(name, lang, time):
     return Article(name, lang, title, f"{body} {name}", time)
 
 
-def test_changes_tell_enough_to_follow():
+def test_changes_suffice_to_follow_the_events():
     seen, aliases = {}, {}
     stream = EventStream(EventStreamSettings(update_every=10))
 

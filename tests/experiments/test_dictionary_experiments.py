@@ -72,6 +72,6 @@ def test_reports_are_written(data, tmp_path, experiment):
     assert json.loads((path.parent / "report.json").read_text())
 
 
-def test_a_folder_without_data_is_said(tmp_path):
+def test_a_folder_without_data_is_reported(tmp_path):
     with pytest.raises(SystemExit, match="set ISOGLOSS_DATA"):
         data_folder(tmp_path, dictionary_data.VECTORS)

@@ -55,7 +55,7 @@ def test_parts_do_not_overlap_and_the_part_for_choosing_is_always_the_same():
     assert not set(one.test) & set(one.train) | set(one.test) & set(one.valid)
 
 
-def test_languages_kept_apart_have_no_common_row():
+def test_separated_languages_have_no_common_row():
     texts = {code: ["text"] * 60 for code in LANGUAGES}
     groups = documents_retrieval.GROUPS
     apart = documents_data.keep_apart(texts, groups, 0)
@@ -91,7 +91,7 @@ def test_news_writes_its_report(data, tmp_path):
     assert figures["documents"]["amrr"]["names"] > 0.5
 
 
-def test_tables_of_languages_kept_apart_are_written(data, tmp_path):
+def test_tables_of_separated_languages_are_written(data, tmp_path):
     documents_tables.main([str(tmp_path), "--quick", "--data", str(data)])
     report = tmp_path / "documents_tables"
     assert (report / "apart.png").stat().st_size > 10_000
@@ -169,7 +169,7 @@ def test_groups_of_lines_stay_in_their_page_and_lack_what_lacks():
     assert documents_defaults.grouped(columns, groups, whole=False)["de"] == ["X", None]
 
 
-def test_missing_data_are_said_to_be_missing(tmp_path):
+def test_missing_data_are_reported(tmp_path):
     with pytest.raises(SystemExit, match="set ISOGLOSS_DATA"):
         documents_data.data_folder(tmp_path)
 

@@ -58,7 +58,7 @@ def test_a_structure_is_in_the_first_feature_of_every_view(rng):
         ((5.0, 3.1), (0.0, 0.5, 0.5, 0.5)),
     ],
 )
-def test_the_events_of_the_source_are_told_apart(values, expected):
+def test_outcomes_are_judged_as_in_the_source(values, expected):
     """Of three views, the correlations sum to half of what the value is above 3."""
     assert sumcor_tables.judge(np.array(values), 3, best=5.0, bound=5.0, lower=3.2) == expected
 

@@ -299,7 +299,7 @@ def test_slow_peers_meet_the_deadline(serve, where):
         server.fetcher(deadline=0.4).fetch(server.url)
 
 
-def test_the_deadline_is_told_by_the_clock(serve, monkeypatch):
+def test_the_deadline_ends_a_fetch_without_the_timer(serve, monkeypatch):
     """The socket's timeout and the timer end at the same instant, and either may be first."""
     monkeypatch.setattr(threading.Timer, "start", lambda timer: None)
     server = serve(lambda connection, path: connection.recv(1))

@@ -241,7 +241,7 @@ def test_a_feed_without_bodies_asks_for_some_pages_only():
     assert visit.fallbacks["one visit fetches at most 50 pages"] == 250
 
 
-def test_long_ids_are_remembered_by_their_digests():
+def test_long_ids_are_stored_as_digests():
     item = f"<item><title>t</title><guid>{'x' * 100_000}</guid><description>d</description></item>"
     feed = f"<rss version='2.0'><channel>{item}</channel></rss>".encode()
     watch = watcher({"https://a.example/f": feed}, "https://a.example/f")

@@ -112,7 +112,7 @@ def test_names_cannot_break_out_of_the_picture():
     assert r"\mathit" in picture.latex()
 
 
-def test_a_page_tells_the_factorisation_and_the_numbers():
+def test_a_page_shows_the_factorisation_and_the_numbers():
     page = NetworkPicture(student(), tables=True).html()
     assert "P(D, I, G, S, L) = P(D) P(I) P(G | I, D) P(S | I) P(L | G)" in page
     assert "15 independent parameters; a joint table has 47" in page

@@ -218,7 +218,7 @@ def test_a_good_seed_is_not_refused_and_all_of_it_is_used(vectors):
     assert len(said) == 3
 
 
-def test_small_seeds_are_refined_unless_told_otherwise(vectors):
+def test_small_seeds_are_refined_by_default(vectors):
     built = build_space(vectors, [dictionary(*PAIR, range(60))], "procrustes")
     assert len(built.refinement.rounds) > 1
 

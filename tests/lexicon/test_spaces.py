@@ -108,7 +108,7 @@ def test_the_density_ranks_like_the_posteriors_say(vectors):
         rotations.covariance(*PAIR)
 
 
-def test_what_cannot_be_is_said(vectors):
+def test_impossible_models_and_languages_are_refused(vectors):
     seeds = [dictionary("en", "de", range(50)), dictionary("en", "it", range(50))]
     with pytest.raises(ValueError, match="'cca' is for two languages, 3 were given"):
         WordSpace.learn(vectors, seeds, "cca")

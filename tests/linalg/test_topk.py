@@ -46,7 +46,7 @@ def test_both_sides_of_one_pass(rng, block, n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_what_float32_cannot_tell_apart_is_decided_in_float64(rng, n_jobs):
+def test_ties_of_float32_are_decided_in_float64(rng, n_jobs):
     x, y = vectors(rng, 20), near_copies(rng, 300)
     expected = twin.top_k(x, y, 5)
     crude = np.argsort(-(x @ y.T), axis=1, kind="stable")[:, :5]

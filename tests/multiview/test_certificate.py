@@ -74,7 +74,7 @@ def tied(delta, m=3):
 
 
 @pytest.mark.parametrize("delta", [1e-2, 1e-4, 1e-5, 3e-6])
-def test_near_ties_are_told_apart(delta):
+def test_near_ties_are_ordered_correctly(delta):
     A, sizes, best, second = tied(delta)
     assert certify(A, sizes, best).globally_optimal
     certificate = certify(A, sizes, second)

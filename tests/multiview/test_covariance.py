@@ -154,13 +154,13 @@ def test_partial_fit_after_an_operator_fit_is_refused(rng, cls):
     [SumCor(2, max_iter=1, tol=0, n_init=1, random_state=0), SSCor(2, max_iter=1, tol=0, random_state=0)],
 )
 @pytest.mark.parametrize("solver", ["moments", "operator"])
-def test_stopping_early_is_told(rng, model, solver):
+def test_stopping_early_is_reported(rng, model, solver):
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         model.set_params(solver=solver).fit(latent_views(rng))
     assert not model.converged_
 
 
-def test_impossible_covariances_are_told(rng, caplog, cls):
+def test_impossible_covariances_are_reported(rng, caplog, cls):
     views = with_missing(rng, views_for(cls, latent_views(rng, n=30, noise=0.05)), share=0.7)
     with caplog.at_level(logging.WARNING, logger="isogloss"):
         model = cls(1, random_state=0).fit(views)

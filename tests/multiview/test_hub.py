@@ -219,7 +219,7 @@ def test_correlations_are_those_of_the_projections(rng):
         np.testing.assert_allclose(mean, x.mean(axis=0), atol=1e-12)
 
 
-def test_covariances_from_unequal_rows_are_shrunk_and_said_so(rng, caplog):
+def test_covariances_from_unequal_rows_are_shrunk_with_a_warning(rng, caplog):
     z = rng.standard_normal((200, 2)) * np.where(np.arange(200) < 100, 3.0, 0.3)[:, None]
     X = [z @ rng.standard_normal((2, 4)) + 0.01 * rng.standard_normal((200, 4)) for _ in range(2)]
     present = np.ones((200, 2), dtype=bool)

@@ -75,7 +75,7 @@ def test_wrong_number_of_ridges_is_refused():
         check_ridges([0.1, 0.2, 0.3], 2)
 
 
-def test_lack_of_rows_tells_what_is_missing():
+def test_too_few_rows_name_what_is_missing():
     assert lack_of_rows(np.full((2, 2), 10), 3) is None
     assert "view 1 has 3 row(s)" in lack_of_rows(np.array([[10, 3], [3, 3]]), 3)
     apart = np.array([[9, 9, 0], [9, 9, 1], [0, 1, 9]])

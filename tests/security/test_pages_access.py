@@ -193,7 +193,7 @@ def test_changes_are_not_for_pages_of_other_sites(closed):
             assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_token_that_is_taken_back_ends_the_changes_before_another_is_told(closed):
+def test_a_revoked_token_ends_the_stream_before_the_next_change(closed):
     url, store, _, app = closed
     token = make_token(store, ["read"])
     line = announce(store, "before")

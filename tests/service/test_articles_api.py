@@ -72,7 +72,7 @@ def test_bodies_without_articles(client, body, status):
         (b"{}", "", 422, "the Content-Type is ''"),
     ],
 )
-def test_what_is_wrong_with_a_body_is_said(client, filled, content, kind, status, said):
+def test_an_invalid_body_names_what_is_wrong(client, filled, content, kind, status, said):
     answer = client.post("articles", content=content, headers={"Content-Type": kind} if kind else {})
     assert (answer.status_code, said in answer.json()["error"]["message"]) == (status, True)
     assert filled.quarantined() == []
@@ -180,7 +180,7 @@ def test_a_backlog_sends_articles_away_and_not_readers(filled):
         assert filled.counts()["article"] == 8
 
 
-def test_a_full_disk_is_told_and_reading_goes_on(client, app, monkeypatch):
+def test_a_full_disk_is_reported_and_reading_still_works(client, app, monkeypatch):
     def full(*_, **__):
         raise StoreFullError("no room")
 

@@ -86,7 +86,7 @@ def test_the_api_has_one_shape_for_everybody(visitor, path):
         ("POST", "/status", 405),
     ],
 )
-def test_pages_tell_browsers_in_pages_and_programs_in_the_one_shape(visitor, method, path, status):
+def test_browsers_get_error_pages_and_programs_get_error_bodies(visitor, method, path, status):
     for headers, page in (
         (BROWSER, True),
         (PROGRAM, False),
@@ -106,7 +106,7 @@ def test_pages_tell_browsers_in_pages_and_programs_in_the_one_shape(visitor, met
         (KeyError("a secret of the machine"), 500),
     ],
 )
-def test_what_fails_inside_is_told_without_its_reasons(visitor, monkeypatch, error, status):
+def test_internal_errors_are_reported_without_details(visitor, monkeypatch, error, status):
     def fails(*_):
         raise error
 
@@ -119,7 +119,7 @@ def test_what_fails_inside_is_told_without_its_reasons(visitor, monkeypatch, err
         assert ("retry-after" in answer.headers) == (status == 503)
 
 
-def test_what_the_guard_refuses_is_told_in_a_page_too(visitor):
+def test_requests_refused_by_the_guard_get_error_pages_too(visitor):
     for headers, page in ((BROWSER, True), (ANYTHING, False)):
         strange = visitor.get("/", headers=headers | {"host": "evil.example"})
         assert (strange.status_code, is_page(strange)) == (400, page)
@@ -145,7 +145,7 @@ def test_a_message_is_text_in_a_page(visitor):
         ("/sign-out", "POST"),
     ],
 )
-def test_a_wrong_method_is_told_the_right_ones(visitor, path, known):
+def test_a_wrong_method_gets_the_allowed_ones(visitor, path, known):
     answer = visitor.request("PATCH", path)
     assert answer.status_code == 405
     assert answer.headers["allow"] == known

@@ -47,7 +47,7 @@ def test_events_are_found_by_what_they_are(client, asked, found):
     assert ids(client.get("events", params=asked)) == found
 
 
-def test_a_language_that_is_none_is_told_so(client):
+def test_an_unknown_language_gets_near_ones(client):
     for answer in (
         client.get("events", params={"lang": "Englisch"}),
         client.post("similar", json={"text": "en2w1", "lang": "en", "languages": ["Englisch"]}),

@@ -109,7 +109,7 @@ def test_mail_is_encrypted_and_logs_in(serve, trusted, security):
 
 
 @pytest.mark.parametrize("security", ["tls", "starttls"])
-def test_a_wrong_password_is_told_and_not_repeated(serve, trusted, security):
+def test_a_wrong_password_is_reported_but_not_shown(serve, trusted, security):
     settings, box = serve(security)
     wrong = settings.model_copy(update={"password": "guess-9f3"})
     with pytest.raises(DeliveryError, match="the e-mail was not sent") as refused:

@@ -144,7 +144,7 @@ def test_every_page_of_an_empty_store_says_what_to_do(empty, address):
 
 
 @pytest.mark.parametrize("address", ["/", "/topics", "/dictionary", "/models"])
-def test_what_is_absent_is_said_in_a_sentence(empty, address):
+def test_pages_without_content_say_what_to_do(empty, address):
     said = re.search(r'class="notice" role="status">(.*?)</p>', empty.get(address).text, re.DOTALL)
     assert said
     assert re.search(r"isogloss|settings", said[1])
@@ -325,7 +325,7 @@ def _verdicts(store):
         return session.run("SELECT a, b, same, note FROM verdict ORDER BY seq")
 
 
-def test_a_wrong_link_is_told(filled):
+def test_a_verdict_about_a_wrong_link_is_stored(filled):
     before = len(_verdicts(filled.store))
     answer = _verdict(filled, {"same": "0", "note": "two companies"})
     assert answer.status_code == 303

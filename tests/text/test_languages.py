@@ -49,7 +49,7 @@ def test_the_registry_is_large_and_has_no_code_twice():
     assert all(len(one.script) == 4 and len(one.code3) == 3 and one.name[0].isupper() for one in known)
 
 
-def test_scripts_tell_the_direction_and_whether_there_are_blanks():
+def test_scripts_have_a_direction_and_spaces_or_none():
     assert {one.code for one in known_languages() if one.segmenter == "unspaced"} == {
         "zh", "yue", "wuu", "gan", "lzh", "ja", "th", "lo", "km", "my",
     }  # fmt: skip

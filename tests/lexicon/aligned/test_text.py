@@ -16,7 +16,7 @@ def test_a_token_is_found_in_its_sentence_again():
             assert side.surface(token).lower() == side.words[word]
 
 
-def test_words_that_differ_in_case_and_marks_are_one_if_told():
+def test_words_that_differ_in_case_and_marks_are_merged_on_request():
     pairs = [Pair("Él vio. El vio. él vio", "He saw")]
     assert sorted(read_sides(pairs)[0].words) == ["el", "vio", "él"]
     assert sorted(read_sides(pairs, WordRules(marks=False))[0].words) == ["el", "vio"]
@@ -31,7 +31,7 @@ def test_words_that_differ_in_case_and_marks_are_one_if_told():
         ("a 'b c' '", ["a", "'b", "c'"]),
     ],
 )
-def test_apostrophes_are_letters_if_told(text, words):
+def test_apostrophes_are_letters_on_request(text, words):
     assert read_sides([Pair(text, "x")], WordRules(letters="'"))[0].words == words
 
 
