@@ -119,10 +119,10 @@ class MadeNews:
         """A story begins: a few articles, seldom hundreds, within days, in some languages."""
         self.stories += 1
         story = self._story()
-        told = self.rng.permutation(len(LANGUAGES))[: self.rng.integers(1, len(LANGUAGES) + 1)]
+        chosen = self.rng.permutation(len(LANGUAGES))[: self.rng.integers(1, len(LANGUAGES) + 1)]
         n = 1 + int(min(400, self.rng.pareto(1.3) * 3.64))
         days = self.next_story + self.rng.exponential(0.7, n).clip(max=5)
-        for day, where in zip(days.tolist(), self.rng.choice(told, n).tolist(), strict=True):
+        for day, where in zip(days.tolist(), self.rng.choice(chosen, n).tolist(), strict=True):
             self.number += 1
             heapq.heappush(self.due, (day, self.number, LANGUAGES[where], story))
         self.next_story += float(self.rng.exponential(MEAN_SIZE / self.rate))
@@ -302,7 +302,7 @@ def measure(
     steps, memory, stages = max(1, total // parts), [], Stages(stream)
     for start in range(0, total - last, steps):
         n = min(steps, total - last - start)
-        told = follow(stream, news, n)
+        measured = follow(stream, news, n)
         memory.append(round(resident_mb()))
         if progress:
             kept = len(stream.links.articles)
@@ -311,7 +311,7 @@ def measure(
                     {
                         "articles": start + n,
                         "kept": kept,
-                        **told,
+                        **measured,
                         "stages": stages.per_article(n),
                         "mb": memory[-1],
                     }
@@ -319,11 +319,11 @@ def measure(
                 flush=True,
             )
     stages.per_article(1)
-    told = follow(stream, news, last)
+    measured = follow(stream, news, last)
     return {
         "window": window,
         "articles": total,
-        **told,
+        **measured,
         "stages": stages.per_article(last),
         "clusters": len(stream.clusters.clusters),
         "kept": len(stream.links.articles),
@@ -342,7 +342,7 @@ def main() -> Result:
         ours=lambda: runs[WINDOW](256),
         peer=lambda: runs[WINDOW // 8](256),
         peer_name=f"the same with a window of {WINDOW // 8:,}, articles made in both",
-        accuracy=lambda told: told["ms"],
+        accuracy=lambda measured: measured["ms"],
         repeats=5,
         details={"window": WINDOW, "accuracy": "CPU milliseconds of one article in the process that folds"},
     )

@@ -69,8 +69,8 @@ class NewsMaker:
     def _article(self, lang: str, story: tuple[int, NDArray[np.int64]]) -> Article:
         self.number += 1
         body = np.searchsorted(self.cumulative, self.rng.random(LENGTH - TITLE))
-        told = self.rng.random(len(body)) < 0.2
-        body[told] = self.rng.choice(story[1], int(told.sum()))
+        from_story = self.rng.random(len(body)) < 0.2
+        body[from_story] = self.rng.choice(story[1], int(from_story.sum()))
         title = self.rng.choice(story[1][: STORY_WORDS // 2], TITLE)
         words = self.words[lang]
         texts = (" ".join(words[part].tolist()) for part in (title, body))

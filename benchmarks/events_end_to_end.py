@@ -124,9 +124,9 @@ class Stages:
 
     def per_article(self, n: int) -> dict[str, float]:
         """Milliseconds of each stage, which are counted from zero again."""
-        told = {stage: round(1000 * seconds / n, 3) for stage, seconds in self.seconds.items()}
+        measured = {stage: round(1000 * seconds / n, 3) for stage, seconds in self.seconds.items()}
         self.seconds.clear()
-        return told
+        return measured
 
 
 def resident_mb() -> float:
@@ -174,16 +174,16 @@ def measure(window: int, total: int, stream: EventStream, progress: bool = False
     memory, step = [], max(1, total // 10)
     for start in range(0, total - last, step):
         stop = min(start + step, total - last)
-        told = follow(stream, news, stop - start)
+        measured = follow(stream, news, stop - start)
         memory.append(round(resident_mb()))
         if progress:
-            print(json.dumps({"articles": stop, **told, "memory_mb": memory[-1]}), flush=True)
+            print(json.dumps({"articles": stop, **measured, "memory_mb": memory[-1]}), flush=True)
     stages = Stages(stream)
-    told = follow(stream, news, last)
+    measured = follow(stream, news, last)
     return {
         "window": window,
         "articles": total,
-        **told,
+        **measured,
         "ms_cpu_by_stage": stages.per_article(last),
         "clusters": len(stream.clusters.clusters),
         "events": len(stream.tracker.ids.members),
@@ -204,7 +204,7 @@ def main() -> Result:
         ours=lambda: runs[WINDOW](256),
         peer=lambda: runs[WINDOW // 8](256),
         peer_name=f"the same with a window of {WINDOW // 8:,}, articles made in both",
-        accuracy=lambda told: told["ms_cpu"],
+        accuracy=lambda measured: measured["ms_cpu"],
         repeats=5,
         details={"window": WINDOW, "accuracy": "CPU milliseconds of one article, from text to event"},
     )
@@ -235,8 +235,8 @@ def by_windows(arguments: Sequence[str] | None = None) -> None:
             )
             stack.enter_context(stream)
             stream.analyser.start()
-            told = measure(window, options.articles or window + window // 5, stream, options.progress)
-        print(json.dumps({"jobs": options.jobs, "dask": options.dask, **told}), flush=True)
+            measured = measure(window, options.articles or window + window // 5, stream, options.progress)
+        print(json.dumps({"jobs": options.jobs, "dask": options.dask, **measured}), flush=True)
 
 
 @contextmanager

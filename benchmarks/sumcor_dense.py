@@ -73,12 +73,14 @@ def sums(fitted: Any, train: list[Array], test: list[Array]) -> dict[str, float]
 
 def smaller(zoo: Any, seen: str) -> dict[str, Any]:
     """Both on 5,000 x (3 x 200) rows, ten draws: mean sums, and how often ours is the higher."""
-    told: dict[str, list[dict[str, float]]] = {"ours": [], "peer": []}
+    measured: dict[str, list[dict[str, float]]] = {"ours": [], "peer": []}
     for seed in range(DRAWS):
         train, test = split(unequal_views(7_000, (200,) * 3, seen=seen, seed=seed), 5_000)
-        told["ours"].append(sums(SumCor(COMPONENTS, random_state=0).fit(train), train, test))
-        told["peer"].append(sums(zoo.MCCA(COMPONENTS).fit(train), train, test))
-    values = {side: {key: np.array([t[key] for t in all_]) for key in all_[0]} for side, all_ in told.items()}
+        measured["ours"].append(sums(SumCor(COMPONENTS, random_state=0).fit(train), train, test))
+        measured["peer"].append(sums(zoo.MCCA(COMPONENTS).fit(train), train, test))
+    values = {
+        side: {key: np.array([t[key] for t in all_]) for key in all_[0]} for side, all_ in measured.items()
+    }
     return {
         **{side: {key: float(v.mean()) for key, v in those.items()} for side, those in values.items()},
         "ours_higher": {key: int((v > values["peer"][key]).sum()) for key, v in values["ours"].items()},

@@ -179,11 +179,11 @@ def run(options: argparse.Namespace) -> Path:
         Table("Ours, reported part", ["language", "titles", *head], _rows(ours.languages, sizes)),
         Table("Halves of press items", ["from", *head], _rows(press)),
     ]
-    said = [
+    summary = [
         claim(macro(ours) >= TARGET, f"macro F1 {macro(ours):.3f} is at least {TARGET}"),
         claim(press["full texts"].f1 > press["titles"].f1, "full texts are better than titles"),
     ]
-    return _report(options.folder, tables, said, {"macro": means, "press": press})
+    return _report(options.folder, tables, summary, {"macro": means, "press": press})
 
 
 def _rows(
@@ -192,8 +192,8 @@ def _rows(
     return [[name, *(more or {}).get(name, []), *(f"{x:.3f}" for x in row)] for name, row in values.items()]
 
 
-def _report(folder: Path, tables: Sequence[Table], said: Sequence[str], data: dict[str, Any]) -> Path:
-    lines = ["# Clusters of each language", "", *said, ""]
+def _report(folder: Path, tables: Sequence[Table], summary: Sequence[str], data: dict[str, Any]) -> Path:
+    lines = ["# Clusters of each language", "", *summary, ""]
     for table in tables:
         table.show()
         lines += [f"## {table.title}", "", *table.markdown(), ""]

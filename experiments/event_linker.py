@@ -213,7 +213,7 @@ def main(arguments: list[str] | None = None) -> Path:
     ]
     best = found[list(found)[-1]]
     held, whole = best["blurbs, second half"], best["titles, all"]
-    said = [
+    summary = [
         claim(held[2] >= 0.82, f"F1 of .82 on held-out blurbs ({held[2]:.3f})"),
         claim(held[0] >= 0.88, f"precision of .88 on held-out blurbs ({held[0]:.3f})"),
         claim(whole[2] >= 0.68, f"F1 of .68 on titles across languages ({whole[2]:.3f})"),
@@ -221,7 +221,7 @@ def main(arguments: list[str] | None = None) -> Path:
     ]
     if options.output is not None:
         io.save(linkers[None], options.output)
-    lines = ["# The linker", "", *said, ""]
+    lines = ["# The linker", "", *summary, ""]
     for table in tables:
         table.show()
         lines += [f"## {table.title}", "", *table.markdown(), ""]

@@ -84,15 +84,15 @@ def main(arguments: list[str] | None = None) -> Path:
     _, overall, own = found["all"]
     same = correlation(alike, -np.array([one["scores"]["overall"] for one in within]))
     means = [float(plain[(-grades >= low) & (-grades < high)].mean()) for low, high in BANDS]
-    said = [
+    summary = [
         claim(overall >= 0.72, f"a correlation of .72 without fitting ({overall:.3f})"),
         claim(own >= 0.76, f"a correlation of .76 with weights of its own folds ({own:.3f})"),
         f"{len(within)} pairs within a language: {same:.3f}",
         "mean probability of grades 1 to 1.5, to 2.5, to 3.5, to 4: "
         + ", ".join(f"{one:.2f}" for one in means),
     ]
-    print("\n".join(said))
-    lines = ["# Similarity of two articles", "", *said, "", *table.markdown(), ""]
+    print("\n".join(summary))
+    lines = ["# Similarity of two articles", "", *summary, "", *table.markdown(), ""]
     return write_report(own_folder(options.folder, "event_pairs"), [*lines, *reading(__doc__, 3)], found)
 
 

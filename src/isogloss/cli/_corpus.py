@@ -155,8 +155,8 @@ def info(
         summary = corpus.info(hub=hub, max_rows=rank_rows)
         tested = None if test is None else ComparableCorpus(test).select(None, corpus.languages).pair_sizes()
     if as_json:
-        said = summary.as_dict() | ({} if tested is None else {"test_pair_sizes": tested.tolist()})
-        echo(json.dumps(said))
+        summary_json = summary.as_dict() | ({} if tested is None else {"test_pair_sizes": tested.tolist()})
+        echo(json.dumps(summary_json))
         return
     console = Console()
     for table in _sizes_tables(summary, tested, console.width):
@@ -220,8 +220,8 @@ def _check_language(code: str, file: str) -> None:
     try:
         language(code)
     except ValueError as error:
-        said = f"{file}: {code!r} is not a language; write LANGUAGE=FILE, for example en={file}"
-        raise typer.BadParameter(said) from error
+        message = f"{file}: {code!r} is not a language; write LANGUAGE=FILE, for example en={file}"
+        raise typer.BadParameter(message) from error
 
 
 def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
@@ -313,10 +313,10 @@ def _show_build(corpus: ComparableCorpus, as_json: bool) -> None:
     table = Table(title=f"{corpus.folder}: {len(corpus):,} rows", title_justify="left")
     for name in ("language", "read", "documents", "words", "left out"):
         table.add_column(name, justify="left" if name in ("language", "left out") else "right")
-    for code, said in corpus.header["languages"].items():
-        left_out = ", ".join(f"{n:,} {kind}" for kind, n in (said["left_out"] | said["bad"]).items())
+    for code, info in corpus.header["languages"].items():
+        left_out = ", ".join(f"{n:,} {kind}" for kind, n in (info["left_out"] | info["bad"]).items())
         table.add_row(
-            code, f"{said['read']:,}", f"{said['documents']:,}", f"{said['words']:,}", left_out or "-"
+            code, f"{info['read']:,}", f"{info['documents']:,}", f"{info['words']:,}", left_out or "-"
         )
     Console().print(table)
 

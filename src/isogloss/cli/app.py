@@ -147,12 +147,12 @@ def main() -> None:
         raise
 
 
-def _fail(said: str) -> NoReturn:
+def _fail(message: str) -> NoReturn:
     from isogloss.service import logs_json
 
     if logs_json():
-        logger.error("%s", said)
+        logger.error("%s", message)
     else:
         typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
-        echo(said, err=True)
+        echo(message, err=True)
     sys.exit(1)

@@ -65,8 +65,8 @@ class Corpus(abc.ABC):
 
     def __repr__(self) -> str:
         sizes = zip(self.languages, self.presence.sum(axis=0).tolist(), strict=True)
-        said = ", ".join(f"{language} {size:,}" for language, size in sizes)
-        return f"{type(self).__name__}({len(self):,} rows; {said})"
+        counts = ", ".join(f"{language} {size:,}" for language, size in sizes)
+        return f"{type(self).__name__}({len(self):,} rows; {counts})"
 
     def index(self, language: str) -> int:
         """Return the position of a language."""

@@ -227,18 +227,18 @@ def _join(languages: list[_Counted], target: Path, min_df: int, min_languages: i
         if not presence[:, column].any():
             raise CorpusError(_nothing_left(language, min_languages))
     with storage.new_folder(target) as place:
-        said = {language.code: language.write(place, row_of, min_df) for language in languages}
+        headers = {language.code: language.write(place, row_of, min_df) for language in languages}
         storage.write_array(place / "presence.npy", presence)
         storage.write_strings(place, "ids", names)
-        storage.write_header(place, {"rows": len(names), "languages": said})
+        storage.write_header(place, {"rows": len(names), "languages": headers})
 
 
 def _nothing_left(language: _Counted, min_languages: int) -> str:
     account = language.account()
     left_out = account["left_out"] | account["bad"]
-    said = ", ".join(f"{count} {kind}" for kind, count in left_out.items()) or "none left out"
+    reasons = ", ".join(f"{count} {kind}" for kind, count in left_out.items()) or "none left out"
     return (
-        f"no document in {language.code!r} is left of {language.read} that were read ({said}; "
+        f"no document in {language.code!r} is left of {language.read} that were read ({reasons}; "
         f"{len(language.keys)} in rows with fewer languages than {min_languages}): check the files and ids, "
         "or lower min_words and min_languages"
     )

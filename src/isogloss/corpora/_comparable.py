@@ -143,18 +143,18 @@ class ComparableCorpus(Corpus):
 
     def matrix(self, language: str) -> Any:
         """Word counts, CSR of float32, mapped: a line for each row that has the language."""
-        folder, said = self._of(language)
-        return storage.read_counts(folder, said["documents"], said["words"])
+        folder, info = self._of(language)
+        return storage.read_counts(folder, info["documents"], info["words"])
 
     def vocabulary(self, language: str) -> Sequence[str]:
         """The words of the columns, sorted."""
-        folder, said = self._of(language)
-        return storage.read_strings(folder, "words", said["words"])
+        folder, info = self._of(language)
+        return storage.read_strings(folder, "words", info["words"])
 
     def titles(self, language: str) -> Sequence[str]:
         """Titles of the documents."""
-        folder, said = self._of(language)
-        return storage.read_strings(folder, "titles", said["documents"])
+        folder, info = self._of(language)
+        return storage.read_strings(folder, "titles", info["documents"])
 
     def tokeniser(self, language: str) -> Settings:
         """Settings of the tokeniser that made the counts."""
@@ -164,10 +164,10 @@ class ComparableCorpus(Corpus):
     def check(self) -> None:
         """Read and check every file; the error names a damaged one."""
         for language, has in zip(self.languages, self.presence.sum(axis=0).tolist(), strict=True):
-            folder, said = self._of(language)
-            if has != said["documents"]:
+            folder, info = self._of(language)
+            if has != info["documents"]:
                 raise CorpusError(
-                    f"{self.folder}: {has} rows have {language!r}, which has {said['documents']} documents; "
+                    f"{self.folder}: {has} rows have {language!r}, which has {info['documents']} documents; "
                     "build the corpus again"
                 )
             _check_counts(self.matrix(language), folder)

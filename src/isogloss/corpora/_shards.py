@@ -143,9 +143,9 @@ class LanguageCounter:
         for name, strings in {"keys": keys, "titles": titles, "words": words}.items():
             table = StringTable.of(strings)
             arrays |= {f"{name}_text": table.text, f"{name}_offsets": table.offsets}
-        said = json.dumps({"read": self._read, "passed": passed}).encode()
+        header = json.dumps({"read": self._read, "passed": passed}).encode()
         with atomic_write(self.folder / f"{self._shards:06d}.npz") as file:
-            np.savez(file, said=np.frombuffer(said, dtype=np.uint8), **arrays)
+            np.savez(file, said=np.frombuffer(header, dtype=np.uint8), **arrays)
         self._shards += 1
 
 
@@ -163,12 +163,12 @@ def read_shards(folder: Path) -> Iterator[Shard]:
 
 
 def _shard(arrays: Any) -> Shard:
-    said = json.loads(arrays["said"].tobytes())
+    header = json.loads(arrays["said"].tobytes())
     keys, titles, words = (
         StringTable(arrays[f"{name}_text"], arrays[f"{name}_offsets"]) for name in ("keys", "titles", "words")
     )
     rows = CountedRows(arrays["indptr"], arrays["indices"], arrays["data"])
-    return Shard(keys, titles, words, rows, int(said["read"]), Counter(said["passed"]))
+    return Shard(keys, titles, words, rows, int(header["read"]), Counter(header["passed"]))
 
 
 Counted: TypeAlias = tuple[Document, dict[str, int] | BadRecordError]

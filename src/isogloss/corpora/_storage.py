@@ -82,9 +82,9 @@ def write_strings(folder: Path, name: str, strings: Iterable[str]) -> None:
 
 def write_header(folder: Path, header: dict[str, Any]) -> None:
     """Write the description of the corpus, which completes it."""
-    said = {"format": FORMAT, "version": VERSION, **header}
+    header_fields = {"format": FORMAT, "version": VERSION, **header}
     with atomic_write(folder / HEADER) as file:
-        file.write(json.dumps(said, ensure_ascii=True, indent=1).encode())
+        file.write(json.dumps(header_fields, ensure_ascii=True, indent=1).encode())
 
 
 class CountsWriter:

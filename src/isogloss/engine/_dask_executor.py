@@ -100,16 +100,16 @@ class DaskExecutor(ToolExecutor[I, O]):
 
     def _run(self) -> None:
         """Stay connected until :meth:`close`."""
-        said = ""
+        last_error = ""
         while not self._stop.is_set():
             try:
                 with Client(self.address, timeout=CONNECT_TIMEOUT_S, set_as_default=False) as client:
                     logger.info("connected to the Dask scheduler %s", self.address)
                     self._serve(client)
             except Exception as error:
-                if str(error) != said and not self._stop.is_set():
-                    said = str(error)
-                    logger.warning("the Dask scheduler %s cannot be used: %s", self.address, said)
+                if str(error) != last_error and not self._stop.is_set():
+                    last_error = str(error)
+                    logger.warning("the Dask scheduler %s cannot be used: %s", self.address, last_error)
             finally:
                 self._slots, self._executor, self._remote_tool = 0, None, None
             self._stop.wait(RECONNECT_S)

@@ -61,14 +61,14 @@ def resolve_language(tag: Any, text: str, *, check: bool, notes: Counter[str]) -
         found, probability = identify(text[:_MAX_IDENTIFIED_CHARS])
     except ModuleNotFoundError as error:
         if code is None:
-            said = f'field "lang" is missing; expected a code such as "en" ({error})'
-            raise ArticleError("without language", said) from error
+            message = f'field "lang" is missing; expected a code such as "en" ({error})'
+            raise ArticleError("without language", message) from error
         _warn_unchecked(str(error))
         return code
     if code is None:
         if found is None:
-            said = 'field "lang" is missing and the text is in no language; expected a code such as "en"'
-            raise ArticleError("without language", said)
+            message = 'field "lang" is missing and the text is in no language; expected a code such as "en"'
+            raise ArticleError("without language", message)
         notes["language identified"] += 1
         return found
     if (

@@ -197,8 +197,8 @@ def parse_article(
         raise
     except Exception as error:  # a bug, and no reason to refuse the records before and after this one
         logger.exception("parsing a record failed")
-        said = f"the record cannot be read ({type(error).__name__}); please report this as a bug"
-        raise ArticleError("cannot be read", said) from error
+        message = f"the record cannot be read ({type(error).__name__}); please report this as a bug"
+        raise ArticleError("cannot be read", message) from error
 
 
 def _parse(
@@ -287,8 +287,8 @@ def _replace_bad_chars(text: str, notes: Counter[str]) -> str:
 def _time(value: Any, notes: Counter[str]) -> datetime:
     """Return the time that a record claims, in UTC."""
     if value is None or value == "":
-        said = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
-        raise ArticleError("without time", said)
+        message = 'field "time" is missing; expected a time such as 2031-03-05T08:40:00+01:00'
+        raise ArticleError("without time", message)
     try:
         moment = _parse_time(value)
         if moment.tzinfo is None:

@@ -145,13 +145,13 @@ def parse_feed(body: bytes, url: str = "") -> list[Record]:
 
 def _no_feed(page: Any) -> str:
     """Say that a page is not a feed, and which feed it names, if any."""
-    said = "it is not an RSS or Atom feed; give the URL of a feed, not of a page"
+    message = "it is not an RSS or Atom feed; give the URL of a feed, not of a page"
     named = [
         str(each.get("href", ""))
         for each in page.get("links", ())
         if each.get("type") in _FEED_TYPES and each.get("rel") == "alternate"
     ]
-    return f"{said}. The page names this feed: {named[0][:300]}" if named else said
+    return f"{message}. The page names this feed: {named[0][:300]}" if named else message
 
 
 def _valid_reference(reference: re.Match[bytes]) -> bytes:

@@ -129,5 +129,5 @@ class CPD:
 
     def _configuration(self, codes: NDArray[np.int64]) -> str:
         pairs = zip(self.parents, codes.tolist(), strict=True)
-        said = ", ".join(f"{parent.name}={parent.states[code]}" for parent, code in pairs)
-        return f" for {said}" if said else ""
+        states = ", ".join(f"{parent.name}={parent.states[code]}" for parent, code in pairs)
+        return f" for {states}" if states else ""

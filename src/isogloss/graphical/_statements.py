@@ -36,8 +36,8 @@ class Statement:
     given: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        said = f"{', '.join(self.left)} ⊥ {', '.join(self.right)}"
-        return f"{said} | {', '.join(self.given)}" if self.given else said
+        statement = f"{', '.join(self.left)} ⊥ {', '.join(self.right)}"
+        return f"{statement} | {', '.join(self.given)}" if self.given else statement
 
 
 @dataclasses.dataclass(frozen=True)

@@ -122,13 +122,13 @@ class Graph(ABC):
         >>> print(student().factorisation(latex=True))
         P(D, I, G, S, L) = P(D)\,P(I)\,P(G \mid I, D)\,P(S \mid I)\,P(L \mid G)
         """
-        said = latex_name if latex else str
+        format_name = latex_name if latex else str
         bar, space = (r" \mid ", r"\,") if latex else (" | ", " ")
         parts = []
         for name in self.names:
-            given = ", ".join(map(said, self.parents(name)))
-            parts.append(f"P({said(name)}{bar}{given})" if given else f"P({said(name)})")
-        return f"P({', '.join(map(said, self.names))}) = {space.join(parts)}"
+            given = ", ".join(map(format_name, self.parents(name)))
+            parts.append(f"P({format_name(name)}{bar}{given})" if given else f"P({format_name(name)})")
+        return f"P({', '.join(map(format_name, self.names))}) = {space.join(parts)}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -181,8 +181,8 @@ def _mark(
     number = int(found.language[one])
     name = found.languages[number]
     title = titles[name][int(found.lines[one])] if titles and name in titles else ""
-    said = html.escape(f"{name}: {title}" if title else name)
-    return _shape(number, float(place[0]), float(place[1]), f"<title>{said}</title>")
+    label = html.escape(f"{name}: {title}" if title else name)
+    return _shape(number, float(place[0]), float(place[1]), f"<title>{label}</title>")
 
 
 def _shape(number: int, x: float, y: float, inside: str) -> str:
@@ -204,6 +204,8 @@ def _legend(found: DocumentMap) -> str:
     for number, name in enumerate(found.languages):
         y = _MARGIN_PX + 20 * number
         mark = _shape(number, _SIZE_PX + 12, y, "")
-        said = html.escape(name)
-        lines.append(f'{mark}<text x="{_SIZE_PX + 24}" y="{y + 5}" font-size="14" fill="black">{said}</text>')
+        label = html.escape(name)
+        lines.append(
+            f'{mark}<text x="{_SIZE_PX + 24}" y="{y + 5}" font-size="14" fill="black">{label}</text>'
+        )
     return "\n".join(lines)

@@ -192,8 +192,8 @@ class Links:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        said = "" if self.probability is None else ", with probabilities"
-        return f"Links({len(self)} sentence pairs, {self.n_links} links{said})"
+        note = "" if self.probability is None else ", with probabilities"
+        return f"Links({len(self)} sentence pairs, {self.n_links} links{note})"
 
 
 def widths(*several: Links) -> Pair:

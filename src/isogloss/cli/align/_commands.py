@@ -283,9 +283,9 @@ def _finish(text: WordPairs, links: Links, files: dict[str, Any], as_json: bool,
         echo(json.dumps({**files, **counts, **clean}, indent=2))
         return
     bits = figures.get("bits_per_word")
-    said = "" if bits is None else f", {bits:.3f} bits per word"
+    note = "" if bits is None else f", {bits:.3f} bits per word"
     report_output(
-        f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{said}\n"
+        f"{files['output']}: {links.n_links} links of {report.pairs} sentence pairs{note}\n"
         f"{describe_tokens(text)}",
         Path(files["output"]),
     )

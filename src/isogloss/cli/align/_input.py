@@ -104,8 +104,12 @@ def describe_tokens(text: WordPairs) -> str:
     """Say what was done about the words of each side."""
     as_is, split = "tokenised text, taken as it is", "raw text, split into words"
     source, target = (as_is if tokenised else split for tokenised in text.tokenised_sides)
-    said = f"both sides: {source}" if source == target else f"source: {source}; target: {target}"
-    return said if text.tokenised is not None else f"{said} (detected; override with --tokenised or --raw)"
+    description = f"both sides: {source}" if source == target else f"source: {source}; target: {target}"
+    return (
+        description
+        if text.tokenised is not None
+        else f"{description} (detected; override with --tokenised or --raw)"
+    )
 
 
 def warn_of_problems(report: PairReport, console: Console, as_json: bool) -> None:

@@ -67,8 +67,8 @@ def paired_text(
         return
     with TemporaryDirectory(prefix="isogloss-") as folder:
         table = Path(folder, "pairs.tsv")
-        said, warnings = _align(source, target, codes, table, reading.jobs, console)
-        yield PairedText(open_text(table, None, "columns", "0,1", None, *options), said, warnings)
+        description, warnings = _align(source, target, codes, table, reading.jobs, console)
+        yield PairedText(open_text(table, None, "columns", "0,1", None, *options), description, warnings)
 
 
 def _looks_line_aligned(source: Path, target: Path) -> bool:
@@ -108,9 +108,9 @@ def _align(
     write_beads(aligned, table, "tsv", languages=codes)
     trust = Trust.of(aligned)
     sizes = " and ".join(f"{size:,}" for size in trust.sentences)
-    said = f"{sizes} sentences of {counted(len(files), 'text')}, aligned by length and words"
+    description = f"{sizes} sentences of {counted(len(files), 'text')}, aligned by length and words"
     left = (f"{counted(len(alone), 'file')} without a partner left out",) if alone else ()
-    return said, (*trust.warnings, *left)
+    return description, (*trust.warnings, *left)
 
 
 def script_warnings(sides: tuple[TextSide, TextSide], codes: tuple[str, str]) -> Iterator[str]:

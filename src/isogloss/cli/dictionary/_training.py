@@ -61,8 +61,8 @@ def vectors(
         )
     write_vectors(found, output)
     summary = {"output": str(output), "words": len(found), "dimensions": found.dim, "method": method}
-    told = f"{output}: {len(found)} words, {found.dim} dimensions"
-    report_output(json.dumps(summary) if as_json else told, output)
+    message = f"{output}: {len(found)} words, {found.dim} dimensions"
+    report_output(json.dumps(summary) if as_json else message, output)
 
 
 def _sentences(path: Path, lang: str) -> Iterator[list[str]]:

@@ -298,11 +298,11 @@ def _seeds(
     from isogloss.lexicon import find_seed, identical_words, numerals
 
     source, target = list(vectors)[:2]
-    said, out = [], []
+    descriptions, out = [], []
     for spec in specs:
         if spec == "spelling":
             found = find_seed(vectors[source], vectors[target])
-            said.append(str(found))
+            descriptions.append(str(found))
             out.append(found.dictionary)
             continue
         if spec in ("identical", "numerals"):
@@ -310,8 +310,8 @@ def _seeds(
             out.append(make(vectors[source], vectors[target]))
         else:
             out.append(_read_seed(spec, vectors))
-        said.append(f"{len(out[-1])} pairs of {spec}")
-    return said, out
+        descriptions.append(f"{len(out[-1])} pairs of {spec}")
+    return descriptions, out
 
 
 def _aligned_lexicon(path: Path | None, source: str, target: str) -> AlignedLexicon | None:

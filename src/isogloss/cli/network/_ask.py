@@ -208,8 +208,8 @@ def sample(
     codes = sample_rows(network, rows, random_state=random_state)
     if output is not None and not is_stdout(output):
         write_rows(output, network, codes)
-        said = {"output": str(output), "rows": rows}
-        echo(json.dumps(said) if as_json else f"{output}: {rows:,} rows")
+        summary = {"output": str(output), "rows": rows}
+        echo(json.dumps(summary) if as_json else f"{output}: {rows:,} rows")
     elif as_json:
         echo_json(decode(network, codes))
     else:

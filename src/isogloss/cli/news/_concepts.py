@@ -293,6 +293,6 @@ def _show(concepts: ConceptDictionary, as_json: bool) -> None:
     table = Table(title=f"{concepts.folder}: {len(concepts):,} concepts", title_justify="left")
     table.add_column("language")
     table.add_column("phrases", justify="right")
-    for code, said in concepts.header["languages"].items():
-        table.add_row(code, f"{said['phrases']:,}")
+    for code, info in concepts.header["languages"].items():
+        table.add_row(code, f"{info['phrases']:,}")
     Console().print(table)

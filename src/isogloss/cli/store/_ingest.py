@@ -133,8 +133,8 @@ def ingest(
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))
     if failed:
-        said = f"{counted(len(failed), 'article')} could not be processed and went to the quarantine"
-        Console(stderr=True).print(escape(f"{said}; see isogloss doctor"))
+        message = f"{counted(len(failed), 'article')} could not be processed and went to the quarantine"
+        Console(stderr=True).print(escape(f"{message}; see isogloss doctor"))
     for line in cut_lines(reader.report.notes, **_text_limits(settings)):
         echo(line)
     kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]

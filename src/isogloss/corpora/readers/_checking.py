@@ -56,11 +56,11 @@ class PairReport(Problems):
     pairs: int = 0
 
     def __str__(self) -> str:
-        said = f"{self.pairs} sentence pairs"
+        summary = f"{self.pairs} sentence pairs"
         if not self.bad:
-            return said
+            return summary
         return "\n  ".join(
-            [f"{said}, {self.bad} of them left out ({self.kinds}); the first:", *self.examples]
+            [f"{summary}, {self.bad} of them left out ({self.kinds}); the first:", *self.examples]
         )
 
 

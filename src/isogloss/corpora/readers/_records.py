@@ -37,14 +37,14 @@ class DocumentReport(Problems):
     passed: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def __str__(self) -> str:
-        said = [f"{self.documents} documents"]
-        said += [f"{count} {kind}" for kind, count in sorted(self.passed.items())]
+        parts = [f"{self.documents} documents"]
+        parts += [f"{count} {kind}" for kind, count in sorted(self.passed.items())]
         if self.bad:
-            said.append(f"{self.bad} bad records left out ({self.kinds})")
+            parts.append(f"{self.bad} bad records left out ({self.kinds})")
         elif self.examples:
-            said.append("others left out")
+            parts.append("others left out")
         first = "; the first:" if self.examples else ""
-        return "\n  ".join([", ".join(said) + first, *self.examples])
+        return "\n  ".join([", ".join(parts) + first, *self.examples])
 
 
 class BadRecordError(Exception):
@@ -244,12 +244,12 @@ def _document(line: bytes | None, place: str, lang: str, limit: int) -> Document
     record = parsed_object(line)
     key = record.get("id")
     if isinstance(key, bool) or not isinstance(key, str | int) or key == "":
-        said = "is missing" if "id" not in record else f"is {json.dumps(key)[:40]}"
-        raise BadRecordError("without id", f'field "id" {said}; every line needs "id" and "text"')
+        message = "is missing" if "id" not in record else f"is {json.dumps(key)[:40]}"
+        raise BadRecordError("without id", f'field "id" {message}; every line needs "id" and "text"')
     text = record.get("text")
     if not isinstance(text, str) or not text.strip():
-        said = "is missing" if "text" not in record else f"is {json.dumps(text)[:40]}"
-        raise BadRecordError("without text", f'field "text" {said}; every line needs "id" and "text"')
+        message = "is missing" if "text" not in record else f"is {json.dumps(text)[:40]}"
+        raise BadRecordError("without text", f'field "text" {message}; every line needs "id" and "text"')
     return Document(str(key), text, str(record.get("lang") or lang), str(record.get("title") or ""), place)
 
 

@@ -111,11 +111,11 @@ def _rows(line: bytes, place: str) -> Iterator[list[bytes]]:
 def _check_row(row: list[bytes], order: list[str], place: str) -> None:
     """Refuse a row that does not fit its table, or has a value that no table of pages or links has."""
     if len(row) != len(order):
-        said = f"a row has {len(row)} values and the table {len(order)} columns; get the file again"
-        raise CorpusError(f"{place}: {said}")
+        message = f"a row has {len(row)} values and the table {len(order)} columns; get the file again"
+        raise CorpusError(f"{place}: {message}")
     if max(map(len, row)) > MAX_VALUE_BYTES:
-        said = f"a value is longer than {MAX_VALUE_BYTES:,} bytes; expected a table of pages or links"
-        raise CorpusError(f"{place}: {said}")
+        message = f"a value is longer than {MAX_VALUE_BYTES:,} bytes; expected a table of pages or links"
+        raise CorpusError(f"{place}: {message}")
 
 
 def _text(value: bytes) -> str:

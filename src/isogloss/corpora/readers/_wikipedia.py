@@ -118,8 +118,8 @@ class WikipediaDump(DocumentReader):
             elif not page.title:
                 self._leave_out(BadRecordError("without title", "the page has no title"), place)
             elif page.too_long:
-                said = f"the page {page.title!r:.80} has more than {MAX_PAGE_CHARS:,} letters"
-                self._leave_out(BadRecordError("too long", said), place)
+                message = f"the page {page.title!r:.80} has more than {MAX_PAGE_CHARS:,} letters"
+                self._leave_out(BadRecordError("too long", message), place)
             else:
                 report.documents += 1
                 yield Document(page.title, page.text, lang, page.title, place)

@@ -61,10 +61,10 @@ class Journal:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            said = (
+            message = (
                 f"{self.path}: cannot be written ({error.strerror}); the articles of earlier batches are safe"
             )
-            raise ArticleError("no journal", said) from error
+            raise ArticleError("no journal", message) from error
 
     def close(self) -> None:
         """Close the file."""
@@ -91,8 +91,8 @@ def read_journal(path: str | os.PathLike[str]) -> Iterator[Article]:
                 record = json.loads(line)
                 yield parse_article(record, check_language=False)
             except (ValueError, RecursionError, ArticleError) as error:
-                said = f"{path}:{number}: is not a journal line ({error})"
-                raise ArticleError("damaged journal", said) from error
+                message = f"{path}:{number}: is not a journal line ({error})"
+                raise ArticleError("damaged journal", message) from error
 
 
 def _whole_lines(path: Path) -> int:

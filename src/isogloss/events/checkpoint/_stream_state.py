@@ -111,8 +111,8 @@ def restore_stream(
         )
         _load(stream, header, arrays)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"the checkpoint cannot be restored ({said})") from error
+        message = f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"the checkpoint cannot be restored ({message})") from error
     sums = stream.profile_builder.centring.sums
     if stream.encoder is not None and any(len(one) != stream.encoder.dimension for one in sums.values()):
         raise ModelFileError(

@@ -93,8 +93,8 @@ class Quarantine:
                 if file.tell() + len(line) <= self.max_bytes:
                     file.write(line)
         except OSError as reason:
-            said = f"{path}: cannot be written: {reason.strerror or reason}"
-            raise ArticleError("quarantine not writable", said) from reason
+            message = f"{path}: cannot be written: {reason.strerror or reason}"
+            raise ArticleError("quarantine not writable", message) from reason
 
     def __len__(self) -> int:
         return self.reasons.total()
@@ -103,5 +103,5 @@ class Quarantine:
         if not self.reasons:
             return "no record left out"
         kinds = ", ".join(f"{count} {reason}" for reason, count in sorted(self.reasons.items()))
-        said = f"{len(self)} record{'s' * (len(self) != 1)} left out ({kinds}); the first:"
-        return "\n  ".join([said, *(f"{one.file}:{one.line}: {one.what}" for one in self.kept[:5])])
+        summary = f"{len(self)} record{'s' * (len(self) != 1)} left out ({kinds}); the first:"
+        return "\n  ".join([summary, *(f"{one.file}:{one.line}: {one.what}" for one in self.kept[:5])])

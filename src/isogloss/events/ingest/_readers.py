@@ -41,8 +41,8 @@ class ArticleReport:
     notes: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        said = [f"{self.articles} articles", *(f"{n} with {note}" for note, n in sorted(self.notes.items()))]
-        return ", ".join(said)
+        parts = [f"{self.articles} articles", *(f"{n} with {note}" for note, n in sorted(self.notes.items()))]
+        return ", ".join(parts)
 
 
 class ArticleReader:
@@ -204,8 +204,8 @@ class ArticleReader:
 
     def _record_of_line(self, line: bytes | None) -> Mapping[str, Any]:
         if line is None:
-            said = f"the line is longer than {self.max_bytes:,} bytes; raise max_bytes"
-            raise ArticleError("too long", said)
+            message = f"the line is longer than {self.max_bytes:,} bytes; raise max_bytes"
+            raise ArticleError("too long", message)
         try:
             return parsed_object(line)
         except BadRecordError as bad:

@@ -130,10 +130,10 @@ def _check_size(page: WebPage) -> bytes:
     if page.content is None:
         raise ArticleError("too long", f"{page.url:.200}: the page is too long; raise max_bytes")
     if _depth(page.content) > MAX_ELEMENT_DEPTH:
-        said = (
+        message = (
             f"{page.url:.200}: has elements nested more than {MAX_ELEMENT_DEPTH} deep; expected a news page"
         )
-        raise ArticleError("nested too deep", said)
+        raise ArticleError("nested too deep", message)
     return page.content
 
 
@@ -206,8 +206,8 @@ def _title(tree: Any) -> str:
 
 def _time(tree: Any) -> str | None:
     found = ((tree.document.query_selector(place), name) for place, name in _TIME_SELECTORS)
-    said = (str(one.getattr(name) or "").strip() for one, name in found if one is not None)
-    return next(filter(None, said), None)
+    values = (str(one.getattr(name) or "").strip() for one, name in found if one is not None)
+    return next(filter(None, values), None)
 
 
 def _import(module: str) -> Any:

@@ -79,10 +79,10 @@ class NetworkPicture:
         states = [", ".join(variable.states) for variable in variables]
         long = max(map(len, states))
         lines = []
-        for variable, said in zip(variables, states, strict=True):
+        for variable, states_text in zip(variables, states, strict=True):
             parents = ", ".join(self.graph.parents(variable.name))
             arrow = f"  <- {parents}" if parents else ""
-            lines.append(f"{variable.name:{widest}}  {said:{long}}{arrow}".rstrip())
+            lines.append(f"{variable.name:{widest}}  {states_text:{long}}{arrow}".rstrip())
         return "\n".join([*lines, *(f"\n{table.title}\n{table}" for table in self.tables)])
 
     def latex(self) -> str:

@@ -250,8 +250,8 @@ class _Entries:
             raise ValueError(f"{len(numbers)} probabilities of {self.child.name}; expected {wanted}")
         codes = None if isinstance(key, str) else self._codes(key)
         if key in self.whole or codes in self.rows:
-            said = key if isinstance(key, str) else f"({', '.join(key)})"
-            raise ValueError(f"{said} is given twice for {self.child.name}")
+            states = key if isinstance(key, str) else f"({', '.join(key)})"
+            raise ValueError(f"{states} is given twice for {self.child.name}")
         if isinstance(key, str):
             self.whole[key] = numbers
         elif codes is not None:

@@ -110,8 +110,8 @@ class _Reader(XmlReader):
 def _define(draft: Draft, block: _Block) -> None:
     children, tables = block.all("FOR"), block.all("TABLE")
     if len(children) != 1 or len(tables) != 1:
-        said = f"{len(children)} times FOR and {len(tables)} times TABLE; expected one of each"
-        raise draft.error(block.line, said)
+        message = f"{len(children)} times FOR and {len(tables)} times TABLE; expected one of each"
+        raise draft.error(block.line, message)
     child, *parents = draft.family(block.line, [*children, *block.all("GIVEN")])
     shape = (*(parent.card for parent in parents), child.card)
     try:
@@ -119,8 +119,8 @@ def _define(draft: Draft, block: _Block) -> None:
     except ValueError as reason:
         raise draft.error(block.line, f"the TABLE of {child.name}: {reason}; expected numbers") from reason
     if numbers.size != np.prod(shape):
-        said = f"{numbers.size} probabilities of {child.name}; expected {np.prod(shape)}"
-        raise draft.error(block.line, said)
+        message = f"{numbers.size} probabilities of {child.name}; expected {np.prod(shape)}"
+        raise draft.error(block.line, message)
     draft.add_cpd(block.line, child, parents, numbers.reshape(shape))
 
 

@@ -201,7 +201,7 @@ def _translations(
 
 def _is_name(unit: int, translations: tuple[Translation, ...], own: NameSigns, other: NameSigns) -> bool:
     """Whether capitals on all sides where they mean something say that a unit is a name."""
-    said = [bool(own.capitals[unit])] if own.telling else []
+    signs = [bool(own.capitals[unit])] if own.telling else []
     if other.telling and translations:
-        said.append(translations[0].text[:1].isupper())
-    return bool(said) and all(said)
+        signs.append(translations[0].text[:1].isupper())
+    return bool(signs) and all(signs)

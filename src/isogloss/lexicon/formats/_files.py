@@ -21,15 +21,15 @@ def write_files(dictionary: AlignedDictionary, description: Description, folder:
         The files, with paths relative to the parent of the folder.
     """
     found = []
-    for one, said in ((dictionary, description), (dictionary.swapped(), description.swapped())):
-        stem = f"{said.source.code}-{said.target.code}"
+    for one, labels in ((dictionary, description), (dictionary.swapped(), description.swapped())):
+        stem = f"{labels.source.code}-{labels.target.code}"
         write_table(one, folder / f"{stem}.tsv")
         write_entries(one, folder / f"{stem}.jsonl")
-        write_tei(one, said, folder / f"{stem}.tei.xml")
-        write_lift(one, said, folder / f"{stem}.lift")
+        write_tei(one, labels, folder / f"{stem}.tei.xml")
+        write_lift(one, labels, folder / f"{stem}.lift")
         kinds = [(f"{stem}.{ending}", what) for ending, what in _FORMATS.items()]
         if has_module("pyglossary"):
-            kinds.append((write_stardict(one, said, folder, stem), "StarDict, for GoldenDict and KOReader"))
+            kinds.append((write_stardict(one, labels, folder, stem), "StarDict, for GoldenDict and KOReader"))
         found += [Download(name, f"{folder.name}/{name}", what) for name, what in kinds]
     return found
 

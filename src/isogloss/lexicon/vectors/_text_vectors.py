@@ -39,9 +39,9 @@ class ReadReport:
         return self.repeated + self.broken + self.wrong_length + self.missing
 
     def __str__(self) -> str:
-        said = f"{self.path}: read {self.words} words"
+        summary = f"{self.path}: read {self.words} words"
         if not self.skipped:
-            return said
+            return summary
         kinds = {
             "repeated word": self.repeated,
             "broken": self.broken,
@@ -49,7 +49,9 @@ class ReadReport:
             "promised by the header but absent": self.missing,
         }
         parts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-        return "\n  ".join([f"{said}, left out {self.skipped} lines ({parts}); the first:", *self.examples])
+        return "\n  ".join(
+            [f"{summary}, left out {self.skipped} lines ({parts}); the first:", *self.examples]
+        )
 
 
 class FirstLine(NamedTuple):

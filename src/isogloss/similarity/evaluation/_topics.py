@@ -109,8 +109,8 @@ def topics_table(found: list[Topic]) -> list[list[str]]:
     rows = [["component", "strength", *languages]]
     for topic in found:
         for sign, side in _ends(topic):
-            said = [", ".join(word for word, _ in side[lang]) for lang in languages]
-            rows.append([f"{topic.component}{sign}", f"{topic.strength:.3f}", *said])
+            words_of = [", ".join(word for word, _ in side[lang]) for lang in languages]
+            rows.append([f"{topic.component}{sign}", f"{topic.strength:.3f}", *words_of])
     return rows
 
 

@@ -144,7 +144,8 @@ class ConceptDictionary:
         self._names = read_strings(self.folder, "names", count)
         self._entities = read_array(self.folder / "entities.npy", (count,), np.bool_)
         self._tables = {
-            code: _Table(self.folder / code, said, self._concept) for code, said in self._languages.items()
+            code: _Table(self.folder / code, header, self._concept)
+            for code, header in self._languages.items()
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -204,20 +205,20 @@ class ConceptDictionary:
 class _Table:
     """The phrases of one language.
 
-    ``said`` is what the header says of the language; ``concept`` returns the name of a concept by its number,
-    and whether it is an entity.
+    ``header`` is the part of the header about the language. ``concept`` returns the name of a concept by its
+    number, and whether it is an entity.
     """
 
     def __init__(
-        self, folder: Path, said: Mapping[str, Any], concept: Callable[[int], tuple[str, bool]]
+        self, folder: Path, header: Mapping[str, Any], concept: Callable[[int], tuple[str, bool]]
     ) -> None:
-        count = (int(said.get("rows", said["phrases"])),)
+        count = (int(header.get("rows", header["phrases"])),)
         self.lang = folder.name
-        self.forms = _read_forms(folder, said)
+        self.forms = _read_forms(folder, header)
         self.keys = read_array(folder / "keys.npy", count, np.uint64).view(np.ndarray)
         self.numbers = read_array(folder / "meanings.npy", count, np.int32).view(np.ndarray)
         self.weights = read_array(folder / "shares.npy", count, np.float32).view(np.ndarray)
-        self.bits = read_array(folder / "filter.npy", (int(said["filter"]),), np.uint8).view(np.ndarray)
+        self.bits = read_array(folder / "filter.npy", (int(header["filter"]),), np.uint8).view(np.ndarray)
         self._concept = concept
         self._hash = lru_cache(_CACHED_PHRASES)(self._compute_hash)
         self._meanings = lru_cache(_CACHED_PHRASES)(self._read_meanings)
@@ -283,9 +284,9 @@ class _Table:
         return np.flatnonzero(self.bits[bits >> np.uint64(3)] >> (bits & np.uint64(7)).astype(np.uint8) & 1)
 
 
-def _read_forms(folder: Path, said: Mapping[str, Any]) -> WordForms:
+def _read_forms(folder: Path, header: Mapping[str, Any]) -> WordForms:
     """Return the word forms of a language; they must be known, and Snowball must have them."""
-    forms: WordForms = said.get("forms", "exact")
+    forms: WordForms = header.get("forms", "exact")
     if forms not in get_args(WordForms):
         raise CorpusError(
             f"{folder.parent / HEADER}: forms of {folder.name} are {forms!r}; expected "
@@ -343,10 +344,10 @@ def write_meanings(
         for code, table in strongest.items():
             (place / check_language(code)).mkdir()
             languages[code] = _write_table(place / code, table, renumbered)
-        said = {"format": FORMAT, "version": VERSION, "concepts": len(used), "languages": languages}
-        said["digest"] = _digest(place)
+        header = {"format": FORMAT, "version": VERSION, "concepts": len(used), "languages": languages}
+        header["digest"] = _digest(place)
         with atomic_write(place / HEADER) as file:
-            file.write(json.dumps(said, indent=1).encode())
+            file.write(json.dumps(header, indent=1).encode())
 
 
 def _strongest_meanings(table: PhraseMeanings) -> PhraseMeanings:

@@ -77,10 +77,10 @@ class WordnetReport(Problems):
 
     def __str__(self) -> str:
         """Summarise the report: counts, then one example per line."""
-        said = f"{self.files:,} wordnet files, {self.lemmas:,} lemmas"
+        summary = f"{self.files:,} wordnet files, {self.lemmas:,} lemmas"
         if self.bad:
-            said += f", {self.bad:,} broken lines skipped ({self.kinds}); the first:"
-        return "\n  ".join([said, *self.examples, *self.skipped_files])
+            summary += f", {self.bad:,} broken lines skipped ({self.kinds}); the first:"
+        return "\n  ".join([summary, *self.examples, *self.skipped_files])
 
 
 @dataclass
