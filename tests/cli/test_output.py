@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from isogloss.cli._output import echo_json
 from isogloss.cli.app import app
 from isogloss.corpora import save_corpus
 from isogloss.events.ingest import sample_news
@@ -244,3 +245,11 @@ def test_a_reader_that_stops_ends_the_command_quietly(number):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+@pytest.mark.parametrize("value", ["Łódź \u202e 7", "name-\udc80.txt", "tab\there"])
+def test_json_is_readable_and_round_trips(value, capsys):
+    echo_json({"value": value})
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"value": value}
+    assert ("Łódź" in value) == ("Łódź" in printed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from rich.table import Table
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import Json, RandomState, renaming
-from isogloss.cli._output import echo, not_stdout
+from isogloss.cli._output import echo_json, echo_result, not_stdout
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.exceptions import CorpusError
 from isogloss.io import total_size
@@ -156,7 +155,7 @@ def info(
         tested = None if test is None else ComparableCorpus(test).select(None, corpus.languages).pair_sizes()
     if as_json:
         summary_json = summary.as_dict() | ({} if tested is None else {"test_pair_sizes": tested.tolist()})
-        echo(json.dumps(summary_json))
+        echo_json(summary_json)
         return
     console = Console()
     for table in _sizes_tables(summary, tested, console.width):
@@ -194,7 +193,7 @@ def split(
         for part, place in zip(parts, (train, test), strict=True):
             save_corpus(part, place)
     sizes = {str(place): len(part) for part, place in zip(parts, (train, test), strict=True)}
-    echo(json.dumps(sizes) if as_json else ", ".join(f"{k}: {n:,} rows" for k, n in sizes.items()))
+    echo_result(sizes, ", ".join(f"{k}: {n:,} rows" for k, n in sizes.items()), as_json)
 
 
 def named_files(given: Sequence[str] | None, what: str = "") -> dict[str, Path]:
@@ -308,7 +307,7 @@ def _link_rows(
 
 def _show_build(corpus: ComparableCorpus, as_json: bool) -> None:
     if as_json:
-        echo(json.dumps(corpus.header))
+        echo_json(corpus.header)
         return
     table = Table(title=f"{corpus.folder}: {len(corpus):,} rows", title_justify="left")
     for name in ("language", "read", "documents", "words", "left out"):

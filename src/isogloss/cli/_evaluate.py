@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.table import Table
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import Json, Languages
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo, echo_json
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
 from isogloss.cli.news._evaluate import clusters, links
@@ -104,7 +103,7 @@ def drift(
         found = find_drift(ComparableCorpus(corpus), hub=hub, max_rows=max_rows)
     if as_json:
         lines = {f"{a}-{b}": one._asdict() | {"gap": one.gap} for (a, b), one in found.items()}
-        echo(json.dumps(lines))
+        echo_json(lines)
         return
     table = Table("pair", "rows", "ranks", "gap", "distinct documents")
     for (a, b), one in found.items():
@@ -132,7 +131,7 @@ def _share(value: float) -> str:
 
 def _show(report: RetrievalReport, as_json: bool) -> None:
     if as_json:
-        echo(json.dumps(report.as_dict()))
+        echo_json(report.as_dict())
         return
     Console().print(_table(report))
     echo(

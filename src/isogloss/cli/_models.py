@@ -12,7 +12,7 @@ from rich.table import Table
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo_json
 
 model_group = typer.Typer(cls=CommandGroup, help="Inspect model files.", no_args_is_help=True)
 
@@ -32,7 +32,7 @@ def info(
 
     described = describe(path)
     if as_json:
-        echo(json.dumps(described, indent=2))
+        echo_json(described, indent=2)
         return
     table = Table(title=str(path), show_header=False, title_justify="left")
     for key, value in described.items():

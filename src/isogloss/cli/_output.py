@@ -28,8 +28,17 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def echo_json(value: Any, *, indent: int | None = None) -> None:
-    """Print a value as JSON, control characters as escape sequences."""
-    echo(escape_controls(json.dumps(value, ensure_ascii=False, indent=indent)))
+    """Print a value as JSON, control characters and lone surrogates as escape sequences."""
+    text = escape_controls(json.dumps(value, ensure_ascii=False, indent=indent))
+    echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def echo_result(result: Any, text: str, as_json: bool) -> None:
+    """Print a result as JSON, or as text."""
+    if as_json:
+        echo_json(result)
+    else:
+        echo(text)
 
 
 def is_stdout(path: Path | None) -> bool:

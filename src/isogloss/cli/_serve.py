@@ -12,7 +12,7 @@ import typer
 
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo, echo_json, echo_result
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._signals import stop_on_signals
 from isogloss.cli.store._make_events import make_events, store_contents, stream_factory
@@ -208,7 +208,7 @@ def work(
                 if not make_events(opened, settings, progress):
                     raise StoreError("another worker is already processing this store")
             counts = {name: opened.counts()[name] for name in ("article", "event")}
-            echo(json.dumps({"store": counts}) if as_json else store_contents(opened))
+            echo_result({"store": counts}, store_contents(opened), as_json)
             return
         _log_warnings(opened)
         worker = _worker(settings, opened, SimilarityModel.load(settings.models, opened))
@@ -243,7 +243,7 @@ def make(
 
     with open_store(load_settings(config, store)) as opened:
         token = make_token(opened, scopes, label=label, days=days)
-    echo(json.dumps({"token": token}) if as_json else token)
+    echo_result({"token": token}, token, as_json)
 
 
 @token_group.command("list")
@@ -255,7 +255,7 @@ def show(config: Config = None, store: StorePlace = None, as_json: Json = False)
     with open_store(load_settings(config, store)) as opened:
         tokens = list_tokens(opened)
     if as_json:
-        echo(json.dumps(tokens))
+        echo_json(tokens)
         return
     for each in tokens:
         state = "revoked" if each["revoked"] else f"until {from_micros(int(str(each['expires']))):%Y-%m-%d}"
@@ -275,4 +275,4 @@ def revoke(
     with open_store(load_settings(config, store)) as opened:
         if not revoke_token(opened, name):
             raise StoreError(f"no valid token {name!r}; see isogloss token list")
-    echo(json.dumps({"revoked": name}) if as_json else f"revoked: {name}")
+    echo_result({"revoked": name}, f"revoked: {name}", as_json)

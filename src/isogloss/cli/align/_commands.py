@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ import typer
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._options import CommandWithSettings, Json, Save, renaming
-from isogloss.cli._output import check_outputs, echo, is_stdout, report_output, written
+from isogloss.cli._output import check_outputs, echo_json, is_stdout, report_output, written
 from isogloss.cli.align import _look as align_look
 from isogloss.cli.align._export import export
 from isogloss.cli.align._input import (
@@ -280,7 +279,7 @@ def _finish(text: WordPairs, links: Links, files: dict[str, Any], as_json: bool,
         }
         counts["tokenised"] = dict(zip(("source", "target"), text.tokenised_sides, strict=True))
         clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures.items()}
-        echo(json.dumps({**files, **counts, **clean}, indent=2))
+        echo_json({**files, **counts, **clean}, indent=2)
         return
     bits = figures.get("bits_per_word")
     note = "" if bits is None else f", {bits:.3f} bits per word"

@@ -128,7 +128,7 @@ def score(
     people = read_any_gold(gold, n=len(found), first=first if gold_first is None else gold_first)
     summary = score_links(found, people).summary()
     if as_json:
-        echo(json.dumps(summary, indent=2))
+        echo_json(summary, indent=2)
         return
     table = Table("", "percent", "standard error", title=escape(str(links)), title_justify="left")
     for name in RATES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json, RandomState
-from isogloss.cli._output import echo, not_stdout, program
+from isogloss.cli._output import echo_json, not_stdout, program
 from isogloss.cli._progress import EMProgress
 from isogloss.cli.demo._report import write_report
 
@@ -77,7 +76,7 @@ def models(
         files += write_report(output, x, recorder, traces)
         console.print(f"Pictures are in {files[-1]}")
     if as_json:
-        echo(json.dumps(results | {"files": [str(path) for path in files]}, indent=2))
+        echo_json(results | {"files": [str(path) for path in files]}, indent=2)
 
 
 def _islands(rng: np.random.Generator, rows: int) -> NDArray[np.float64]:

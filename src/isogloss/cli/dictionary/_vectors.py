@@ -14,7 +14,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json, Save
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
+from isogloss.cli._output import check_outputs, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import counting_steps, progress_bar, reading
 from isogloss.exceptions import DictionaryError, ModelFileError
 from isogloss.io import total_size
@@ -143,7 +143,7 @@ def build(
         io.save(checked.space, save)
     summary = {**_summary(checked, len(found), output), "seeds": described}
     if as_json:
-        echo(json.dumps(summary, indent=2))
+        echo_json(summary, indent=2)
     else:
         _print_built(summary, Console(stderr=is_stdout(output)))
 
@@ -181,7 +181,7 @@ def evaluate_command(
     else:
         raise typer.BadParameter("give --dictionary, or --model with --src and --tgt")
     if as_json:
-        echo(json.dumps(result.as_dict(), indent=2))
+        echo_json(result.as_dict(), indent=2)
     else:
         _print_evaluation(result)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from contextlib import suppress
@@ -14,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import counted, echo
+from isogloss.cli._output import counted, echo, echo_json
 from isogloss.cli._serve import Host, LogJson, Port, check_service, run_service, with_address
 from isogloss.cli.feeds._listed import Feeds, Private, listed_feeds
 from isogloss.cli.feeds._watch import visit_line
@@ -151,7 +150,7 @@ class _Watching:
     def _visited(self, visit: StoredVisit) -> None:
         self._visits += 1
         if self.as_json:
-            echo(json.dumps(visit.as_record()))
+            echo_json(visit.as_record())
         elif not self.shown:
             logger.log(logging.WARNING if visit.error else logging.INFO, "%s", visit_line(visit))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo, echo_result
 from isogloss.cli._progress import progress_bar
 from isogloss.cli._signals import stop_on_signals
 from isogloss.cli.feeds._listed import Feeds, Private, listed_feeds
@@ -114,7 +114,7 @@ def _make_events(store: Store, settings: Settings) -> None:
 
 
 def _show(visit: StoredVisit, as_json: bool) -> None:
-    echo(json.dumps(visit.as_record()) if as_json else visit_line(visit))
+    echo_result(visit.as_record(), visit_line(visit), as_json)
 
 
 def visit_line(visit: StoredVisit) -> str:

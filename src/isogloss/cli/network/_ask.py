@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isogloss.cli._options import Json, random_state_option
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, written
+from isogloss.cli._output import check_outputs, echo, echo_json, echo_result, is_stdout, written
 from isogloss.cli.network._input import Evidence, File, Html, as_evidence, open_network, write_page
 from isogloss.exceptions import NetworkFileError
 from isogloss.io import atomic_write
@@ -186,7 +185,7 @@ def convert(
     with written(output, ".bif") as path:
         write_network(open_network(file), path)
     if not is_stdout(output):
-        echo(json.dumps({"output": str(output)}) if as_json else f"{output}: written")
+        echo_result({"output": str(output)}, f"{output}: written", as_json)
 
 
 def sample(
@@ -209,7 +208,7 @@ def sample(
     if output is not None and not is_stdout(output):
         write_rows(output, network, codes)
         summary = {"output": str(output), "rows": rows}
-        echo(json.dumps(summary) if as_json else f"{output}: {rows:,} rows")
+        echo_result(summary, f"{output}: {rows:,} rows", as_json)
     elif as_json:
         echo_json(decode(network, codes))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -12,7 +11,7 @@ from rich.table import Column, Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json, RandomState
-from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, report_output, written
+from isogloss.cli._output import check_outputs, echo_json, is_stdout, report_output, written
 from isogloss.cli._progress import EMProgress
 from isogloss.cli.network._input import File, Html, open_network, write_page
 from isogloss.exceptions import NetworkFileError
@@ -160,7 +159,7 @@ def _finish(learner: Any, name: str, output: Path, html: Path | None, as_json: b
         "converged": bool(learner.converged_),
     }
     if as_json:
-        echo(json.dumps(figures, indent=2))
+        echo_json(figures, indent=2)
         return
     steps = f" in {learner.n_iter_} steps of EM" if learner.n_iter_ else ""
     report_output(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +21,7 @@ from isogloss.cli._corpus import (
 )
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo_json
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.align._input import Columns, open_text
 from isogloss.io import total_size
@@ -174,7 +173,7 @@ def _build_from_wordnets(source: Path, output: Path, as_json: bool) -> None:
     concepts = ConceptDictionary(output)
     if as_json:
         read = {"files": report.files, "lemmas": report.lemmas, "broken_lines": dict(report.problems)}
-        echo(json.dumps(concepts.header | read | {"skipped_files": report.skipped_files}))
+        echo_json(concepts.header | read | {"skipped_files": report.skipped_files})
         return
     console.print(escape(str(report)), highlight=False)
     _show(concepts, as_json)
@@ -217,7 +216,7 @@ def _build_from_translations(
         )
     concepts = ConceptDictionary(output)
     if as_json:
-        echo(json.dumps(concepts.header | {"hub": report.hub, "pairs": report.pairs}))
+        echo_json(concepts.header | {"hub": report.hub, "pairs": report.pairs})
         return
     console.print(
         f"concepts are words of {report.hub}; pairs of words: "
@@ -278,7 +277,7 @@ def find(
         for name, is_entity, weight in concepts.find(phrase_words(text, code), code)
     ]
     if as_json:
-        echo(json.dumps({"lang": code, "concepts": found}))
+        echo_json({"lang": code, "concepts": found})
         return
     table = Table("concept", "kind", "weight", title=f"{len(found)} concepts ({code})", title_justify="left")
     for one in found:
@@ -288,7 +287,7 @@ def find(
 
 def _show(concepts: ConceptDictionary, as_json: bool) -> None:
     if as_json:
-        echo(json.dumps(concepts.header))
+        echo_json(concepts.header)
         return
     table = Table(title=f"{concepts.folder}: {len(concepts):,} concepts", title_justify="left")
     table.add_column("language")

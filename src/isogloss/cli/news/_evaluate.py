@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo_json
 from isogloss.cli._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def clusters(
     settings = ClusterSettings(threshold=threshold, body_threshold=body_threshold)
     found = _cluster_scores(load_labelled_news(news), settings)
     if as_json:
-        echo(json.dumps(found))
+        echo_json(found)
         return
     for name, one in found.items():
         table = Table("language", "articles", "precision", "recall", "F1", title=name)
@@ -75,7 +74,7 @@ def links(
         pairs = labelled_pairs(labelled.articles, labelled.events)
         found = _validated(pairs, repeats, folds) if model is None else _scored(pairs, model)
     if as_json:
-        echo(json.dumps(found))
+        echo_json(found)
         return
     table = Table(
         "", "per cent", title=f"{found['pairs']} pairs of clusters, {found['one_event']} of one event"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ from rich.table import Table
 from isogloss.cli._console import Console
 from isogloss.cli._lazy import CommandGroup
 from isogloss.cli._options import Json, renaming
-from isogloss.cli._output import check_outputs, counted, echo, not_stdout
+from isogloss.cli._output import check_outputs, counted, echo, echo_json, not_stdout
 from isogloss.cli.store._options import load_settings, open_store
 from isogloss.exceptions import ModelFileError, StoreError
 
@@ -84,7 +83,7 @@ def train(
         for name, values in zip(linker.features, linker.weights_.T.tolist(), strict=True)
     }
     if as_json:
-        echo(json.dumps({"output": str(output), "C": linker.C_, "weights": weights}))
+        echo_json({"output": str(output), "C": linker.C_, "weights": weights})
         return
     table = Table("feature", *WEIGHT_SETS, title=f"weights of standardised features, C = {linker.C_:g}")
     for name, values in sorted(weights.items(), key=lambda item: -max(map(abs, item[1].values()))):
@@ -117,7 +116,7 @@ def _train_on_verdicts(place: str, prior_file: Path | None, output: Path, as_jso
     if as_json:
         scores = {name: training[name] for name in training if name != "weights_before"}
         found = {"output": str(output), **scores, "skipped": dict(pairs.skipped), "weights": weights}
-        echo(json.dumps(found))
+        echo_json(found)
         return
     table = Table("", "log loss", "accuracy", title=f"{counted(training['verdicts'], 'verdict')}")
     for name, row in (("before", training["before"]), ("after, held out", training["after"])):
@@ -154,7 +153,7 @@ def score(
         linker = Linker.default() if model is None else io.load(model, expected=Linker)
         found = _scores(load_labelled_news(news), linker)
     if as_json:
-        echo(json.dumps(found))
+        echo_json(found)
         return
     for title, rows in found.items():
         table = Table("", *next(iter(rows.values())), title=title)

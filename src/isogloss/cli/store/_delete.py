@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo, program
+from isogloss.cli._output import echo, echo_json, program
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
 from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
@@ -50,7 +49,7 @@ def delete(
         made = bool(done) and _finish(opened, settings)
         titles = {} if yes else {seq: one.title for seq, one in opened.articles(found, bodies=False).items()}
     if as_json:
-        echo(json.dumps({"articles": found, "deleted": done, "events_made": made}))
+        echo_json({"articles": found, "deleted": done, "events_made": made})
         return
     for seq, title in titles.items():
         echo(f"{seq}: {title!r}")

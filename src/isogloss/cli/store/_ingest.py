@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from array import array
 from collections import Counter
@@ -17,7 +16,7 @@ from rich.progress import Progress
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import counted, echo, not_stdout, program
+from isogloss.cli._output import counted, echo, echo_json, not_stdout, program
 from isogloss.cli._progress import progress_bar, reading
 from isogloss.cli.news._events import batches, cut_lines
 from isogloss.cli.store._make_events import make_events, store_contents
@@ -64,7 +63,7 @@ def init(
     Store(folder / settings.store.place).close()
     write_settings(path, settings)
     if as_json:
-        echo(json.dumps({"settings": str(path), "store": str(folder / settings.store.place)}))
+        echo_json({"settings": str(path), "store": str(folder / settings.store.place)})
         return
     echo(f"settings: {path}\nstore: {folder / settings.store.place}")
     here = "" if folder == Path() else f" -c {shlex.quote(str(path))}"
@@ -128,7 +127,7 @@ def ingest(
             "store": counts,
             "older_than_retention": old,
         }
-        echo(json.dumps(report))
+        echo_json(report)
         return
     if left_out:
         Console(stderr=True).print(escape(str(reader.quarantine)))

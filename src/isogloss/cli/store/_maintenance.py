@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ import typer
 
 from isogloss.cli._console import Console
 from isogloss.cli._options import Json
-from isogloss.cli._output import counted, echo, not_stdout
+from isogloss.cli._output import counted, echo, echo_json, echo_result, not_stdout
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._make_events import make_events
 from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
@@ -49,7 +48,7 @@ def backup(
     with open_store(load_settings(config, store)) as opened:
         path = back_up(opened, output)
     size = path.stat().st_size
-    echo(json.dumps({"copy": str(path), "bytes": size}) if as_json else f"{path}: {size:,} bytes")
+    echo_result({"copy": str(path), "bytes": size}, f"{path}: {size:,} bytes", as_json)
 
 
 def restore(
@@ -63,7 +62,7 @@ def restore(
 
     settings = load_settings(config, store)
     path = restore_backup(copy, settings.store.place)
-    echo(json.dumps({"store": str(path)}) if as_json else f"restored: {path}")
+    echo_result({"store": str(path)}, f"restored: {path}", as_json)
 
 
 def doctor(
@@ -125,7 +124,7 @@ def doctor(
             "pruned": pruned,
         }
     if as_json:
-        echo(json.dumps(report))
+        echo_json(report)
     else:
         for line in _report_lines(report, preview):
             echo(line)

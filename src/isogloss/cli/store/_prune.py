@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isogloss.cli._options import Json
-from isogloss.cli._output import echo
+from isogloss.cli._output import echo, echo_json
 from isogloss.cli._progress import progress_bar
 from isogloss.cli.store._options import Config, StorePlace, load_settings, open_store
 
@@ -54,7 +53,7 @@ def prune(
         pruned = prune_now(retention, preview) if preview is not None and yes else 0
     if as_json:
         report = preview.as_json() if preview is not None else {"keep_days": 0, "articles": 0}
-        echo(json.dumps(report | {"pruned": pruned}))
+        echo_json(report | {"pruned": pruned})
         return
     for line in _outcome_lines(preview, pruned, yes=yes):
         echo(line)
