@@ -163,7 +163,7 @@ def test_wikipedias_joined_by_links_tables_or_items():
         (["build", "en.jsonl", "en=de.jsonl", "-o", "c"], "a second file for 'en'"),
         (
             ["build", "en.jsonl", "-o", "c", "--format", "csv"],
-            "expected one of auto, jsonl, lines, wikipedia",
+            "'csv' is not one of 'auto', 'jsonl', 'lines', 'wikipedia'",
         ),
         (["build", "en.jsonl", "-o", "c", "--links", "l.sql"], "expected LANGUAGE=FILE"),
         (["build", "news.jsonl", "-o", "c"], "'news' is not a language; write LANGUAGE=FILE"),

@@ -7,16 +7,20 @@ import inspect
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from isogloss.alignment import PRESETS, Aligner
 from isogloss.alignment.decoding import Heuristic
 from isogloss.alignment.models import AGREEMENTS
+from isogloss.cli import _similar as similar
 from isogloss.cli.align import _commands as align
 from isogloss.cli.align import _options as align_options
+from isogloss.cli.align import _sentences as align_sentences
 from isogloss.cli.news import _evaluate as evaluate_news
 from isogloss.events.cluster import ClusterSettings
+from isogloss.text.raw import LAYOUTS
 
 HEAVY = (
     *("numpy", "scipy", "sklearn", "matplotlib", "fastapi", "sqlite3", "asyncio.base_events"),
@@ -93,10 +97,12 @@ def test_options_have_the_defaults_of_the_models():
     plain = Aligner()
     assert default(align.run, "threshold") == plain.threshold
     assert PRESETS[default(align.run, "preset")] == {}
-    assert tuple(PRESETS) == align_options._PRESETS
+    assert get_args(similar.Kind) == tuple(similar.MODELS)
+    assert get_args(align_sentences.Layout) == LAYOUTS
+    assert tuple(PRESETS) == get_args(align_options.PresetName)
     own = {"schedule", "agreement", "priors", "lower", "threshold", "n_jobs"}
     assert set(align_options.SETTINGS) | own | {"fertility", "engine"} == set(plain.get_params())
     for name in ("threshold", "body_threshold"):
         assert default(evaluate_news.clusters, name) == getattr(ClusterSettings(), name)
-    assert set(align.COMBINATIONS) >= set(Heuristic.__args__) - {"posterior"}
-    assert tuple(str(name or "none") for name in AGREEMENTS) == align_options._AGREEMENTS
+    assert set(get_args(align.Combination)) >= set(Heuristic.__args__) - {"posterior"}
+    assert tuple(str(name or "none") for name in AGREEMENTS) == get_args(align_options.AgreementName)

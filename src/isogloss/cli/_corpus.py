@@ -49,7 +49,7 @@ Sitelinks = Annotated[
     typer.Option(help="Wikidata's JSON dump or its table wb_items_per_site, to match articles."),
 ]
 NewFolder = Annotated[Path, typer.Option("--output", "-o", help="The folder to create.", callback=not_stdout)]
-FORMS = ("auto", "jsonl", "lines", "wikipedia")
+Form = Literal["auto", "jsonl", "lines", "wikipedia"]
 
 
 @corpus_group.callback()
@@ -68,9 +68,7 @@ def build(
         ),
     ],
     output: NewFolder,
-    form: Annotated[
-        str, typer.Option("--format", metavar="|".join(FORMS), help="The format of the files.")
-    ] = "auto",
+    form: Annotated[Form, typer.Option("--format", help="The format of the files.")] = "auto",
     sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
@@ -227,8 +225,6 @@ def _reader(code: str, path: Path, form: str, strict: bool) -> DocumentReader:
     from isogloss.corpora import AlignedLines, JsonLines, WikipediaDump
     from isogloss.extras import require_extra
 
-    if form not in FORMS:
-        raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
     if form == "auto":
         endings = {".xml": "wikipedia", ".txt": "lines"}
         form = next((form for ending, form in endings.items() if ending in path.suffixes), "jsonl")

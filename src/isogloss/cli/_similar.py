@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -32,6 +32,7 @@ MODELS = {
     "opca": "OPCASimilarity",
     "esa": "ESASimilarity",
 }
+Kind = Literal["hub", "lsi", "kmeans", "cca", "topics", "opca", "esa"]
 PICTURES = (".html", ".svg", ".png", ".pdf")
 # Candidates that an encoder looks at for each document that is shown.
 CANDIDATES = 5
@@ -105,8 +106,8 @@ def fit(
         Path, typer.Option("--output", "-o", help="The model file to write.", callback=not_stdout)
     ],
     kind: Annotated[
-        str,
-        typer.Option("--kind", metavar="|".join(MODELS), help="The kind of model; cca needs two languages."),
+        Kind,
+        typer.Option("--kind", help="The kind of model; cca needs two languages."),
     ] = "hub",
     dimensions: Annotated[
         int, typer.Option("--dimensions", "-d", help="Dimensions of the space.", min=1)
@@ -145,8 +146,6 @@ def fit(
     from isogloss.corpora import ComparableCorpus
     from isogloss.similarity import EncodedHub, HubSimilarity
 
-    if kind not in MODELS:
-        raise typer.BadParameter(f"--kind {kind}: expected one of {', '.join(MODELS)}")
     read = _check_texts(encoder, texts, encoder_model)
     if encoder and (kind != "hub" or batch_rows is not None):
         raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
@@ -233,9 +232,8 @@ def draw_map(
     ],
     languages: Languages = None,
     method: Annotated[
-        str,
+        Literal["tsne", "pca"],
         typer.Option(
-            metavar="tsne|pca",
             help="tsne keeps neighbours together, pca shows the directions of most variance.",
         ),
     ] = "tsne",
@@ -249,8 +247,6 @@ def draw_map(
     from isogloss.plotting import map_documents
     from isogloss.similarity.models import TextModel
 
-    if method not in ("tsne", "pca"):
-        raise typer.BadParameter(f"--method {method}: expected tsne or pca")
     check_outputs(as_json, output)
     if not is_stdout(output) and output.suffix not in PICTURES:
         raise typer.BadParameter(f"--output {output}: expected a name that ends in {', '.join(PICTURES)}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import typer
 
@@ -62,12 +62,6 @@ if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Corrections, Links
     from isogloss.corpora import WordPairs
 
-COMBINATIONS = (
-    "agreed", "forward", "backward",
-    "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and",
-)  # fmt: skip
-
-
 align_group = typer.Typer(
     cls=DefaultGroup,
     help="Align the words of sentence pairs.\n\n"
@@ -75,9 +69,15 @@ align_group = typer.Typer(
     no_args_is_help=True,
 )
 
+Combination: TypeAlias = Literal[
+    "agreed", "forward", "backward",
+    "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and",
+]  # fmt: skip
 Method: TypeAlias = Annotated[
-    str,
-    typer.Option(help=f"How to combine the two directions: {', '.join(COMBINATIONS)}."),
+    Combination,
+    typer.Option(
+        metavar="METHOD", help=f"How to combine the two directions: {', '.join(get_args(Combination))}."
+    ),
 ]
 Threshold: TypeAlias = Annotated[
     float,
@@ -208,8 +208,6 @@ def _corrected(links: Links, corrections: Corrections | None) -> Links:
 
 def _check(method: str, probabilities: bool) -> None:
     """Refuse before the work what would be refused after it."""
-    if method not in COMBINATIONS:
-        raise typer.BadParameter(f"--method {method}: expected one of {', '.join(COMBINATIONS)}")
     if probabilities and method != "agreed":
         raise typer.BadParameter("--probabilities needs --method agreed")
 

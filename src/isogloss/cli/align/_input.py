@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 from rich.markup import escape
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from isogloss.alignment import Gold, Links
     from isogloss.corpora import PairReport, ParallelText, WordPairs
 
-FORMS = ("auto", "lines", "columns", "bars", "tmx", "zip")
-
 Source: TypeAlias = Annotated[
     Path, typer.Argument(metavar="SRC", help="Source sentences, or a file of pairs.")
 ]
@@ -25,10 +23,9 @@ Target: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="TGT", help="Target sentences; not with a file of pairs.")
 ]
 Form: TypeAlias = Annotated[
-    str,
+    Literal["auto", "lines", "columns", "bars", "tmx", "zip"],
     typer.Option(
         "--format",
-        metavar="|".join(FORMS),
         help="Two files of lines, or one file: tab-separated columns, 'source ||| target', TMX or zip.",
     ),
 ]
@@ -129,8 +126,6 @@ def _reader(
 ) -> ParallelText:
     from isogloss.corpora import BarPairs, ColumnPairs, LinePairs, TmxPairs, ZipPairs
 
-    if form not in FORMS:
-        raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
     form = _guess(source, target) if form == "auto" else form
     if (form == "lines") != (target is not None):
         raise typer.BadParameter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from isogloss.alignment import Aligner, Corrections, Priors
     from isogloss.corpora import WordPairs
 
-_AGREEMENTS = ("none", "product", "mutual")
-_PRESETS = ("quick", "default", "thorough")
+PresetName: TypeAlias = Literal["quick", "default", "thorough"]
+AgreementName: TypeAlias = Literal["none", "product", "mutual"]
 SETTINGS = (
     "null", "spelling", "pseudo_count", "bayes", "interpolate", "prune", "prefix", "ensemble", "mean",
     "classes", "uniform", "jump_pseudo", "batch_pairs", "keep_index",
@@ -23,9 +23,8 @@ SETTINGS = (
 """Parameters of :class:`~isogloss.alignment.Aligner` that have no option of their own."""
 
 Preset: TypeAlias = Annotated[
-    str,
+    PresetName,
     typer.Option(
-        metavar="|".join(_PRESETS),
         help="How much work to do: quick takes a quarter of the time of the default, thorough 4 to 8 times.",
     ),
 ]
@@ -37,9 +36,8 @@ Schedule: TypeAlias = Annotated[
     ),
 ]
 Agreement: TypeAlias = Annotated[
-    str | None,
+    AgreementName | None,
     typer.Option(
-        metavar="|".join(_AGREEMENTS),
         help="How to train the two directions to agree; by default as in the preset.",
     ),
 ]
@@ -80,10 +78,6 @@ def settings_of(
     """Settings of a preset, overridden by those given on their own."""
     from isogloss.alignment import PRESETS
 
-    if preset not in _PRESETS:
-        raise typer.BadParameter(f"--preset {preset}: expected one of {', '.join(_PRESETS)}")
-    if agreement is not None and agreement not in _AGREEMENTS:
-        raise typer.BadParameter(f"--agreement {agreement}: expected one of {', '.join(_AGREEMENTS)}")
     given: dict[str, Any] = {} if schedule is None else {"schedule": schedule}
     if agreement is not None:
         given["agreement"] = None if agreement == "none" else agreement

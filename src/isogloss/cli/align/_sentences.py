@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
@@ -18,7 +18,8 @@ from isogloss.cli.align._options import LexiconFile, priors_of
 if TYPE_CHECKING:
     from isogloss.alignment.sentences import ReadText, SentenceAlignment, Trust
 
-FORMS = ("tsv", "tmx", "lines")
+Form = Literal["tsv", "tmx", "lines"]
+Layout = Literal["auto", "paragraphs", "wrapped", "sentences"]
 PASSES = 2
 MAX_LISTED = 5
 """Warnings of one kind that are printed in full."""
@@ -33,10 +34,9 @@ def sentences(
         typer.Option("--output", "-o", help="The file to write.", callback=not_stdout),
     ],
     form: Annotated[
-        str | None,
+        Form | None,
         typer.Option(
             "--format",
-            metavar="|".join(FORMS),
             help="A table (source, target, probability), a translation memory, or two files of lines whose "
             "names end in the languages. By default what the ending of the output says.",
         ),
@@ -55,9 +55,8 @@ def sentences(
         ),
     ] = None,
     layout: Annotated[
-        str,
+        Layout,
         typer.Option(
-            metavar="auto|paragraphs|wrapped|sentences",
             help="Each line is a paragraph; or lines were wrapped and blank lines separate paragraphs; or "
             "each line is a sentence.",
         ),
@@ -109,12 +108,10 @@ def sentences(
     _report(documents, trust, files, warnings, console)
 
 
-def _form(form: str | None, output: Path) -> Any:
+def _form(form: Form | None, output: Path) -> Form:
     """The form of the output, from its name unless it is given."""
     if form is None:
         return "tmx" if ".tmx" in output.suffixes else "tsv"
-    if form not in FORMS:
-        raise typer.BadParameter(f"--format {form}: expected one of {', '.join(FORMS)}")
     return form
 
 
@@ -128,14 +125,11 @@ def _read(
     pairs: list[tuple[Path, Path]],
     codes: tuple[str, str],
     encodings: tuple[str | None, str | None],
-    layout: Any,
+    layout: Layout,
     console: Console,
 ) -> list[tuple[ReadText, ReadText]]:
     from isogloss.alignment.sentences import ReadText
-    from isogloss.text.raw import LAYOUTS
 
-    if layout not in LAYOUTS:
-        raise typer.BadParameter(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
     documents = []
     with counting_steps("reading", len(pairs), console) as begin:
         for files in pairs:

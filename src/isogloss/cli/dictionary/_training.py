@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,8 +15,6 @@ from isogloss.cli._output import check_outputs, not_stdout, report_output
 from isogloss.cli._progress import counting_steps
 from isogloss.exceptions import VectorFileError
 
-METHODS = ("pmi", "cca")
-
 
 def vectors(
     text: Annotated[Path, typer.Argument(metavar="TEXT", help="Text in UTF-8, compressed or not.")],
@@ -25,9 +23,8 @@ def vectors(
     ],
     lang: Annotated[str, typer.Option("--lang", "-l", help="The language of the text, such as en.")] = "",
     method: Annotated[
-        str,
+        Literal["pmi", "cca"],
         typer.Option(
-            metavar="|".join(METHODS),
             help="Singular vectors of pointwise mutual information, or CCA of words and their neighbours.",
         ),
     ] = "pmi",
@@ -45,8 +42,6 @@ def vectors(
     """
     from isogloss.lexicon import train_vectors, write_vectors
 
-    if method not in METHODS:
-        raise typer.BadParameter(f"--method {method}: expected one of {', '.join(METHODS)}")
     check_outputs(as_json, output, error=VectorFileError)
     with counting_steps("reading", 3, Console(stderr=True)) as say:
         found = train_vectors(
