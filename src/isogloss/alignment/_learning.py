@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 Classes = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 UNSEEN_COUNT = 1e-2
-"""What a pair that was never seen together is worth, beside its likeness of spelling."""
+"""Pseudo-count of a pair that never occurs together, besides its spelling similarity."""
 
 
 def model_settings(aligner: AlignerBase, model: str, lexical: LexicalPrior | None = None) -> TrainingSettings:

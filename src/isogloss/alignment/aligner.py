@@ -401,7 +401,7 @@ class Aligner(AlignerBase):
 
     @property
     def _mean(self) -> str:
-        """How the two directions are combined."""
+        """Return the rule that combines the two directions."""
         return self.mean or ("arithmetic" if self._members else "geometric")
 
     def _ensemble_reader(self, pairs: Bitext | Iterable[Any]) -> EnsembleReader:

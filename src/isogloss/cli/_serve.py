@@ -88,7 +88,7 @@ def _check_platform() -> None:
 
 
 class _Companion(Protocol):
-    """What runs beside a service."""
+    """A worker or a sender of alerts that runs next to a service."""
 
     def start(self) -> None: ...
 

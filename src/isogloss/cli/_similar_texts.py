@@ -33,7 +33,7 @@ def chosen_encoder(name: str, jobs: int) -> Encoder:
 
 
 def named_texts(files: Sequence[str]) -> dict[str, dict[str, str]]:
-    """For each language title and text of its documents by their ids, from files of JSON lines."""
+    """Read title and text of the documents of each language by id, from JSON lines."""
     from isogloss.corpora import JsonLines
 
     return {

@@ -26,7 +26,7 @@ class Expectation(Protocol[P_contra]):
     """Whether a call changes the result of the next one, so that it cannot be tried and taken back."""
 
     kind: str
-    """What the last call did, for the trace: ``full``, ``sparse``, ``refresh`` or ``shard``."""
+    """Kind of the last step, for the trace: ``full``, ``sparse``, ``refresh`` or ``shard``."""
 
     def __call__(self, parameters: P_contra) -> ExpectedCounts:
         """The expected counts to hand to the M-step."""

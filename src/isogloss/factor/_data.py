@@ -61,7 +61,7 @@ class FactorData:
     kind: str
     """Features of each view, and the kind of noise."""
     units: Units
-    """How to get back to the units of the rows. The origin is the mean over the rows that have the
+    """Transformation back to the units of the rows. The origin is the mean over the rows that have the
     feature, so the standardised values sum to zero.
     """
     rows: Array

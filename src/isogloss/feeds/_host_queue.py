@@ -27,7 +27,7 @@ class Turn(NamedTuple):
     host: str
     task: Task | None
     wait: float | None
-    """None if nothing is waiting at all."""
+    """None if nothing is waiting."""
 
 
 class HostSchedule:

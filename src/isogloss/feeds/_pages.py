@@ -20,13 +20,13 @@ from isogloss.feeds._fetcher import FetchResponse
 from isogloss.io import ParserFailure, ParserProcess
 
 MAX_ROBOTS_BYTES = 500 << 10
-"""What RFC 9309 asks crawlers to read at least; the rest is ignored."""
+"""Minimum size of robots.txt that RFC 9309 asks crawlers to read; the rest is ignored."""
 
 MAX_CACHED_ROBOTS_CHARS = 32 << 20
 """Size of all cached robots.txt files together."""
 
 UNREACHABLE_ROBOTS_S = 1800.0
-"""How long the pages of a host are left alone whose robots.txt cannot be fetched."""
+"""Time without page requests to a host whose robots.txt cannot be fetched."""
 
 MAX_CRAWL_DELAY_S = 60.0
 
@@ -36,7 +36,7 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.ASCII | re.IGNO
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageLimits:
-    """How the article pages of feeds are fetched.
+    """Limits and rules for fetching article pages.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class PageLimits:
 
 
 class FetcherLike(Protocol):
-    """What fetches pages: :class:`~isogloss.feeds.Fetcher`, or a stand-in."""
+    """The fetcher of pages: :class:`~isogloss.feeds.Fetcher`, or a stand-in."""
 
     def fetch(
         self, url: str, *, etag: str = "", modified: str = "", follow: bool = True, max_bytes: int = 0
@@ -92,7 +92,7 @@ def host_of(url: str) -> str:
 
 
 class RobotsCache:
-    """What the robots.txt of each host allows.
+    """The permissions in the robots.txt of each host.
 
     Notes
     -----

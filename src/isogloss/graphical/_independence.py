@@ -19,7 +19,7 @@ from isogloss.graphical._structure import Graph
 Names: TypeAlias = str | Iterable[str]
 
 _UP, _DOWN = 0, 1
-"""How a trail came to a variable: from a child, or from a parent."""
+"""Direction from which a trail reaches a variable: from a child, or from a parent."""
 
 
 def d_separated(graph: Graph, left: Names, right: Names, given: Names = ()) -> bool:

@@ -60,6 +60,6 @@ def smoothed(views: Views, strength: float) -> Views:
 
 
 def _moves(dims: list[int], lengths: list[float]) -> list[NDArray[np.float64]]:
-    """For each view the steps along all coordinates of all views, forward and back."""
+    """Steps of each view along all coordinates of all views, in both directions."""
     diagonal = np.diag(np.repeat(lengths, dims))
     return np.split(np.vstack([diagonal, -diagonal]), np.cumsum(dims)[:-1], axis=1)

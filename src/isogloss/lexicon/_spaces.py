@@ -184,7 +184,7 @@ def make_model(name: str, views: Views, n_components: int) -> Any:
 
 
 def _most_components(vectors: Mapping[str, WordVectors], table: NDArray[np.int64]) -> int:
-    """As many as the narrowest vectors have dimensions, and no more than a fifth of the pairs."""
+    """Default number of components: the smallest dimension of the vectors, at most a fifth of the pairs."""
     pairs = int(((table >= 0).sum(axis=1) > 1).sum())
     return max(1, min(pairs // 5, *(one.dim for one in vectors.values())))
 

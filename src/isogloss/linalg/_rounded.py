@@ -72,7 +72,7 @@ class RoundedQueries:
     packed: NDArray[np.uint8]
     """The bytes, 64 standing for zero."""
     scales: Single
-    """What a step is worth in each. Shape (n,)."""
+    """Size of a quantisation step of each vector. Shape (n,)."""
     dims: int
     """Dimensions."""
 

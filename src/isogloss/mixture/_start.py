@@ -44,7 +44,7 @@ class Summary(NamedTuple):
         return self.squares / np.maximum(self.counts, 1.0)
 
     def floor(self, multiple: float) -> float:
-        """That multiple of the smallest variance of a feature that varies; of one if none does."""
+        """Return this multiple of the smallest non-zero variance of a feature, or of one if all are zero."""
         varying = self.variances[self.variances > 0]
         return float(multiple * (varying.min() if len(varying) else 1.0))
 

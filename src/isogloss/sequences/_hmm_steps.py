@@ -24,7 +24,7 @@ from isogloss.stats import ExpectedCounts
 Array = NDArray[np.float64]
 
 PARTS = ("start", "transition", "emission")
-"""What can be learned."""
+"""The parameters that can be learned."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class HMMParameters:
     emission: Array
 
     def tables(self) -> tuple[Array, Array, Array]:
-        """As the compiled loops take them: a row of states per symbol."""
+        """Emissions as the kernels take them: a row of states per symbol."""
         return self.start, self.transition, np.ascontiguousarray(self.emission.T)
 
 

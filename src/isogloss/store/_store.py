@@ -103,7 +103,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 REQUEST_RETENTION_US = 24 * 3600 * 1_000_000
-"""How long the answer to a request with an idempotency key is kept, in microseconds."""
+"""Time for which the answer to a request with an idempotency key is kept, in microseconds."""
 
 INSTANCE = "instance"
 """The name of the metadata that tell stores apart."""

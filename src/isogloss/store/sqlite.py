@@ -25,7 +25,7 @@ APPLICATION_ID = 0x69736F67
 """Marks a file as an isogloss store in its header: "isog"."""
 
 BUSY_TIMEOUT_S = 30.0
-"""How long a writer waits for another."""
+"""Time that a writer waits for another."""
 
 MIN_FREE_BYTES = 1 << 16
 """With less free disk space than this, an I/O error means that the disk is full."""

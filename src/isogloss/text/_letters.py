@@ -14,7 +14,7 @@ _TABLE_CHARS = 1 << 18
 
 
 def matching_letters(pattern: re.Pattern[str]) -> NDArray[np.uint8]:
-    """Of each character whether a pattern of stretches of characters matches it.
+    """For each character, whether a pattern of ranges of characters matches it.
 
     Examples
     --------

@@ -197,7 +197,7 @@ def _foreign_digits() -> tuple[re.Pattern[str], NDArray[np.uint8]]:
 
 @cache
 def _word_table() -> NDArray[np.uint8]:
-    """Of each character whether it is part of words: letters, digits, marks and joiners.
+    """For each character, whether it is part of words: letters, digits, marks and joiners.
 
     Beyond U+FFFF there are few ranges: letters of old and rare scripts.
     """

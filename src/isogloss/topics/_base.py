@@ -1,4 +1,4 @@
-"""What topic models have in common: learning from counts whose languages stand side by side."""
+"""The base of topic models: learning from counts whose languages are side by side."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
     @abstractmethod
     def _check_batch(self) -> Callable[[Any], Counts]:
-        """What checks a batch of a source as ``_counts`` does; it travels to workers without the model."""
+        """Return a function that checks a batch as ``_counts`` does, for workers without the model."""
 
     @abstractmethod
     def _widths(self) -> NDArray[np.int64]:
@@ -290,7 +290,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return checked
 
     def _tokens(self, source: Source[Counts]) -> Array:
-        """How many words each language has."""
+        """Number of words of each language."""
         sums: Array = self._engine().map_reduce(_column_sums, _add, source)
         starts = np.concatenate([[0], np.cumsum(self._widths())[:-1]])
         tokens = np.add.reduceat(sums, starts)

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Coherence:
-    """How well the strongest words of topics go together."""
+    """Coherence of topics: how often their strongest words occur together."""
 
     topics: Array
     """NPMI of each topic, from -1 to 1."""

@@ -1,4 +1,4 @@
-"""What is remembered of every document between two E-steps, wherever its batch is."""
+"""Per-document state between two E-steps, wherever the batch of the document is."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def _solve(statistic: ExpectedCounts, p: TopicParameters, *, learn: bool) -> Top
 
 
 def _by_view(words: Array, p: TopicParameters) -> tuple[list[NDArray[np.int64]], Array]:
-    """For each view, how many of its cells have each count; and its totals of topics."""
+    """For each view, the number of cells with each count, and the totals of topics."""
     parts = np.split(words, np.cumsum(p.widths)[:-1])
     return [np.bincount(part.astype(np.int64).ravel()).astype(np.int64) for part in parts], p.view_sums(words)
 

@@ -48,7 +48,7 @@ class TopicParameters:
 
     @property
     def view_starts(self) -> NDArray[np.int64]:
-        """Where the words of each language begin, and where the last ones end."""
+        """Offsets of the words of each language, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.widths)]).astype(np.int64)
 
     @property

@@ -48,7 +48,7 @@ class Reader:
         return IndexedBitext(bitext, self.table, table_offsets=offsets)
 
     def log_likelihood(self, bitext: Bitext) -> float:
-        """Of both directions, each on its own."""
+        """Links of each direction on its own."""
         return sum(self._log_likelihood(self.index(bitext[rows])) for rows in bitext.blocks())
 
     def _log_likelihood(self, text: IndexedBitext) -> float:

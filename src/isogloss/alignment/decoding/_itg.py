@@ -110,7 +110,7 @@ def _from(first: int, source: Ints, target: Ints) -> tuple[int, int, int, int] |
 
 
 def _earliest(values: Ints) -> Ints:
-    """For each prefix, where its smallest value is."""
+    """Position of the smallest value of each prefix."""
     least = np.minimum.accumulate(values)
     return np.maximum.accumulate(np.where(values == least, np.arange(len(values)), 0))
 

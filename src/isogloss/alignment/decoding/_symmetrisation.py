@@ -160,7 +160,7 @@ class _Growth:
         return np.repeat(self.order, len(NEIGHBOURS))[open_], found[open_]
 
     def _beside(self, down: int, right: int) -> Ints:
-        """For every link the number of the link that many target and source positions away, or -1."""
+        """For each link, the number of the link at this offset in target and source positions, or -1."""
         links = self.union.links
         rows, columns = (width + 2 for width in widths(links))
         keys = (self.sentence * rows + links.source + 1) * columns + links.target + 1

@@ -28,7 +28,7 @@ UNIFORM_SHARE = 0.02
 """Share of the pooled displacements that goes to all of them alike."""
 
 START_TENSION = 8.0
-"""How fast the pseudo-counts of Model 3 fall off beside the diagonal."""
+"""Decay of Model 3's pseudo-counts with the distance from the diagonal."""
 
 
 def even_displacements(contexts: int) -> Array:

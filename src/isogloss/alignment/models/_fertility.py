@@ -76,7 +76,7 @@ class FertilityOptions:
     def settings(
         self, model: str, lexical: LexicalPrior, threads: int, before: Mapping[str, Array]
     ) -> FertilitySettings:
-        """For the steps of one model."""
+        """Settings of the steps of one model."""
         return FertilitySettings(
             model,
             null=self.null,
@@ -100,15 +100,15 @@ class FertilityTrainer:
     """State shared by the fertility models of a schedule."""
 
     simple: Trained
-    """What the simple models have learned, over which pairs."""
+    """Parameters of the simple models, and the pairs they were learned from."""
     layout: PositionLayout
     """Position tables of Model 3."""
     classes: WordClasses
     """On which displacements depend."""
     settings: FertilitySettings
-    """Of every stage, but for the model."""
+    """Settings of every stage, except the model."""
     engine: Engine
-    """Where the sums run."""
+    """The engine that runs the sums."""
     pruned: bool = False
     """Whether pairs were dropped, so that the progress has to tell which are left."""
 

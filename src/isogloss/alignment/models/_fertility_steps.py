@@ -46,7 +46,7 @@ MODES = {"given": 0, "neighbours": 1, "all": 2}
 """Alignments that are summed over: the given one, a neighbourhood, or all there are."""
 
 SUM_NAMES = ("null", "fertility", "places", "heads", "heads_reached", "others", "others_reached", "scalars")
-"""What the compiled loop adds up per direction, in its order."""
+"""Sums of the kernel per direction, in its order."""
 
 MIN_PROBABILITY = 1e-12
 """Probabilities count as no smaller than this, so that every alignment can be compared."""

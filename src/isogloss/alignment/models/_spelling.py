@@ -15,7 +15,7 @@ MIN_CHARS = 4
 """Shorter words are alike by chance, unless they are the same."""
 
 MIN_SIMILARITY = 0.6
-"""Below this similarity a likeness means nothing."""
+"""Minimum spelling similarity that counts."""
 
 SIMILARITY_EXPONENT = 4
 """Likeness is this power of the similarity."""

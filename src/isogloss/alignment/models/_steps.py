@@ -35,10 +35,10 @@ MODELS = {"1": 0, "2": 1, "diagonal": 1, "hmm": 2}
 """The models by name, and the kind of the compiled loop that runs each."""
 
 TABLED = ("2", "diagonal")
-"""Those that have a table over positions."""
+"""Models with a table of positions."""
 
 AGREEMENTS = {None: 0, "product": 1, "mutual": 2}
-"""How the directions agree, and the compiled loop's number for it."""
+"""Kinds of agreement between the directions, and their numbers in the kernel."""
 
 VALUES_PER_BLOCK = 1 << 16
 """Numbers whose logarithms are taken at a time."""
@@ -51,7 +51,7 @@ class TrainingSettings:
     """Everything that stays fixed while one model is trained."""
 
     model: str = "hmm"
-    """Which words may come from where."""
+    """The model of positions: 1, 2, diagonal or hmm."""
     agreement: str | None = None
     """Directions on their own; counts that are products of posteriors; or each direction read again with
     its links weighed by the other's posterior.
@@ -74,7 +74,7 @@ class TrainingSettings:
     """
 
     def numbers(self) -> tuple[int, int, float, float]:
-        """As the compiled loop wants them."""
+        """Return the arguments of the kernel."""
         null = -1.0 if self.null is None else self.null
         return MODELS[self.model], AGREEMENTS[self.agreement], null, self.uniform
 
@@ -172,7 +172,7 @@ def expect(
 
 
 SUMS = ("null", "jumps", "reached", "table", "scalars")
-"""What the compiled loop adds up per direction, in its order."""
+"""Sums of the kernel per direction, in its order."""
 
 
 def _zero_sums(null: Single, jumps: Single, _: Any, table: Single) -> tuple[Array, ...]:

@@ -48,9 +48,9 @@ class Trainer:
     layout: PositionLayout | None
     """Position tables, for models that have them."""
     settings: TrainingSettings
-    """Of every stage, but for the model."""
+    """Settings of every stage, except the model."""
     engine: Engine
-    """Where the sums run."""
+    """The engine that runs the sums."""
     prune: float = 0.0
     """After every iteration, pairs whose probability is below this in both directions leave the table."""
 

@@ -29,7 +29,7 @@ MIN_CONFIDENCE = 0.9
 """Probability of the beads from which the next pass learns."""
 
 RECENTRED = 3
-"""How often a band is laid around the last path, if that came near its side."""
+"""Maximum number of times a band is widened around the last path because the path came near its edge."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class LatticeBand:
 
     @classmethod
     def around(cls, points: Points, n: int, m: int, margin: int = MARGIN) -> LatticeBand:
-        """What is not farther than a margin from a line of points, in rows or in columns."""
+        """Return the nodes within a margin of a line through the points, in rows or in columns."""
         points = np.vstack([[0, 0], points, [n, m]])
         rows = np.arange(n + 1)
         before = np.searchsorted(points[:, 0], rows - margin, side="right") - 1

@@ -1,4 +1,4 @@
-r"""How long the translation of a sentence is.
+r"""The length of the translation of a sentence.
 
 As in Gale and Church (1993), *A program for aligning sentences in bilingual corpora*, the target side of a
 bead has :math:`c` characters for each of the source side. Here the logarithm of the ratio is normal, with a
@@ -24,7 +24,7 @@ FIRST_VARIANCE = (0.01, 4.0)
 """Constant part of the variance, and the part per character, before anything is known."""
 
 PSEUDO_BEADS = 10
-"""What the first variance counts beside the beads of the text."""
+"""Weight of the initial variance, in beads of the text."""
 
 MIN_VARIANCE = 0.004
 
@@ -65,12 +65,12 @@ class LengthModel:
         return LengthModel(log_ratio, max(constant, MIN_VARIANCE), per_character, self.mean, self.deviation)
 
     def source_arrays(self, lengths: Array) -> tuple[Array, Array]:
-        """Of one to three source sentences from each on: log-length and precision."""
+        """Log-length and precision of one to three source sentences, from each sentence on."""
         sums = _sums(lengths)
         return np.log(sums), 1 / (self.constant + self.per_character / sums)
 
     def target_arrays(self, lengths: Array) -> tuple[Array, Array]:
-        """Of one to three target sentences from each on: log-length and minus its log-density at large."""
+        """Log-length of one to three target sentences, from each on, and minus its marginal log-density."""
         logs = np.log(_sums(lengths))
         numbers = np.arange(1, MOST + 1)
         variance = np.log1p(self.deviation**2 / (numbers * self.mean**2))
@@ -79,7 +79,7 @@ class LengthModel:
 
 
 def _sums(lengths: Array) -> Array:
-    """Of one to three sentences from each on; behind the last one nothing is added."""
+    """Sums over one to three sentences, from each sentence on; beyond the last one nothing is added."""
     padded = np.append(lengths, np.zeros(MOST))
     shifted = np.stack([padded[k : k + len(lengths)] for k in range(MOST)], axis=1)
     return np.cumsum(shifted, axis=1)

@@ -39,7 +39,7 @@ Words = tuple[NDArray[np.int32], NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """What holds for all documents."""
+    """Parameters that all documents share."""
 
     lengths: LengthModel
     kinds: NDArray[np.float64]
@@ -108,7 +108,7 @@ class DocumentAlignment:
 
     @property
     def points(self) -> NDArray[np.int64]:
-        """Where the beads begin."""
+        """Start nodes of the beads."""
         return np.array([(b.source.start, b.target.start) for b in self.beads], np.int64).reshape(-1, 2)
 
     def _lattice(self, parameters: Parameters, words: tuple[Single, Single]) -> Beads:
@@ -147,7 +147,7 @@ class DocumentAlignment:
         return self._explained(left, right, ratios, False), self._explained(right, left, ratios[::-1], True)
 
     def _explained(self, side: Words, other: Words, ratios: tuple[Ratios, Ratios], backward: bool) -> Single:
-        """How much likelier sentences are beside those of another side than alone, by the first ratios."""
+        """Log-likelihood ratio of the sentences paired with the other side to the sentences alone."""
         band, (rows, columns, values) = self.band, ratios[0]
         n_other, out = len(ratios[1][0]) - 1, np.zeros((band.size, MOST), np.float32)
         where = band.starts, band.stops, band.cells

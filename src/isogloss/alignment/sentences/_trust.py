@@ -1,4 +1,4 @@
-"""How far an alignment of sentences can be relied on, from the alignment itself."""
+"""Diagnostics of a sentence alignment: signs that the texts do not correspond."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MIN_TRANSLATION = 1e-3
 """Rarer translations are left out."""
 
 SCHEDULE = "1:4"
-"""How the lexicon is learned: four iterations of IBM Model 1."""
+"""Schedule of the lexicon: four iterations of IBM Model 1."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,7 @@ def _read(
 
 
 def _warnings_of_input(documents: list[tuple[ReadText, ReadText]], alone: list[Path]) -> list[str]:
-    """What the files themselves make one doubt."""
+    """Return warnings about the input files."""
     warnings = []
     if alone:
         named = ", ".join(map(str, alone[:MAX_LISTED])) + (", ..." if len(alone) > MAX_LISTED else "")

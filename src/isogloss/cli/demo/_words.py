@@ -17,7 +17,7 @@ SentencePairs: TypeAlias = list[tuple[list[str], list[str]]]
 
 HUB = "en"
 SHARES = (0.4, 0.7, 1.0)
-"""Of the rows to learn from, for the learning curve."""
+"""Shares of the training rows, for the learning curve."""
 
 _MIN_SCORE, _MAX_TRANSLATIONS = 0.25, 5
 """Score of a translation, and translations of a word."""

@@ -207,7 +207,7 @@ def _described(
     options: dict[str, str],
     warnings: tuple[str, ...],
 ) -> Description:
-    """What the pages say about the dictionary."""
+    """Return the description that the pages show."""
     from isogloss import __version__
     from isogloss.lexicon.site import Description, SiteLanguage, direction_of
 
@@ -236,7 +236,7 @@ def _described(
 
 
 def _warnings(text: AlignedText) -> tuple[str, ...]:
-    """What a reader should know about the text."""
+    """Return warnings about the text."""
     found = []
     if len(text.source) < FEW_PAIRS:
         found.append(

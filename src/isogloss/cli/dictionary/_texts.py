@@ -28,7 +28,7 @@ LOOKED_AT = 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """How two texts are read."""
+    """Options for reading two texts."""
 
     form: str
     columns: str

@@ -21,7 +21,7 @@ MIN_WIDE_COLUMNS = 140
 """Columns of a wide table, also where the terminal has fewer."""
 
 MAX_EXACT_SPAN = timedelta(days=300)
-"""Of longer periods, months are shown instead of days."""
+"""Periods longer than this are shown as months instead of days."""
 
 Wide = Annotated[
     bool,

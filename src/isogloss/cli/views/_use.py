@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Picture(StrEnum):
-    """What to draw."""
+    """Kinds of pictures."""
 
     correlations = "correlations"
     projections = "projections"

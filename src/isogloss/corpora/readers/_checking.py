@@ -86,7 +86,7 @@ class ParallelText(abc.ABC):
     """
 
     absent = "has one side only"
-    """What to say about a line without one of the sides."""
+    """Message for a line that lacks one of the sides."""
 
     def __init__(self, *, max_tokens: int = 1000, on_bad: OnBad = "raise") -> None:
         if on_bad not in ("raise", "skip"):

@@ -39,7 +39,7 @@ class TokenisedText:
     """
 
     tokens: list[str]
-    """What is between spaces, including punctuation."""
+    """Strings between spaces, including punctuation."""
     words: list[str]
     lower: list[str]
     """The tokens without the punctuation around them, and the same in lower case; may be empty strings."""

@@ -54,7 +54,7 @@ class ClusterSettings:
     repair_every: int = 256
     """Articles of a language after which as many are reassigned; 0 for never."""
     margin: float = 0.0
-    """How much better another cluster must be for an article to move."""
+    """Minimum gain in similarity for an article to move to another cluster."""
     prior: float = 100.0
     body_weight: float = 2.5
     body_power: float = 2.0
@@ -209,7 +209,7 @@ class Member:
     time: float
     """Seconds since 1970."""
     vector: Vector
-    """Of length one; emptied once the article is no longer reassigned."""
+    """Unit vector of the article; emptied once the article is no longer reassigned."""
     threshold: float
     """Minimum similarity to a cluster that it may join."""
     places: tuple[str, ...] = ()

@@ -73,7 +73,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[\u3002\uff01\uff1f])")
 
 @dataclass(frozen=True, slots=True)
 class ComparedArticle:
-    """What is compared of an article."""
+    """The representation of an article that is compared."""
 
     lang: str
     """Its language."""

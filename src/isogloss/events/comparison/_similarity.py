@@ -44,7 +44,7 @@ CALIBRATIONS = {
 
 
 class ArticleComparison(NamedTuple):
-    """How similar two articles are, and why."""
+    """The similarity of two articles, with the evidence."""
 
     probability: float
     """The probability that they tell the same story."""
@@ -53,7 +53,7 @@ class ArticleComparison(NamedTuple):
     where there is none.
     """
     contributions: Mapping[str, float]
-    """What each adds to the log odds; ``(constant)`` is the constant."""
+    """Contribution of each channel to the log odds; ``(constant)`` is the constant."""
 
 
 class ArticleSimilarity:

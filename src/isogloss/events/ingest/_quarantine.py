@@ -23,7 +23,7 @@ class QuarantinedRecord:
     """Description of the problem."""
     file: str
     line: int
-    """Where it was read."""
+    """File and line of the record."""
     record: str
     """Its beginning."""
 

@@ -1,4 +1,4 @@
-"""How near an article is to news of other days, which cannot tell its story.
+"""The similarity of an article to news of other days, which cannot be about the same story.
 
 Some texts are near to everything: a round-up, a feature, a result in a sport that is in the news every day.
 Their similarity to the texts of their own days says little, unless it exceeds what they find at other times.

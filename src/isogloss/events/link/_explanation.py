@@ -95,7 +95,7 @@ class FeatureContribution(NamedTuple):
     value: float | None
     """Its value; None when it is missing."""
     contribution: float
-    """What it adds to the log odds; positive values favour one story."""
+    """Contribution to the log odds; positive values favour one story."""
 
 
 class LinkExplanation(NamedTuple):
@@ -105,7 +105,7 @@ class LinkExplanation(NamedTuple):
     b: int
     """The clusters."""
     probability: float
-    """That they tell one story."""
+    """Probability that both clusters tell one story."""
     summary: tuple[str, ...]
     """The strongest reasons in words, at most three; those for the link come first."""
     reasons: tuple[FeatureContribution, ...]

@@ -34,7 +34,7 @@ class Link:
     b: int
     """The clusters, the smaller id first."""
     probability: float
-    """That they tell one story."""
+    """Probability that both clusters tell one story."""
     features: Mapping[str, float]
     """See :mod:`isogloss.events.link._features`."""
     pairs: tuple[tuple[str, str, float], ...]

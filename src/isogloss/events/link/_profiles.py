@@ -105,7 +105,7 @@ class ArticleProfile:
     id: str
     lang: str
     title: str
-    """As the article has them."""
+    """Id, language and title of the article."""
     time: float
     """Seconds since 1970."""
     sentence: str
@@ -290,7 +290,7 @@ class UnweightedProfile:
     title: str
     time: float
     sentence: str
-    """As in :class:`ArticleProfile`."""
+    """See :class:`ArticleProfile`."""
     day: date
     """Day of publication."""
     terms: Terms

@@ -60,7 +60,7 @@ class Chapter:
     last: datetime
     """Times of its first and last article."""
     titles: Mapping[str, str]
-    """For each language the title that is most typical of the chapter; languages with most articles first."""
+    """The most typical title of the chapter in each language; languages with the most articles first."""
     articles: tuple[Article, ...]
     """Its articles, the oldest first."""
     pause_days: int

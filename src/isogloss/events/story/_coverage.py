@@ -13,14 +13,14 @@ MIN_SHARED_EVENTS = 4
 """A source is missed only if so many other events had articles of it and of those that report now."""
 
 MIN_ABSENT_SHARE = 0.5
-"""It is missed if it reported at least this share of the events that those sources reported together."""
+"""Minimum share of the events of the other sources that a missing source usually reports."""
 
 _MAX_COMMON_SOURCES = 2
 """Sources of an event that another must share to be compared; one, if the event has one source."""
 
 
 class SourceReport(NamedTuple):
-    """What a source has reported of an event in one language."""
+    """The articles of one source about an event in one language."""
 
     source: str
     lang: str
@@ -63,7 +63,7 @@ class AbsentSource:
     """Its name."""
     reported: int
     events: int
-    """How many of how many comparable events it reported."""
+    """Number of comparable events, and how many of them the source reported."""
 
 
 def describe_coverage(reports: Iterable[SourceReport]) -> EventCoverage:

@@ -25,7 +25,7 @@ _GROUPS = re.compile(rf"[{_SPACES}'\u2019\u066c]")
 _MAX_DIGITS = 15
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CONTINUED = re.compile(r"[-\u2010\u2011]?[A-Za-z\u00c0-\u1fff]|-\d")
-"""What makes a number part of a longer word, such as *79-year-old*, *4x4* or *2-1*."""
+"""Characters that make a number part of a longer word, such as *79-year-old*, *4x4* or *2-1*."""
 
 _ABBREVIATIONS = {
     "bn": 1e9,

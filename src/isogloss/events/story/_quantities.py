@@ -92,15 +92,15 @@ class Quantity:
     """A quantity in a text."""
 
     kind: str
-    """What is counted: ``dead``, ``votes (%)``, ``EUR``."""
+    """The thing that is counted: ``dead``, ``votes (%)``, ``EUR``."""
     value: float
-    """How many."""
+    """The number."""
     phrase: str
     """The clause that says so."""
 
 
 class QuantityMention(NamedTuple):
-    """What an article says of a quantity."""
+    """A quantity as stated in an article."""
 
     article: Article
     value: float
@@ -112,9 +112,9 @@ class QuantityComparison:
     """A quantity that at least two articles state."""
 
     kind: str
-    """What is counted."""
+    """The thing that is counted."""
     mentions: tuple[QuantityMention, ...]
-    """What each article says, the latest first."""
+    """Statements of the articles, the latest first."""
     latest: Mapping[str, QuantityMention]
     """The latest of each language."""
     differing: frozenset[str]

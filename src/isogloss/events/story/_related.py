@@ -40,7 +40,7 @@ _MAX_LABELS = 3
 
 @dataclass(frozen=True)
 class EventOutline:
-    """What events are compared by."""
+    """The features by which events are compared."""
 
     id: str
     first: datetime
@@ -72,7 +72,7 @@ class RelatedEvent:
     relation: Relation
     """Whether it came before or after, or at the same time."""
     score: float
-    """How closely it is related, from 0 to 1."""
+    """Strength of the relation, from 0 to 1."""
     reason: str
     """Why, in words."""
     link: float | None = None

@@ -58,7 +58,7 @@ class LanguageScores(NamedTuple):
     macro: ClusteringScores
     """Mean precision, recall and F1 over languages."""
     languages: dict[str, ClusteringScores]
-    """By language, in alphabetical order."""
+    """Scores by language, in alphabetical order."""
     articles: dict[str, int]
     """Articles of each language."""
 

@@ -55,7 +55,7 @@ class LabelledPairs(NamedTuple):
     """1 for one event."""
     languages: list[tuple[str, str]]
     events: list[tuple[str, str]]
-    """Of the two clusters."""
+    """Languages and events of the two clusters."""
 
     def columns(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return some of the features, in this order."""

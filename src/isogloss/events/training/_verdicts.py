@@ -32,7 +32,7 @@ DELETED = "articles that are no longer stored"
 MERGED = "articles that are now in one cluster"
 UNLINKED = "clusters that are no longer linked"
 REPLACED = "clusters with a later verdict"
-"""What a verdict is about that is left out."""
+"""Reasons for which verdicts are skipped."""
 
 
 class JudgedPairs(NamedTuple):
@@ -45,7 +45,7 @@ class JudgedPairs(NamedTuple):
     clusters: NDArray[np.int64]
     """The clusters. Shape (verdicts, 2)."""
     skipped: Counter[str]
-    """How many verdicts were left out, by what they are about."""
+    """Number of skipped verdicts by reason."""
 
 
 def judged_pairs(verdicts: Iterable[Mapping[str, Any]]) -> JudgedPairs:

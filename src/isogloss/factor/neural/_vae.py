@@ -303,7 +303,7 @@ class MultiViewVAE(ViewsMixin, TransformerMixin, Estimator):
         return np.array([np.log(deviation).sum() for deviation in self.deviations_])
 
     def _log_scale(self, present: NDArray[np.bool_]) -> float:
-        """What bounds of standardised rows lose per row in the units of the rows."""
+        """Difference per row between bounds of standardised rows and of rows in their own units."""
         return -float((present @ self._log_deviations()).mean())
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 _PLAIN = re.compile(r"(?!//|/\*)[^\s{}()\[\];|,\"]+")
 
 _NO_NAME = "unknown"
-"""What bnlearn calls every network."""
+"""The name that bnlearn gives every network."""
 
 
 def read_bif(path: PathLike, *, tolerance: float = 1e-3) -> BayesianNetwork:

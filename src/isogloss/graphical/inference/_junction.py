@@ -48,11 +48,11 @@ class _Clique:
     summed: Scope
     """Axes of the clique that its parent lacks."""
     shared: _Placement
-    """Where what is shared lies in the parent."""
+    """Axes of the shared variables in the parent."""
     above: Scope
     """Axes of the parent that the clique lacks."""
     within: _Placement
-    """Where what is shared lies in the clique."""
+    """Axes of the shared variables in the clique."""
 
 
 class JunctionTree:

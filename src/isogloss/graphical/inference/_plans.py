@@ -18,7 +18,7 @@ from isogloss.graphical.inference._relevance import Relevance, bits, mask_of
 Array = NDArray[np.float64]
 
 MIN_FACTOR_SUM = 1e-250
-"""Below this, products are taken again with scaling."""
+"""Products below this are computed again with scaling."""
 
 
 class ProductPlan:

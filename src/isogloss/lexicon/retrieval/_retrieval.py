@@ -173,7 +173,7 @@ def _inverted_softmax(
 
 
 def _log_sums(sources: Single, targets: Single, temperature: float) -> Array:
-    """Of every target, the logarithm of the sum of exp(cosine / temperature) over some sources."""
+    """For each target, the logarithm of the sum of exp(cosine / temperature) over some sources."""
     sums = np.empty(len(targets))
     for j in range(0, len(targets), _BLOCK_SHAPE[1]):
         table = sources @ targets[j : j + _BLOCK_SHAPE[1]].T

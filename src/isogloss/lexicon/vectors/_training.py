@@ -51,7 +51,7 @@ _CONTEXT_POWER = 0.75
 """Frequencies of contexts are raised to this power, which takes weight from rare ones."""
 
 _TINY = 1e-12
-"""In place of the sum of a word without neighbours."""
+"""Replaces the zero sum of a word without neighbours."""
 
 _BLOCK_PAIRS = 1 << 22
 """Neighbouring words that are counted at one time."""

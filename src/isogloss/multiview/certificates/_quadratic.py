@@ -117,7 +117,7 @@ class QuadraticForm:
 
     @property
     def operator(self) -> LinearOperator:
-        """For SciPy's iterative solvers."""
+        """Return a linear operator for SciPy's iterative solvers."""
         n = self.blocks.total
         return LinearOperator((n, n), matvec=lambda v: self(v.reshape(-1, 1)), dtype=np.float64)
 

@@ -18,7 +18,7 @@ class Solution:
     weights: list[Array]
     """Per view; unit regularised variance. Shape (features, components)."""
     objectives: Array
-    """What each component contributes to the objective, as the solver orders them. Shape (components,)."""
+    """Contribution of each component to the objective, in the order of the solver. Shape (components,)."""
     traces: list[Array]
     """Objective before the first sweep and after each, one array per ascent; empty for a direct solver."""
     converged: bool = True

@@ -20,7 +20,7 @@ class Survey:
 
     names: tuple[str, ...]
     dims: tuple[int, ...]
-    """Of the views; the same in every batch."""
+    """Dimensions of the views, the same in every batch."""
     counts: NDArray[np.int64]
     """Rows that each pair of views shares; on the diagonal, rows of each view. Shape (n_views, n_views)."""
     means: tuple[Array, ...]

@@ -27,7 +27,7 @@ MAX_TOKEN_DAYS = 3650
 
 _PREFIX = "isg"
 _change_counts: WeakKeyDictionary[Database, int] = WeakKeyDictionary()
-"""How often this process has made or revoked tokens of a database; invalidates :class:`TokenCache`."""
+"""Number of times this process has made or revoked tokens of a database; invalidates :class:`TokenCache`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class Models:
     """The models of the service; any of them may be absent."""
 
     similarity: TextModel | None = None
-    """For similarity, search and topics."""
+    """Model for similarity, search and topics."""
     name: str = "similarity"
     report: Mapping[str, Any] = field(default_factory=dict)
     """The name of the similarity model, and its evaluation."""

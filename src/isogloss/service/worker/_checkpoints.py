@@ -35,7 +35,7 @@ PART_BYTES = 4 << 20
 """Bytes of a checkpoint that are written with one update."""
 
 _NICENESS = 10
-"""Of the child process."""
+"""Priority of the child process."""
 
 
 class CheckpointWriter:

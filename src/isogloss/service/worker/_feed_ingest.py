@@ -39,7 +39,7 @@ ALL_PORTS = frozenset(range(1, 1 << 16))
 
 @dataclass(frozen=True, slots=True)
 class StoredVisit:
-    """What a visit to a feed changed in the store."""
+    """The changes that a visit to a feed made in the store."""
 
     url: str
     """The URL of the feed."""

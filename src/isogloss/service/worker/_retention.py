@@ -33,19 +33,19 @@ SLACK_DAYS = 1.0
 """Days that are always kept beyond the window of the stream, to which the stream may still write."""
 
 MAX_CLOCK_BEHIND = timedelta(days=1)
-"""How far the clock may be behind the last received article or the last run."""
+"""Maximum time that the clock may be behind the last received article or the last run."""
 
 MAX_CLOCK_AHEAD = timedelta(days=30)
-"""How far the clock may have moved since the last run."""
+"""Maximum time since the last run."""
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far the clock may be behind without a warning."""
+"""Time that the clock may be behind without a warning."""
 
 MAX_SCHEDULED_PERCENT = 50.0
 """A scheduled run never deletes more than this share of the store."""
 
 CUTOFF_TTL_S = 60.0
-"""How long the cutoff that counts old articles is cached."""
+"""Lifetime of the cached cutoff by which old articles are counted."""
 
 METADATA_NAME = "retention"
 """The name of the metadata that hold the approval and the outcome of the last run."""

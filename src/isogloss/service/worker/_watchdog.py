@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 WALL_TIME_FACTOR = 10
-"""How many times its CPU budget a record may take by the wall clock, on a busy machine."""
+"""Maximum wall-clock time of a record, as a multiple of its CPU budget, for busy machines."""
 
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks of a worker."""

@@ -32,7 +32,7 @@ from isogloss.threads import bound_process, lower_priority
 logger = logging.getLogger(__name__)
 
 NICENESS = 15
-"""Of the worker process, behind the process that answers requests."""
+"""Niceness of the worker process, which runs behind the process that answers requests."""
 
 RESTART_DELAY_S = 1.0
 """Seconds before a process that died is started again, or an error is retried."""

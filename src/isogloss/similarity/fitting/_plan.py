@@ -46,7 +46,7 @@ class FitPlan:
     filled_bytes: float
     """Bytes of arrays that are filled and added up."""
     seconds: float
-    """Of one core."""
+    """CPU seconds of one core."""
 
     def __str__(self) -> str:
         minutes, seconds = divmod(round(self.seconds), 60)
@@ -127,7 +127,7 @@ class _Sizes(NamedTuple):
 
     @property
     def documents(self) -> int:
-        """Of all languages together."""
+        """Total over all languages."""
         return sum(self.rows)
 
     @property
@@ -147,7 +147,7 @@ class _Sizes(NamedTuple):
 
     @property
     def directions(self) -> int:
-        """That step 1 keeps."""
+        """Return the number of directions that step 1 keeps."""
         return min(self.n_directions, self.hub_words)
 
     @property

@@ -116,7 +116,7 @@ class Weigher:
     """Turns counts with the columns of a corpus into weighted vectors; small enough to send with a block."""
 
     columns: NDArray[np.int64]
-    """Where each word is in the space; -1 for words that it lacks. Shape (words of the corpus,)."""
+    """Index of each word in the space; -1 for words that it lacks. Shape (words of the corpus,)."""
     weighting: TermWeighting
     """Fitted weights of words."""
 

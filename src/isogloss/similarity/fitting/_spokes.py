@@ -119,7 +119,7 @@ def _basis(T: Array, words: int) -> Single:
 
 
 def _pairs(batch: Views) -> list[tuple[NDArray[np.bool_], Matrix]]:
-    """For each language but the hub, the first: which documents of the hub have it, and its own."""
+    """For each language except the hub: the rows of the hub that have it, and its own rows."""
     hub = batch.present[:, 0]
     out = []
     for x, has in zip(batch.arrays[1:], batch.present.T[1:], strict=True):

@@ -262,7 +262,7 @@ def _new_graph(dims: int, storage: str) -> Any:
 
 @contextmanager
 def _threads(number: int) -> Iterator[None]:
-    """So many threads of faiss, and then as many as before."""
+    """Set the number of faiss threads, and restore it afterwards."""
     faiss = load_faiss()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(number)

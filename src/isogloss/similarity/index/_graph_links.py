@@ -30,7 +30,7 @@ class GraphLinks(NamedTuple):
 
     @classmethod
     def of(cls, graph: Any) -> Self:
-        """Those of an index of ``faiss``."""
+        """Read the links of a ``faiss`` index."""
         array, hnsw = load_faiss().vector_to_array, graph.hnsw
         return cls(array(hnsw.levels), array(hnsw.neighbors), np.array([hnsw.entry_point]))
 

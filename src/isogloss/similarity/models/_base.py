@@ -40,9 +40,9 @@ class FittedDirections(NamedTuple):
 
     directions: dict[str, Array]
     means: dict[str, Array]
-    """What is subtracted from the vectors of each language. Shape (words,)."""
+    """Centre that is subtracted from the vectors of each language. Shape (words,)."""
     strengths: Array
-    """How much languages agree on each component. Shape (components,)."""
+    """Agreement of the languages on each component. Shape (components,)."""
 
 
 class TextModel:

@@ -48,7 +48,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?\n])\s+|(?<=[\u3002\uff01\uff1f])")
 
 @runtime_checkable
 class Encoder(Protocol):
-    """What turns texts into vectors.
+    """The protocol of sentence encoders.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class EncoderSimilarity(Estimator):
         self.piece = piece
 
     def fit(self, corpus: Any = None, y: object = None) -> Self:
-        """Nothing is learned; here because other models are fitted."""
+        """Do nothing: an encoder is not fitted."""
         self._validate_params()
         return self
 

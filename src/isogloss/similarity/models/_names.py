@@ -147,7 +147,7 @@ class NameChannel(Estimator):
         return normalize(counts, copy=False) if counts.shape[0] else counts
 
     def project(self, texts: Iterable[str], lang: str) -> sparse.csr_matrix:
-        """As other models project texts."""
+        """Project texts, as other models do."""
         return self.transform(texts, lang)
 
     def shared(self, text_a: str, lang_a: str, text_b: str, lang_b: str) -> Shared:

@@ -21,7 +21,7 @@ _MAX_TEXT_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class FeedHealth:
-    """What is known about a feed, without the entries that were seen.
+    """The health of a feed: visits, errors and counts, without its known entries.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class Spot(NamedTuple):
     key: str
     """The name in the form in which it was looked up."""
     names: tuple[Name, ...]
-    """What it may mean."""
+    """Places that the name may mean."""
     weak: bool
     """Whether the capital letter may come from the beginning of a sentence."""
     beside: bool

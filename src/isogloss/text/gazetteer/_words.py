@@ -174,7 +174,7 @@ def _without_ending(endings: frozenset[str], lengths: tuple[int, ...], word: str
 
 
 def _without_accents_and_ending(endings: frozenset[str], lengths: tuple[int, ...], word: str) -> str:
-    """For Greek, whose accents move from case to case."""
+    """Stem Greek words, whose accents move from case to case."""
     letters = unicodedata.normalize("NFD", word)
     return _without_ending(endings, lengths, "".join(c for c in letters if not unicodedata.combining(c)))
 

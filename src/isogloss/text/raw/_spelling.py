@@ -59,7 +59,7 @@ class Spelling:
 
 
 def _without_marks(character: str) -> str:
-    """Nothing for a mark that only modifies a letter: accents, points, vowel signs of Hebrew and Arabic."""
+    """Return a character, or nothing for accents, points, and vowel signs of Hebrew and Arabic."""
     return "" if unicodedata.combining(character) and unicodedata.category(character) == "Mn" and (
         character < "\u0900" or "\u1ab0" <= character <= "\u1dff" or "\u20d0" <= character <= "\ufe2f"
     ) else character  # fmt: skip

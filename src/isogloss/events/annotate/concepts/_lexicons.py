@@ -47,7 +47,7 @@ _Shares = dict[tuple[str, str], float]
 
 @dataclass
 class TranslationCounts:
-    r"""How often the words of two languages translate each other.
+    r"""Counts of the translations between the words of two languages.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class TranslationCounts:
 
 
 class LexiconReport(NamedTuple):
-    """What a concept dictionary was built from."""
+    """Report on the input of a concept dictionary."""
 
     hub: str
     """The language whose words are the concepts."""

@@ -54,13 +54,13 @@ class LinkCounts:
 
     lang: str
     links: dict[PhraseWords, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """How many pages link a phrase to each title."""
+    """Number of pages that link a phrase to each title."""
     capitals: Counter[str] = field(default_factory=Counter)
     """How many links to a title begin with a capital letter inside a sentence, less those with a small
     one.
     """
     pages: Counter[str] = field(default_factory=Counter)
-    """How many pages have a word."""
+    """Number of pages that contain each word."""
     titles: dict[int, str] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
     """The articles, and where other titles lead."""

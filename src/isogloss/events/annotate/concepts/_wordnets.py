@@ -67,7 +67,7 @@ _BORROWED = {
 
 @dataclass
 class WordnetReport(Problems):
-    """What was read of wordnets, and which lines and files were skipped."""
+    """Report on reading wordnets: counts, and the lines and files that were skipped."""
 
     files: int = 0
     lemmas: int = 0
@@ -265,7 +265,7 @@ def _lemma_lines(path: PathLike, problems: Problems) -> Iterator[_LemmaLine]:
 
 
 class _BrokenLineError(Exception):
-    """What is wrong with a line, in a word and in a sentence."""
+    """Return the fault of a line, as a word and as a sentence."""
 
     def __init__(self, problem: str, sentence: str) -> None:
         super().__init__(sentence)

@@ -235,7 +235,7 @@ class ResolvedSearch(NamedTuple):
     ranked: bool
     """Whether results come in the order of ``ids``."""
     result: SearchResult
-    """What was found before filtering."""
+    """Search results before filtering."""
 
 
 def resolve_search(state: AppState, parameters: SearchParameters, *, weak: bool = False) -> ResolvedSearch:

@@ -12,7 +12,7 @@ Days = Sequence[tuple[str, int]]
 """ISO 8601 days with counts."""
 
 Spans = Mapping[str, Sequence[tuple[float, float, int]]]
-"""For each lane: start and end in days since 1970, and size."""
+"""Bars of each lane: start and end in days since 1970, and size."""
 
 MAX_COLUMNS = 120
 """Columns of a plot; longer ranges have several days per column."""

@@ -26,7 +26,7 @@ alert_pages = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 class AlertForm(NamedTuple):
-    """What the form offers: whether alerts can also be sent by e-mail."""
+    """Options of the form: whether alerts can also be sent by e-mail."""
 
     mail: bool
 

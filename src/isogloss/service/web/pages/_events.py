@@ -223,7 +223,7 @@ def _query(store: Store, filters: Filters) -> EventQueryResult:
 
 
 class _Latest(NamedTuple):
-    """What the page of events needs to know of the store besides the events that it shows."""
+    """Facts about the store that the page of events shows besides the events."""
 
     cards: list[Card]
     languages: list[str]

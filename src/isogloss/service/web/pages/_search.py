@@ -59,7 +59,7 @@ REASONS = {
     "concept": "words with this meaning occur",
     "meaning": "it is about something similar",
 }
-"""What the reasons of matches mean."""
+"""Explanations of the reasons of matches."""
 
 _REPEATABLE = ("lang", "place", "concept", "source")
 _LABELS = {

@@ -64,7 +64,7 @@ class RelatedView:
 
 
 class ValueRow(NamedTuple):
-    """What the articles of a language say of a quantity."""
+    """The statements about a quantity in one language."""
 
     lang: str
     value: str
