@@ -69,7 +69,7 @@ def encoder(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Mate retrieval by a sentence encoder, which learns from no corpus: documents with one id are mates."""
+    """Evaluate a sentence encoder by mate retrieval; documents with the same id are mates."""
     import numpy as np
 
     from isogloss.similarity import EncoderSimilarity, compare

@@ -222,7 +222,7 @@ def apply(
     method: Method = "agreed",
     threshold: Annotated[
         float | None,
-        typer.Option(help="Minimum probability of 'agreed' links; by default that of the model."),
+        typer.Option(help="Minimum probability of 'agreed' links; by default the threshold of the model."),
     ] = None,
     itg: Itg = False,
     probabilities: Probabilities = False,

@@ -39,7 +39,7 @@ Languages: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="SRC,TGT",
-        help="Languages in a TMX file or zip archive, for example en,fr; for 'export', those of any text.",
+        help="Languages of the sides, for example en,fr; needed for TMX files, zip archives and 'export'.",
     ),
 ]
 Strict: TypeAlias = Annotated[
@@ -68,7 +68,7 @@ CorrectionsFile: TypeAlias = Annotated[
     typer.Option(
         "--corrections",
         metavar="FILE",
-        help="Links corrected in the page of 'view'; they are kept as they are.",
+        help="Corrections saved on the page of 'view'; these links are fixed.",
     ),
 ]
 Output: TypeAlias = Annotated[

@@ -38,7 +38,7 @@ def sentences(
         typer.Option(
             "--format",
             help="A table (source, target, probability), a translation memory, or two files of lines whose "
-            "names end in the languages. By default what the ending of the output says.",
+            "names end in the languages. By default decided by the ending of the output.",
         ),
     ] = None,
     languages: Annotated[
@@ -63,7 +63,8 @@ def sentences(
     ] = "auto",
     lexicon: LexiconFile = None,
     passes: Annotated[
-        int, typer.Option(help="How often a lexicon is learned; 0 to align by lengths only.", min=0, max=10)
+        int,
+        typer.Option(help="Number of times a lexicon is learned; 0 to align by lengths only.", min=0, max=10),
     ] = PASSES,
     min_probability: Annotated[
         float, typer.Option(help="Leave out pairs that are less probable.", min=0.0, max=1.0)
@@ -78,7 +79,7 @@ def sentences(
 
     Reads text files in any encoding and script, splits them into sentences, and writes which sentences
     correspond, for the other commands. The texts must be in the same order; sentences may be left out, added,
-    merged or split. Of two folders, files of the same name are aligned, endings such as .en.txt apart.
+    merged or split. In two folders, files with the same name, without endings such as .en.txt, are aligned.
     """
     from isogloss.alignment.sentences import SentenceOptions, Trust, align_documents, match_files, write_beads
 

@@ -35,7 +35,7 @@ def view(
         Path, typer.Option("--output", "-o", help="The HTML file to write.", callback=not_stdout)
     ],
     min_probability: Annotated[
-        float, typer.Option(help="Include links from this probability on, for the slider.", min=0.0, max=1.0)
+        float, typer.Option(help="Leave out links less probable than this.", min=0.0, max=1.0)
     ] = 0.1,
     corrections: CorrectionsFile = None,
     form: Form = "auto",

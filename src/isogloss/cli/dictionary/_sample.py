@@ -17,7 +17,7 @@ _NAMES = ("tale.en.txt", "tale.es.txt")
 
 
 def sample(
-    folder: Annotated[Path, typer.Argument(help="Where to write tale.en.txt and tale.es.txt.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="The folder for tale.en.txt and tale.es.txt.")] = Path(),
     as_json: Json = False,
 ) -> None:
     """Write a fairy tale in English and in Spanish, to try 'from-text' with."""

@@ -29,7 +29,7 @@ def vectors(
         ),
     ] = "pmi",
     components: Annotated[int, typer.Option(help="Dimensions of the vectors.", min=1)] = 100,
-    window: Annotated[int, typer.Option(help="Greatest distance of neighbours, in words.", min=1)] = 5,
+    window: Annotated[int, typer.Option(help="Maximum distance of neighbours, in words.", min=1)] = 5,
     min_count: Annotated[int, typer.Option(help="Ignore words that occur less often.", min=1)] = 5,
     words: Annotated[int, typer.Option(help="Keep this many of the most frequent words.", min=2)] = 50_000,
     as_json: Json = False,

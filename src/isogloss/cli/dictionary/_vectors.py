@@ -39,7 +39,7 @@ Vectors = Annotated[
         help="Vectors of one language of the model. Repeat for each language.",
     ),
 ]
-Words = Annotated[int, typer.Option(help="Read only the first words of each file, this many.", min=1)]
+Words = Annotated[int, typer.Option(help="Read only this many words of each file, the first ones.", min=1)]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse vector files with bad lines.")]
 Threads = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads; -1 for one per core.")]
 Model = Annotated[Path, typer.Option("--model", "-m", help="A model saved by 'build --save'.")]
@@ -87,7 +87,7 @@ def build(
         int, typer.Option("--translations", "-k", help="Translations per word.", min=1)
     ] = 1,
     mutual: Annotated[bool, typer.Option("--mutual", help="Keep only mutual best translations.")] = False,
-    rounds: Annotated[int, typer.Option(help="Most rounds of self-learning.", min=0)] = 5,
+    rounds: Annotated[int, typer.Option(help="Maximum number of rounds of self-learning.", min=0)] = 5,
     words: Words = WORDS,
     strict: Strict = False,
     save: Save = None,

@@ -29,7 +29,7 @@ MAX_SHOWN_PROBLEMS = 5
 
 
 def listed_feeds(given: list[str] | None, settings: FeedSettings) -> list[ListedFeed]:
-    """Return the feeds of some URLs and files, each once; by default those of the settings.
+    """Return the feeds of some URLs and files, each once; by default the feeds in the settings.
 
     Entries of files that are not URLs are reported on standard error. Raises SettingsError if there are no
     feeds or too many, or a URL is not one, and FeedError if a file cannot be read or is not a list of feeds.

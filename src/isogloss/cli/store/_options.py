@@ -27,7 +27,7 @@ Config = Annotated[
 ]
 StorePlace = Annotated[
     str | None,
-    typer.Option("--store", help="A SQLite file or postgresql://...; by default that of the settings."),
+    typer.Option("--store", help="A SQLite file or postgresql://...; by default the store in the settings."),
 ]
 Events = Annotated[bool, typer.Option(help="Find events now, unless a service or worker does.")]
 
