@@ -229,9 +229,9 @@ def test_processes_give_the_same():
 
 def test_nothing_is_written_over(corpus):
     save_corpus(corpus, "c")
-    with pytest.raises(CorpusError, match="c: is there already"):
+    with pytest.raises(CorpusError, match="c: already exists"):
         save_corpus(corpus, "c")
-    with pytest.raises(CorpusError, match="c: is there already"):
+    with pytest.raises(CorpusError, match="c: already exists"):
         build_corpus(documents(), "c", Words())
     with pytest.raises(ValueError, match=r"'\.\./x' is not a code"):
         build_corpus({"../x": []}, "d", Words())

@@ -157,7 +157,7 @@ def test_damaged_folders_are_refused(concepts, tmp_path):
 
 
 def test_an_existing_folder_is_not_overwritten(dumps, concepts, tmp_path):
-    with pytest.raises(CorpusError, match="is there already"):
+    with pytest.raises(CorpusError, match="already exists"):
         build_concepts(dumps, tmp_path / "dictionary")
 
 

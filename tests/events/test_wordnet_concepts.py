@@ -211,7 +211,7 @@ def truncated(folder):
 
 def no_language(folder):
     (folder / "wn-data-ita.tab").write_text(f"{QUAKE}\tlemma\tterremoto\n")
-    return r"wn-data-ita\.tab:1: nothing says which language this is"
+    return r"wn-data-ita\.tab:1: the language is unknown"
 
 
 @pytest.mark.parametrize("damage", [empty, mostly_broken, other_encoding, truncated, no_language])

@@ -53,7 +53,7 @@ def test_asia_has_the_marginals_of_its_authors():
         (lambda: CPD(A, [], [np.nan, 1]), "the probability nan of no"),
         (lambda: CPD(A, [], [np.inf, 1]), "the probability inf of no"),
         (lambda: CPD(A, [B], HALF), r"values of shape \(2,\); expected \(2, 2\), the states of B, A"),
-        (lambda: CPD(A, [A], [HALF, HALF]), "not its own parent"),
+        (lambda: CPD(A, [A], [HALF, HALF]), "not as its own parent"),
         (lambda: BayesianNetwork([]), "no variables"),
         (lambda: BayesianNetwork([CPD(A, [], HALF), CPD(A, [], HALF)]), "A has two CPDs"),
         (lambda: BayesianNetwork([CPD(A, [B], [HALF] * 2)]), "B, a parent of A, has no CPD"),

@@ -175,7 +175,7 @@ def test_trails_are_explained_in_words():
     [
         (("D", "D"), "D is named twice"),
         (("D", "I", "D"), "D is named twice"),
-        (("D", []), "a set of no variables"),
+        (("D", []), "a set is empty"),
         (("D", "X"), "there is no variable 'X'"),
     ],
 )

@@ -169,7 +169,7 @@ def test_a_file_that_is_cut_short(tmp_path, vectors):
     assert read_vectors_with_report(tmp_path / "t.vec")[1].missing == 2
     write_vectors(vectors, tmp_path / "b.bin", binary=True)
     (tmp_path / "b.bin").write_bytes((tmp_path / "b.bin").read_bytes()[:-9])
-    with pytest.raises(VectorFileError, match="cut short at word 5 of 5"):
+    with pytest.raises(VectorFileError, match="ends at word 5 of 5"):
         read_vectors(tmp_path / "b.bin")
     (tmp_path / "g.vec.gz").write_bytes(gzip.compress(lines("a 1 2"))[:-4])
     with pytest.raises(VectorFileError, match="gzip"):

@@ -87,7 +87,7 @@ class Checkpoints:
         found = io.load(self.path, expected=Checkpoint)
         if found.digest != self._digest:
             raise CorpusError(
-                f"{self.path}: was made with other text or settings; go on with the same, or start anew "
+                f"{self.path}: was made with other text or settings; continue with the same, or start over "
                 "without --resume"
             )
         return found.progress

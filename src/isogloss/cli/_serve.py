@@ -194,7 +194,7 @@ def work(
     if prepare:
         raise typer.BadParameter(
             "was replaced: set worker.dask_scheduler to the address of a Dask scheduler, and start "
-            "'dask worker' on the hosts that shall help",
+            "'dask worker' on the other hosts",
             param_hint="--prepare",
         )
     from isogloss.service import log_to_stderr

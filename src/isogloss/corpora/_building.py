@@ -90,7 +90,7 @@ def build_corpus(
     """
     target = Path(folder).absolute()
     if target.exists():
-        raise CorpusError(f"{folder}: is there already; remove it, or give another name")
+        raise CorpusError(f"{folder}: already exists; remove it, or give another name")
     tokenisers = {storage.check_language(code): tokeniser_for(tokenise, code) for code in readers}
     partial = target.with_name(target.name + ".partial")
     plan = {"min_words": min_words, "shard_size": shard_size, "align": _described(align)}
@@ -144,7 +144,7 @@ def _begin(partial: Path, plan: dict[str, Any], restart: bool) -> None:
     if changed:
         raise CorpusError(
             f"{partial}: was left by an interrupted build that differs from this one in "
-            f"{', '.join(changed)}; give the same files and options, or begin again with "
+            f"{', '.join(changed)}; give the same files and options, or start over with "
             "restart=True (--restart)"
         )
 

@@ -157,7 +157,7 @@ def read_shards(folder: Path) -> Iterator[Shard]:
                 shard = _shard(arrays)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as reason:
             raise CorpusError(
-                f"{path}: is damaged ({reason}); begin again with restart=True (--restart)"
+                f"{path}: is damaged ({reason}); start over with restart=True (--restart)"
             ) from reason
         yield shard
 

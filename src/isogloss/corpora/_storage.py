@@ -53,7 +53,7 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
     """Yield a temporary folder that is renamed to ``folder`` on success and removed on failure."""
     target = Path(folder).absolute()
     if target.exists():
-        raise CorpusError(f"{folder}: is there already; remove it, or give another name")
+        raise CorpusError(f"{folder}: already exists; remove it, or give another name")
     temporary = target.with_name(f".isogloss-{secrets.token_hex(8)}.tmp")
     try:
         temporary.mkdir(parents=True)

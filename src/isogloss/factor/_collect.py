@@ -60,7 +60,9 @@ def _check_connected(moments: PatternMoments, names: Sequence[str]) -> None:
     if parts > 1:
         groups = [[n for n, p in zip(names, part_of, strict=True) if p == part] for part in range(parts)]
         listed = " | ".join(", ".join(map(repr, group)) for group in groups)
-        raise ValueError(f"no row links these groups of views: {listed}; add rows that do, or fit them apart")
+        raise ValueError(
+            f"no row links these groups of views: {listed}; add rows that do, or fit them separately"
+        )
 
 
 def _patterns_of(batch: Any) -> NamedPatterns:

@@ -346,7 +346,7 @@ class Watcher:
         assert self.pages is not None
         now = time.monotonic()
         if self._resting.get(host, 0.0) > now:
-            raise FeedError(f"{host} asked to be left alone for a while")
+            raise FeedError(f"{host} asked clients to wait")
         if visit.page_failures[host] >= self.pages.max_failures:
             raise FeedError(f"{host} failed {self.pages.max_failures} times in a row")
         if now - visit.began > self.pages.visit_seconds:

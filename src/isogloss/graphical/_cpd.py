@@ -103,7 +103,7 @@ class CPD:
                 raise TypeError(f"{given!r:.60} is a {type(given).__name__}; a CPD is of Variables")
         names = (*self.parent_names, self.name)
         if len(set(names)) < len(names):
-            raise ValueError(f"{self.title}: a variable may be there once, and is not its own parent")
+            raise ValueError(f"{self.title}: a variable may occur only once, and not as its own parent")
         shape = tuple(v.card for v in (*self.parents, self.variable))
         if self.values.shape != shape:
             raise ValueError(

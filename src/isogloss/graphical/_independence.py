@@ -160,7 +160,7 @@ def _disjoint(graph: Graph, *several: Names) -> list[set[int]]:
             for node in one & other:
                 raise ValueError(f"{graph.names[node]} is named twice; expected three sets without overlap")
     if not sets[0] or not sets[1]:
-        raise ValueError("a set of no variables; expected some on both sides")
+        raise ValueError("a set is empty; expected variables on both sides")
     return sets
 
 

@@ -150,7 +150,7 @@ def read_induced(path: PathLike) -> InducedDictionary:
         header, *lines = file.read().decode("utf-8", "replace").splitlines() or [""]
     if header.split("\t") != list(INDUCED_COLUMNS):
         raise DictionaryError(
-            f"{name}:1: expected the columns {', '.join(INDUCED_COLUMNS)}; it is no induced dictionary"
+            f"{name}:1: expected the columns {', '.join(INDUCED_COLUMNS)}; this is not an induced dictionary"
         )
     for number, line in enumerate(lines, 2):
         try:

@@ -73,7 +73,7 @@ def write_interlinear(
     ending = Path(path).suffix.lower()
     if ending not in writers:
         raise CorpusError(
-            f"{path}: expected a name that ends in {' or '.join(writers)}, which says the format"
+            f"{path}: expected a name that ends in {' or '.join(writers)}, which decides the format"
         )
     lines = writers[ending](_glossed(pairs, links), languages, title or Path(path).stem)
     with atomic_write(path) as file:

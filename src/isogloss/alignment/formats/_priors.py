@@ -100,7 +100,7 @@ def _row(
         return tuple(kind(found[at]) for kind, at in zip(columns.values(), places, strict=True))
     except (ValueError, IndexError) as reason:
         raise CorpusError(
-            f"{os.fspath(path)}:{number}: {line[:60]!r} does not have what is needed; expected "
+            f"{os.fspath(path)}:{number}: {line[:60]!r} is incomplete; expected "
             f"{', '.join(columns)}, with tabs between them"
         ) from reason
 

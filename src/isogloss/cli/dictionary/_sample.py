@@ -24,7 +24,7 @@ def sample(
     paths = [folder / name for name in _NAMES]
     for path in paths:
         if path.exists():
-            raise DictionaryError(f"{path}: is there already; remove it, or give another folder")
+            raise DictionaryError(f"{path}: already exists; remove it, or give another folder")
         if not folder.is_dir():
             raise DictionaryError(f"{folder}: is not a folder; make it first")
     for path in paths:

@@ -147,7 +147,7 @@ def build(
     }
     if len(dumps) > 1 and sitelinks is None and not links:
         raise typer.BadParameter(
-            "several languages, and nothing says which articles are one concept: give --sitelinks or --links"
+            "several languages, but no links between their articles: give --sitelinks or --links"
         )
     with linked_documents(Console(stderr=True), dumps, sitelinks, links, pages, redirects) as (align, count):
         build_concepts(

@@ -117,7 +117,7 @@ def restore_stream(
     if stream.encoder is not None and any(len(one) != stream.encoder.dimension for one in sums.values()):
         raise ModelFileError(
             f"the checkpoint has embeddings of {len(next(iter(sums.values())))} dimensions, and the encoder "
-            f"gives {stream.encoder.dimension}; use the encoder of before, or make the events again"
+            f"gives {stream.encoder.dimension}; use the encoder of the checkpoint, or make the events again"
         )
     return stream
 

@@ -148,7 +148,7 @@ def _binary_entries(file: IO[bytes], dim: int, count: int, path: str) -> Iterato
             more = file.read(max(1 << 20, width))
             if not more:
                 raise VectorFileError(
-                    f"{path}: is cut short at word {number} of {count}; get the file again, or ask for the "
+                    f"{path}: ends at word {number} of {count}; get the file again, or ask for the "
                     f"first {number - 1} words"
                 )
             buffer, at = buffer[at:] + more, 0

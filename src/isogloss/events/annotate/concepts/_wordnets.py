@@ -302,7 +302,7 @@ def _language_code(line: _LemmaLine, name: str, report: WordnetReport) -> str | 
     """Return the code of the language of a file; note in the report that it is skipped if it is not known."""
     if not line.lang:
         raise CorpusError(
-            f"{name}:{line.number}: nothing says which language this is; expected a first line "
+            f"{name}:{line.number}: the language is unknown; expected a first line "
             "'# project<TAB>deu<TAB>address<TAB>licence', or kinds such as deu:lemma"
         )
     try:
