@@ -17,6 +17,7 @@ VECTORS = ("-l", "en", "-m", "space", "-v", "en.vec", "-v", "it.vec")
 STORE = ("--store", "store.db")
 RUN = {
     "align apply": ("aligner", "pairs", "-o", "links2"),
+    "align export": ("pairs", "--links", "links", "-o", "text.eaf"),
     "align fertility": ("fertile", "-o", "fertilities"),
     "align jumps": ("aligner", "-o", "jumps"),
     "align lexicon": ("aligner", "-o", "lexicon"),
@@ -32,6 +33,7 @@ RUN = {
     "corpus split": ("corpus", "--train", "train", "--test", "test"),
     "dictionary evaluate": ("--test", "seed", "--dictionary", "en-it"),
     "dictionary neighbours": (WORD, *VECTORS),
+    "dictionary vectors": ("plain", "-o", "plain.vec", "--components", 2, "--min-count", 1),
     "dictionary sample": ("tale",),
     "dictionary plot": (WORD, *VECTORS, "-o", "word.svg"),
     "doctor": STORE,
@@ -153,6 +155,7 @@ def desk(files):  # noqa: F811
     """The files of the commands, and some more."""
     (files / "tale").mkdir()
     (files / "gold").write_text("0-0 1-1\n0-0 1p1\n0-1 1-0\n")
+    (files / "plain").write_text("a small cat sleeps\na small dog sleeps\nthe old cat eats\n" * 9)
     (files / "words").write_text("house\tmaison\t5\nflower\tfleur\t4\n")
     news = sample_news()
     labelled = [each.as_record() | {"event": news.events[each.id]} for each in news.articles[:60]]
