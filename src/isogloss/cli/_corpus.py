@@ -57,41 +57,48 @@ def _group() -> None:
     """Commands about corpora."""
 
 
+DocumentFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[LANGUAGE=]FILE...",
+        help="Documents of each language: JSON lines, line-aligned text (.txt) or Wikipedia dumps "
+        "(.xml, .xml.bz2). Without LANGUAGE, the part of the file name before the first dot is used.",
+    ),
+]
+FileFormat = Annotated[Form, typer.Option("--format", help="The format of the files.")]
+MinWords = Annotated[int, typer.Option(help="Ignore documents with fewer different words than this.", min=0)]
+MinDf = Annotated[int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)]
+MinLanguages = Annotated[int, typer.Option(help="Ignore rows with fewer languages than this.", min=1)]
+Ngrams = Annotated[int, typer.Option(help="Use word sequences up to this length as terms.", min=1)]
+Stem = Annotated[bool, typer.Option("--stem", help="Reduce words to their stems.")]
+StopWords = Annotated[bool, typer.Option("--no-stop-words", help="Remove stop words.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Stop at the first bad record instead of skipping it.")
+]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Start over instead of resuming an interrupted build.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for one per core.")]
+
+
 @corpus_group.command("build")
 def build(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[LANGUAGE=]FILE...",
-            help="Documents of each language: JSON lines, line-aligned text (.txt) or Wikipedia dumps "
-            "(.xml, .xml.bz2). Without LANGUAGE, the part of the file name before the first dot is used.",
-        ),
-    ],
+    files: DocumentFiles,
     output: NewFolder,
-    form: Annotated[Form, typer.Option("--format", help="The format of the files.")] = "auto",
+    form: FileFormat = "auto",
     sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
     redirects: RedirectTables = None,
-    min_words: Annotated[
-        int, typer.Option(help="Ignore documents with fewer different words than this.", min=0)
-    ] = 20,
-    min_df: Annotated[
-        int, typer.Option(help="Ignore words that occur in fewer documents than this.", min=1)
-    ] = 1,
-    min_languages: Annotated[
-        int, typer.Option(help="Ignore rows with fewer languages than this.", min=1)
-    ] = 1,
-    ngrams: Annotated[int, typer.Option(help="Use word sequences up to this length as terms.", min=1)] = 1,
-    stem: Annotated[bool, typer.Option("--stem", help="Reduce words to their stems.")] = False,
-    stop_words: Annotated[bool, typer.Option("--no-stop-words", help="Remove stop words.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first bad record instead of skipping it.")
-    ] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start over instead of resuming an interrupted build.")
-    ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for one per core.")] = -1,
+    min_words: MinWords = 20,
+    min_df: MinDf = 1,
+    min_languages: MinLanguages = 1,
+    ngrams: Ngrams = 1,
+    stem: Stem = False,
+    stop_words: StopWords = False,
+    strict: Strict = False,
+    restart: Restart = False,
+    jobs: Jobs = -1,
     as_json: Json = False,
 ) -> None:
     """Build a corpus from documents in several languages.

@@ -23,6 +23,7 @@ VALUES = {
     r"<(path|list\[path\])>": "FILE",
     r"<(str|text|list\[str\])>": "TEXT",
     "<(datetime|time)>": "TIME",
+    r"<([\w-]+(?:\|[\w-]+)+)>": r"\1",
 }
 """Words for types of values, by how typer writes them in help."""
 
@@ -69,6 +70,8 @@ def _plain(name: str) -> str:
     --------
     >>> _plain("-n, --limit <int range>"), _plain("NEWS... <list[str]>"), _plain("event <str>")
     ('-n, --limit NUMBER', 'NEWS...', 'EVENT')
+    >>> _plain("--preset <quick|default>")
+    '--preset quick|default'
     """
     if not name.startswith("-"):
         name, typed, _ = name.partition(" <")

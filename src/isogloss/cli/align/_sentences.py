@@ -25,53 +25,63 @@ MAX_LISTED = 5
 """Warnings of one kind that are printed in full."""
 
 
+Source = Annotated[Path, typer.Argument(metavar="SRC", help="A text file, or a folder of them.")]
+Target = Annotated[Path, typer.Argument(metavar="TGT", help="Its translation, or a folder of them.")]
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="The file to write.", callback=not_stdout),
+]
+OutputFormat = Annotated[
+    Form | None,
+    typer.Option(
+        "--format",
+        help="A table (source, target, probability), a translation memory, or two files of lines whose "
+        "names end in the languages. By default decided by the ending of the output.",
+    ),
+]
+Languages = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SRC,TGT", help="Languages, for example en,cs: for abbreviations, and for TMX files."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of both sides, or SRC,TGT; detected by default. Example: utf-8,cp1250.",
+    ),
+]
+LayoutOption = Annotated[
+    Layout,
+    typer.Option(
+        help="Each line is a paragraph; or lines were wrapped and blank lines separate paragraphs; or "
+        "each line is a sentence.",
+    ),
+]
+Passes = Annotated[
+    int,
+    typer.Option(help="Number of times a lexicon is learned; 0 to align by lengths only.", min=0, max=10),
+]
+MinProbability = Annotated[
+    float, typer.Option(help="Leave out pairs that are less probable.", min=0.0, max=1.0)
+]
+Unaligned = Annotated[bool, typer.Option("--unaligned", help="Also write sentences without a partner.")]
+
+
 def sentences(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A text file, or a folder of them.")],
-    target: Annotated[Path, typer.Argument(metavar="TGT", help="Its translation, or a folder of them.")],
+    source: Source,
+    target: Target,
     *,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file to write.", callback=not_stdout),
-    ],
-    form: Annotated[
-        Form | None,
-        typer.Option(
-            "--format",
-            help="A table (source, target, probability), a translation memory, or two files of lines whose "
-            "names end in the languages. By default decided by the ending of the output.",
-        ),
-    ] = None,
-    languages: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SRC,TGT", help="Languages, for example en,cs: for abbreviations, and for TMX files."
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Encoding of both sides, or SRC,TGT; detected by default. Example: utf-8,cp1250.",
-        ),
-    ] = None,
-    layout: Annotated[
-        Layout,
-        typer.Option(
-            help="Each line is a paragraph; or lines were wrapped and blank lines separate paragraphs; or "
-            "each line is a sentence.",
-        ),
-    ] = "auto",
+    output: Output,
+    form: OutputFormat = None,
+    languages: Languages = None,
+    encoding: Encoding = None,
+    layout: LayoutOption = "auto",
     lexicon: LexiconFile = None,
-    passes: Annotated[
-        int,
-        typer.Option(help="Number of times a lexicon is learned; 0 to align by lengths only.", min=0, max=10),
-    ] = PASSES,
-    min_probability: Annotated[
-        float, typer.Option(help="Leave out pairs that are less probable.", min=0.0, max=1.0)
-    ] = 0.0,
-    unaligned: Annotated[
-        bool, typer.Option("--unaligned", help="Also write sentences without a partner.")
-    ] = False,
+    passes: Passes = PASSES,
+    min_probability: MinProbability = 0.0,
+    unaligned: Unaligned = False,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> None:

@@ -57,56 +57,65 @@ STEPS = 7
 """Steps that are reported after the alignment."""
 
 
+Output = Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", callback=not_stdout)]
+Languages = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SRC,TGT", help="Codes of the languages, such as en,cs; by default from file names."
+    ),
+]
+Names = Annotated[str | None, typer.Option(metavar="SRC,TGT", help="Names of the languages, for the pages.")]
+Title = Annotated[str | None, typer.Option(help="Title of the dictionary.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a dictionary that is in the folder already.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume an interrupted run with the same output.")]
+KeepCase = Annotated[bool, typer.Option("--keep-case", help="Distinguish upper and lower case.")]
+IgnoreMarks = Annotated[
+    bool, typer.Option("--ignore-marks", help="Ignore accents, Hebrew points and Arabic vowel signs.")
+]
+Letters = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGNS",
+        help="Signs that are letters in these texts, for example '; by default apostrophes, if many "
+        "different words come before and after them.",
+    ),
+]
+MinCount = Annotated[
+    int | None,
+    typer.Option(help="Leave out words that occur less often; by default 2, or 1 in short texts.", min=1),
+]
+ByLine = Annotated[
+    bool | None,
+    typer.Option(
+        "--lines/--texts",
+        help="Lines with the same number are translations, or the files (or folders of files) are texts "
+        "whose sentences are aligned first; by default lines, if there are as many.",
+        show_default=False,
+    ),
+]
+
+
 def from_text(
     source: Source,
     target: Target = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.", callback=not_stdout)],
-    languages: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SRC,TGT", help="Codes of the languages, such as en,cs; by default from file names."
-        ),
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(metavar="SRC,TGT", help="Names of the languages, for the pages.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the dictionary.")] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a dictionary that is in the folder already.")
-    ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an interrupted run with the same output.")
-    ] = False,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Distinguish upper and lower case.")] = False,
-    ignore_marks: Annotated[
-        bool, typer.Option("--ignore-marks", help="Ignore accents, Hebrew points and Arabic vowel signs.")
-    ] = False,
-    letters: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGNS",
-            help="Signs that are letters in these texts, for example '; by default apostrophes, if many "
-            "different words come before and after them.",
-        ),
-    ] = None,
-    min_count: Annotated[
-        int | None,
-        typer.Option(help="Leave out words that occur less often; by default 2, or 1 in short texts.", min=1),
-    ] = None,
+    output: Output,
+    languages: Languages = None,
+    names: Names = None,
+    title: Title = None,
+    overwrite: Overwrite = False,
+    resume: Resume = False,
+    keep_case: KeepCase = False,
+    ignore_marks: IgnoreMarks = False,
+    letters: Letters = None,
+    min_count: MinCount = None,
     preset: Preset = "default",
     lexicon: LexiconFile = None,
     prior_weight: PriorWeight = 1.0,
     settings: SetOption = None,
-    by_line: Annotated[
-        bool | None,
-        typer.Option(
-            "--lines/--texts",
-            help="Lines with the same number are translations, or the files (or folders of files) are texts "
-            "whose sentences are aligned first; by default lines, if there are as many.",
-            show_default=False,
-        ),
-    ] = None,
+    by_line: ByLine = None,
     form: Form = "auto",
     columns: Columns = "0,1",
     max_tokens: MaxTokens = 1000,
@@ -128,11 +137,9 @@ def from_text(
     check_folder(output, overwrite)
     console = Console(stderr=True)
     two = named_languages(source, target, languages, names)
+    priors = priors_of(lexicon, None, None, prior_weight)
     aligner = Aligner(
-        **settings_of(preset, None, None, settings or ()),
-        priors=priors_of(lexicon, None, None, prior_weight),
-        lower=False,
-        n_jobs=jobs,
+        **settings_of(preset, None, None, settings or ()), priors=priors, lower=False, n_jobs=jobs
     )
     checked(aligner)
     reading = Reading(form, columns, strict, max_tokens, tokenised, by_line, jobs)
@@ -153,12 +160,9 @@ def from_text(
         "Texts": " and ".join(file.name for file in (source, target) if file is not None),
         "Sentences were paired": text.pairing,
         "Words": describe_tokens(text.words),
-        "Case": "distinguished" if keep_case else "ignored",
-        "Accents and vowel signs": "ignored" if ignore_marks else "distinguished",
-        "Signs that are letters": " and ".join(sorted({*sides[0].rules.letters, *sides[1].rules.letters}))
-        or "none",
+        **_word_rules(sides),
         "Aligner": f"preset {preset}",
-        "Least frequency of a headword": str(least),
+        "Minimum frequency of a headword": str(least),
     }
     with counting_steps("making the dictionary", STEPS, console) as say:
         dictionary = build_dictionary(aligned, DictionaryRules(min_count=least), progress=say)
@@ -183,6 +187,16 @@ def _read(
     sides = read_sides(text.with_offsets(), *rules)
     check_sides(*sides, text.report)
     return sides
+
+
+def _word_rules(sides: tuple[TextSide, TextSide]) -> dict[str, str]:
+    """Describe which words count as the same."""
+    rules, other = (side.rules for side in sides)
+    return {
+        "Case": "distinguished" if rules.case else "ignored",
+        "Accents and vowel signs": "distinguished" if rules.marks else "ignored",
+        "Signs that are letters": " and ".join(sorted({*rules.letters, *other.letters})) or "none",
+    }
 
 
 def check_sides(source: TextSide, target: TextSide, report: PairReport) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         BilingualDictionary,
         CheckedSpace,
         Evaluation,
+        InducedDictionary,
         Neighbourhood,
         WordSpace,
         WordVectors,
@@ -51,43 +52,56 @@ LEXICON_LINKS = 3.0
 """Translations with fewer links are too uncertain for a seed."""
 
 
+SourceVectors = Annotated[
+    str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")
+]
+TargetVectors = Annotated[
+    str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")
+]
+NewDictionary = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="The dictionary to write, as a table; - for standard output."),
+]
+Seeds = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[FROM-TO=]FILE",
+        help="Known translations, or 'identical', 'numerals' or 'spelling'. Repeat for several. By "
+        "default the aligned lexicon if one is given, and words that are spelled alike otherwise.",
+    ),
+]
+LexiconTable = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also use the translations of a table written by 'align lexicon': as a seed if no other is "
+        "given, and in the dictionary, where scores are then probabilities.",
+        metavar="FILE",
+    ),
+]
+FurtherVectors = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of another language to learn from."),
+]
+Kind = Annotated[str, typer.Option(help="The kind of model: auto, mbfa, ibfa, cca or procrustes.")]
+Components = Annotated[int | None, typer.Option(help="Dimensions of the common space.", min=1)]
+Translations = Annotated[int, typer.Option("--translations", "-k", help="Translations per word.", min=1)]
+Mutual = Annotated[bool, typer.Option("--mutual", help="Keep only mutual best translations.")]
+Rounds = Annotated[int, typer.Option(help="Maximum number of rounds of self-learning.", min=0)]
+
+
 def build(
-    src: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the source language.")],
-    tgt: Annotated[str, typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of the target language.")],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The dictionary to write, as a table; - for standard output."),
-    ],
-    seed: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[FROM-TO=]FILE",
-            help="Known translations, or 'identical', 'numerals' or 'spelling'. Repeat for several. By "
-            "default the aligned lexicon if one is given, and words that are spelled alike otherwise.",
-        ),
-    ] = None,
-    lexicon: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also use the translations of a table written by 'align lexicon': as a seed if no other is "
-            "given, and in the dictionary, where scores are then probabilities.",
-            metavar="FILE",
-        ),
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[LANGUAGE=]FILE", help="Vectors of another language to learn from."),
-    ] = None,
-    kind: Annotated[
-        str, typer.Option(help="The kind of model: auto, mbfa, ibfa, cca or procrustes.")
-    ] = "auto",
-    components: Annotated[int | None, typer.Option(help="Dimensions of the common space.", min=1)] = None,
+    src: SourceVectors,
+    tgt: TargetVectors,
+    output: NewDictionary,
+    seed: Seeds = None,
+    lexicon: LexiconTable = None,
+    also: FurtherVectors = None,
+    kind: Kind = "auto",
+    components: Components = None,
     rule: Rule = "csls",
-    translations: Annotated[
-        int, typer.Option("--translations", "-k", help="Translations per word.", min=1)
-    ] = 1,
-    mutual: Annotated[bool, typer.Option("--mutual", help="Keep only mutual best translations.")] = False,
-    rounds: Annotated[int, typer.Option(help="Maximum number of rounds of self-learning.", min=0)] = 5,
+    translations: Translations = 1,
+    mutual: Mutual = False,
+    rounds: Rounds = 5,
     words: Words = WORDS,
     strict: Strict = False,
     save: Save = None,
@@ -100,7 +114,7 @@ def build(
     held out and translated first. If the result is no better than chance, nothing is written.
     """
     from isogloss import io
-    from isogloss.lexicon import build_space, combine, induce, write_induced
+    from isogloss.lexicon import build_space, write_induced
 
     check_outputs(as_json, output, error=DictionaryError)
     check_outputs(as_json, save, error=ModelFileError)
@@ -125,18 +139,7 @@ def build(
             progress=say,
         )
         say("translating")
-        placed = checked.space.place({name: vectors[name] for name in (source, target)})
-        found = induce(
-            placed[source],
-            placed[target],
-            k=translations if aligned is None else max(translations, COMBINED_CANDIDATES),
-            rule=rule,
-            mutual=mutual,
-            covariance=_covariance(checked.space, rule, source, target),
-            n_jobs=jobs,
-        )
-        if aligned is not None:
-            found = combine(found, aligned, k=translations)
+        found = _translate(checked.space, vectors, aligned, translations, rule, mutual, jobs)
     with written(output) as path:
         write_induced(found, path)
     if save is not None:
@@ -146,6 +149,32 @@ def build(
         echo_json(summary, indent=2)
     else:
         _print_built(summary, Console(stderr=is_stdout(output)))
+
+
+def _translate(
+    space: WordSpace,
+    vectors: Mapping[str, WordVectors],
+    aligned: AlignedLexicon | None,
+    k: int,
+    rule: str,
+    mutual: bool,
+    jobs: int,
+) -> InducedDictionary:
+    """Translate the words of the first language into the second, and combine with an aligned lexicon."""
+    from isogloss.lexicon import combine, induce
+
+    source, target = list(vectors)[:2]
+    placed = space.place({name: vectors[name] for name in (source, target)})
+    found = induce(
+        placed[source],
+        placed[target],
+        k=k if aligned is None else max(k, COMBINED_CANDIDATES),
+        rule=rule,
+        mutual=mutual,
+        covariance=_covariance(space, rule, source, target),
+        n_jobs=jobs,
+    )
+    return found if aligned is None else combine(found, aligned, k=k)
 
 
 def evaluate_command(

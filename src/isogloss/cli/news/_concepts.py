@@ -44,73 +44,84 @@ def _group() -> None:
     """Commands about dictionaries of concepts."""
 
 
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[LANGUAGE=]FILE...",
+        help="Wikipedia dumps (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the part of the file "
+        "name before the first dot is used.",
+        show_default=False,
+    ),
+]
+Wordnet = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Use wordnets instead of Wikipedia: a folder with tab files of the Open Multilingual "
+        "Wordnet, compressed or not.",
+    ),
+]
+Lexicon = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[PAIR=]FILE",
+        help="Use translations of words: a table of source word, target word and perhaps a count, as "
+        "'align lexicon' writes it. PAIR is for example en-de; by default, the part of the file name "
+        "before the first dot. Repeatable.",
+    ),
+]
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[PAIR=]FILE[,FILE]",
+        help="Use parallel text, and align its words: a file of sentence pairs (.tsv, .tmx, .zip, or "
+        "'source ||| target' on every line), or two files with a sentence on every line. Repeatable.",
+    ),
+]
+MinLinks = Annotated[
+    int, typer.Option(help="Minimum number of pages that link a phrase to an article.", min=1)
+]
+MinShare = Annotated[
+    float,
+    typer.Option(help="Minimum share of the links of a phrase that lead to one article.", min=0, max=1),
+]
+MinLinked = Annotated[
+    float, typer.Option(help="Minimum share of the pages with a word that link it.", min=0, max=1)
+]
+MinCount = Annotated[
+    float,
+    typer.Option(
+        help="With translations: how often two words must be aligned (an expected number: 1.5 is about "
+        "twice).",
+        min=0,
+    ),
+]
+MinAgreement = Annotated[
+    float,
+    typer.Option(
+        help="With translations: minimum share of the alignments of either word with the other.",
+        min=0,
+        max=1,
+    ),
+]
+
+
 @concepts_group.command("build")
 def build(
     output: NewFolder,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LANGUAGE=]FILE...",
-            help="Wikipedia dumps (pages-articles, .xml or .xml.bz2). Without LANGUAGE, the part of the file "
-            "name before the first dot is used.",
-            show_default=False,
-        ),
-    ] = None,
-    wordnet: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Use wordnets instead of Wikipedia: a folder with tab files of the Open Multilingual "
-            "Wordnet, compressed or not.",
-        ),
-    ] = None,
-    lexicon: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[PAIR=]FILE",
-            help="Use translations of words: a table of source word, target word and perhaps a count, as "
-            "'align lexicon' writes it. PAIR is for example en-de; by default, the part of the file name "
-            "before the first dot. Repeatable.",
-        ),
-    ] = None,
-    parallel: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[PAIR=]FILE[,FILE]",
-            help="Use parallel text, and align its words: a file of sentence pairs (.tsv, .tmx, .zip, or "
-            "'source ||| target' on every line), or two files with a sentence on every line. Repeatable.",
-        ),
-    ] = None,
+    files: Files = None,
+    wordnet: Wordnet = None,
+    lexicon: Lexicon = None,
+    parallel: Parallel = None,
     sitelinks: Sitelinks = None,
     links: LinkTables = None,
     pages: PageTables = None,
     redirects: RedirectTables = None,
-    min_links: Annotated[
-        int, typer.Option(help="Minimum number of pages that link a phrase to an article.", min=1)
-    ] = 2,
-    min_share: Annotated[
-        float,
-        typer.Option(help="Minimum share of the links of a phrase that lead to one article.", min=0, max=1),
-    ] = 0.5,
-    min_linked: Annotated[
-        float, typer.Option(help="Minimum share of the pages with a word that link it.", min=0, max=1)
-    ] = 0.05,
-    min_count: Annotated[
-        float,
-        typer.Option(
-            help="With translations: how often two words must be aligned (an expected number: 1.5 is about "
-            "twice).",
-            min=0,
-        ),
-    ] = 1.5,
-    min_agreement: Annotated[
-        float,
-        typer.Option(
-            help="With translations: minimum share of the alignments of either word with the other.",
-            min=0,
-            max=1,
-        ),
-    ] = 0.1,
+    min_links: MinLinks = 2,
+    min_share: MinShare = 0.5,
+    min_linked: MinLinked = 0.05,
+    min_count: MinCount = 1.5,
+    min_agreement: MinAgreement = 0.1,
     columns: Columns = "0,1",
     as_json: Json = False,
 ) -> None:

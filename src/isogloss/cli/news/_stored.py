@@ -117,25 +117,28 @@ def list_events(
         echo("no events found")
 
 
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        help="File to write, with the ending .csv, .jsonl or .parquet; - for standard output.",
+    ),
+]
+Table = Annotated[str, typer.Option(help="One row per event, or per article: events or articles.")]
+Format = Annotated[
+    str | None, typer.Option(help="csv, jsonl or parquet; by default the ending of the file, or csv.")
+]
+Bodies = Annotated[bool, typer.Option("--bodies", help="Include the texts of the articles.")]
+Event = Annotated[list[str] | None, typer.Option(help="Only the event with this id. Repeat for several.")]
+
+
 def export_events(
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write, with the ending .csv, .jsonl or .parquet; - for standard output.",
-        ),
-    ],
-    table: Annotated[
-        str, typer.Option(help="One row per event, or per article: events or articles.")
-    ] = "events",
-    format: Annotated[
-        str | None, typer.Option(help="csv, jsonl or parquet; by default the ending of the file, or csv.")
-    ] = None,
-    bodies: Annotated[bool, typer.Option("--bodies", help="Include the texts of the articles.")] = False,
-    event: Annotated[
-        list[str] | None, typer.Option(help="Only the event with this id. Repeat for several.")
-    ] = None,
+    output: Output,
+    table: Table = "events",
+    format: Format = None,
+    bodies: Bodies = False,
+    event: Event = None,
     config: Config = None,
     store: StorePlace = None,
     lang: Lang = None,

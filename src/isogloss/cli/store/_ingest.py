@@ -70,15 +70,19 @@ def init(
     echo(f"next: {program()} ingest NEWS.jsonl{here}, then {program()} serve{here}")
 
 
+Sources = Annotated[
+    list[str],
+    typer.Argument(metavar="NEWS...", help="JSON lines, WARC files or folders; - for standard input."),
+]
+Now = Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")]
+
+
 def ingest(
-    sources: Annotated[
-        list[str],
-        typer.Argument(metavar="NEWS...", help="JSON lines, WARC files or folders; - for standard input."),
-    ],
+    sources: Sources,
     config: Config = None,
     store: StorePlace = None,
     events: Events = True,
-    now: Annotated[datetime | None, typer.Option(help="Latest allowed article time; by default now.")] = None,
+    now: Now = None,
     as_json: Json = False,
 ) -> None:
     """Add articles to the store and find their events.
@@ -111,12 +115,7 @@ def ingest(
     if left_out and not statuses:
         raise ArticleError("no article", f"no record is a valid article: {reader.quarantine}")
     if failed and len(failed) == len(set(numbers)):
-        raise ArticleError(
-            "nothing processed",
-            f"{counted(len(failed), 'article')} stored, but none could be processed ({reasons[0]['said']}); "
-            "look for the cause in the settings and the installation, then run isogloss doctor "
-            "--retry-quarantined all",
-        )
+        raise _nothing_processed(len(failed), reasons[0]["said"])
     if as_json:
         report = {
             "articles": dict(statuses),
@@ -146,6 +145,14 @@ def ingest(
             f"older than store.keep_days = {settings.store.keep_days}: {counted(old, 'article')}; "
             "isogloss prune shows what would be deleted"
         )
+
+
+def _nothing_processed(articles: int, reason: str) -> ArticleError:
+    return ArticleError(
+        "nothing processed",
+        f"{counted(articles, 'article')} stored, but none could be processed ({reason}); look for the cause "
+        "in the settings and the installation, then run isogloss doctor --retry-quarantined all",
+    )
 
 
 class _TextLimits(TypedDict):
