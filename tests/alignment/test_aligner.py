@@ -72,7 +72,7 @@ def test_a_cluster_gives_the_same():
     np.testing.assert_allclose(remote.parameters_.lexicon, local.parameters_.lexicon, atol=1e-7)
 
 
-def test_a_saved_aligner_aligns_new_text_alike(tmp_path):
+def test_a_saved_aligner_aligns_new_text_the_same(tmp_path):
     pairs, _ = planted(200)
     aligner = Aligner().fit(pairs)
     save(aligner, tmp_path / "model")

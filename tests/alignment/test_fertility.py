@@ -388,7 +388,7 @@ def test_stopping_anywhere_and_going_on_is_going_through(tmp_path, stop):
     assert len(whole.bits_per_word_) == 8
 
 
-def test_a_stage_that_goes_on_climbs_from_where_it_climbed_before(monkeypatch):
+def test_a_stage_that_continues_climbs_from_where_it_climbed_before(monkeypatch):
     kept, begun = [], []
     alone = fertile(ensemble=())
     alone.fit(PAIRS, on_iteration=lambda place, line: kept.append(place))
@@ -404,7 +404,7 @@ def test_a_stage_that_goes_on_climbs_from_where_it_climbed_before(monkeypatch):
         np.testing.assert_array_equal(used, wanted)
 
 
-def test_a_saved_model_aligns_alike(tmp_path):
+def test_a_saved_model_aligns_the_same(tmp_path):
     aligner = fertile().fit(PAIRS)
     save(aligner, tmp_path / "model")
     again = load(tmp_path / "model", expected=Aligner)

@@ -180,7 +180,7 @@ def test_the_table_shrinks_from_iteration_to_iteration():
 
 
 @pytest.mark.parametrize("stop", range(1, 7))
-def test_pruned_training_goes_on_where_it_stopped(tmp_path, stop):
+def test_pruned_training_resumes_where_it_stopped(tmp_path, stop):
     text, _ = planted(100)
     settings = {"schedule": "1:2,hmm:2,3:1,4:1", "prune": 0.01}
     kept = []

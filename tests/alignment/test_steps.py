@@ -264,7 +264,7 @@ def test_pairs_that_a_table_lacks_have_no_slot():
     ]
 
 
-def test_slots_looked_up_anew_give_the_same():
+def test_slots_looked_up_again_give_the_same():
     bitext, table, layout, text = indexed(planted(60)[0])
     again = IndexedBitext(bitext, table, table_offsets=layout.offsets(bitext), keep=False)
     np.testing.assert_array_equal(text.text().slots, again.text().slots)

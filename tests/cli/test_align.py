@@ -167,7 +167,7 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-def test_an_interrupted_run_leaves_no_half_file_and_goes_on_where_it_stopped(text, monkeypatch):
+def test_an_interrupted_run_leaves_no_half_file_and_resumes_where_it_stopped(text, monkeypatch):
     align("en", "fr", "-o", "whole")
     with monkeypatch.context() as patch:
         patch.setattr(AlignProgress, "advance", Interrupt(after=5))
@@ -183,7 +183,7 @@ def test_an_interrupted_run_leaves_no_half_file_and_goes_on_where_it_stopped(tex
 
 
 @pytest.mark.parametrize("after", [8, 9, 13, 24])
-def test_a_run_goes_on_in_any_model_of_an_ensemble(text, monkeypatch, after):
+def test_a_run_resumes_in_any_model_of_an_ensemble(text, monkeypatch, after):
     align("en", "fr", "-o", "whole", "--save", "whole.model")
     with monkeypatch.context() as patch:
         patch.setattr(AlignProgress, "advance", Interrupt(after=after))
@@ -241,7 +241,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(text, monkeypa
     assert "absent/m" in str(align("en", "fr", "-o", "out", "--save", "absent/m", code=1).exception)
 
 
-def test_resume_without_a_checkpoint_starts_anew(text):
+def test_resume_without_a_checkpoint_starts_over(text):
     align("en", "fr", "-o", "out", "--resume")
     assert len(read_pharaoh("out")) == 15
 
@@ -355,7 +355,7 @@ def test_settings_by_their_former_options(text):
         assert f"use --set {now}" in done.stderr
 
 
-def test_text_kept_on_disk_is_aligned_alike_and_leaves_nothing_there(text):
+def test_text_kept_on_disk_is_aligned_the_same_and_leaves_nothing_there(text):
     Path("scratch").mkdir()
     align("en", "fr", "-o", "memory")
     align("en", "fr", "-o", "disk", "--disk", "scratch")

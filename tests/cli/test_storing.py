@@ -298,7 +298,7 @@ def listed(*arguments):
     return told(*arguments, of=listing)["events"]
 
 
-def test_doctor_makes_the_events_anew(tmp_path, news):
+def test_doctor_rebuilds_the_events(tmp_path, news):
     run("ingest", news, "--store", "a.db")
     before = events_of("a.db")
     with Store("a.db") as store, Lease(store):

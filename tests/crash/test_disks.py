@@ -133,7 +133,7 @@ def test_a_store_on_a_read_only_disk_can_be_restored_elsewhere(disk, tmp_path):
         assert store.counts()["article"] == 30
 
 
-def test_every_command_says_that_a_disk_is_full_and_goes_on_when_there_is_room(disk):
+def test_every_command_says_that_a_disk_is_full_and_continues_when_there_is_room(disk):
     before = contents(disk)
     fill(disk)
     for name, (code, said) in run_all(disk).items():

@@ -56,7 +56,7 @@ class Client(threading.Thread):
         assert self.failed is None
 
 
-def test_what_a_killed_server_acknowledged_is_there_and_the_service_goes_on(careful):
+def test_what_a_killed_server_acknowledged_is_there_and_the_service_continues(careful):
     with Store(PostgresDatabase(careful.url, connections=3)) as store:
         writer = GroupWriter(store)
         clients = [

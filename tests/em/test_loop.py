@@ -133,7 +133,7 @@ def test_no_steps_only_evaluates():
     assert len(result.trace) == 1
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues():
     first = run_em(MODEL, full(), START, tol=0, max_iter=3)
     second = run_em(MODEL, full(), first.parameters, tol=0, max_iter=3)
     whole = run_em(MODEL, full(), START, tol=0, max_iter=6)
@@ -205,7 +205,7 @@ class TestDecrease:
         with pytest.raises(DecreaseError, match="fell"):
             run_em(self.MODEL, full(self.MODEL), START)
 
-    def test_warn_goes_on(self):
+    def test_warn_continues(self):
         with pytest.warns(ConvergenceWarning, match="fell"):
             result = run_em(self.MODEL, full(self.MODEL), START, on_decrease="warn", max_iter=3, tol=0)
         assert len(result.trace) > 2

@@ -277,7 +277,7 @@ def test_what_rows_refuse(build, words):
         build()
 
 
-def test_files_are_read_anew_in_every_pass(tmp_path):
+def test_files_are_read_again_in_every_pass(tmp_path):
     paths = [tmp_path / f"{k}.txt" for k in range(3)]
     for path in paths:
         path.write_text("a b")

@@ -36,7 +36,7 @@ def _told(links: LinkState, cluster: int) -> dict[int, list[float]]:
     return found
 
 
-def test_bonds_are_those_of_articles_and_the_same_when_built_anew() -> None:
+def test_bonds_are_those_of_articles_and_the_same_when_rebuilt() -> None:
     stream = EventStream()
     stream.add(sample_news().articles[:80])
     links = stream.links

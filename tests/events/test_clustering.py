@@ -156,7 +156,7 @@ def test_going_on_from_a_snapshot_is_going_on() -> None:
     assert same(loaded, whole)
 
 
-def test_every_process_decides_alike() -> None:
+def test_every_process_decides_the_same() -> None:
     assert same_elsewhere(
         "from tests.events.test_clustering import *\n"
         "print(as_json(fold(made_up(150)[0], ClusterState(ClusterSettings(repair_every=40)))))"

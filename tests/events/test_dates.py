@@ -115,7 +115,7 @@ def test_a_date_without_a_year_is_the_nearest():
     assert found("on 29 February", day=date(2031, 3, 6)) == {date(2032, 2, 29)}
 
 
-def test_a_language_that_nobody_knows_has_dates_in_numbers():
+def test_a_language_without_tables_has_dates_in_numbers():
     assert found("12.03.2031 yaxud", "ltg") == {date(2031, 3, 12)}
 
 

@@ -115,7 +115,7 @@ def test_a_busy_stream_is_sampled_over_days() -> None:
     assert sample.times.max() > step * 11_000
 
 
-def test_a_restored_sample_goes_on_to_the_bit() -> None:
+def test_a_restored_sample_continues_to_the_bit() -> None:
     sample, again = BackgroundSample(), BackgroundSample()
     rng = np.random.default_rng(4)
     for number in range(100):

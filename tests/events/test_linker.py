@@ -86,7 +86,7 @@ def test_bad_input_is_refused(fitted: Linker) -> None:
 
 
 @pytest.mark.parametrize("encoder", [0.5, np.nan])
-def test_the_shipped_linker_prefers_what_is_alike(encoder: float) -> None:
+def test_the_shipped_linker_prefers_similar_clusters(encoder: float) -> None:
     linker = Linker.default()
     assert tuple(linker.features) == LINKER_FEATURES
     same = {"sameLanguage": 0.0, "alternatives": 1.0}

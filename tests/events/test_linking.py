@@ -61,7 +61,7 @@ def _sign(key: str, lang: str, *ids: int, **more: object) -> ArticleProfile:
     return ArticleProfile(key, lang, key, 0.0, "", _vector(*ids), **more)  # type: ignore[arg-type]
 
 
-def test_titles_of_one_story_are_alike_across_scripts() -> None:
+def test_titles_of_one_story_are_similar_across_scripts() -> None:
     table = [[dot_product(a.vector, b.vector) for b in _signatures()] for a in _signatures()]
     for i in range(6):
         best = max((j for j in range(6) if j != i), key=lambda j: table[i][j])
@@ -258,7 +258,7 @@ def test_links_that_a_cluster_lost_are_forgotten(state: LinkState) -> None:
     assert not {5, 6} & tracker.probabilities[1].keys()
 
 
-def test_a_profile_that_grows_is_compared_as_one_made_anew() -> None:
+def test_a_profile_that_grows_is_compared_as_one_built_from_scratch() -> None:
     """What is asked in between does not show, and of equally frequent places the first by name counts."""
     told = [("b", "c"), ("c",), ("b", "a"), ("a",), ("b",), ("d",)]
     signatures = [

@@ -67,7 +67,7 @@ def test_another_process_gives_the_same(short):
 
 
 @pytest.mark.parametrize("cut", [1, 63, 64, 99])
-def test_going_on_from_a_saved_state(short, cut):
+def test_continuing_from_a_saved_state(short, cut):
     stream = EventStream()
     stream.add(SHORT[:cut])
     stream = restore_stream(save_stream(stream))
@@ -191,7 +191,7 @@ def test_stories_that_never_end_keep_a_quarter_more_than_the_window():
     assert not stream.expired_since.keys() - stream.links.profiles.keys()
 
 
-def test_an_event_keeps_its_languages_while_one_of_them_goes_on():
+def test_an_event_keeps_its_languages_while_one_of_them_continues():
     day = SHORT[0].time
     english = [_quake(f"e{i}", "en", day + timedelta(days=2 * i)) for i in range(8)]
     german = [_quake(f"d{i}", "de", day + timedelta(hours=i + 1)) for i in range(2)]

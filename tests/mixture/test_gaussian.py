@@ -248,7 +248,7 @@ def test_partial_fit_learns_from_a_stream(rng):
     assert mixture.n_batches_ == 40
 
 
-def test_partial_fit_goes_on_from_fit(rng):
+def test_partial_fit_continues_from_fit(rng):
     x = blobs(rng, n=1000)
     mixture = GaussianMixture(3, random_state=0).fit(x)
     before = mixture.score(x)

@@ -233,7 +233,7 @@ def test_model_files_hold_everything(rng, model, tmp_path):
     np.testing.assert_allclose(loaded.correlations_, model.correlations_, atol=1e-8)
 
 
-def test_projections_stay_those_of_the_weights_however_long_it_goes_on():
+def test_projections_stay_those_of_the_weights_however_long_training_takes():
     """The directions of LOBPCG pass rounding on, magnified; hundreds of sweeps would show it."""
     rng = np.random.default_rng(0)
     views = latent_views(rng, n=600, dims=(80, 70, 60), k=20, noise=2.0)

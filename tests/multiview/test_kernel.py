@@ -264,7 +264,7 @@ class TestLowRank:
         assert low.objective_ == pytest.approx(full.objective_, rel=0.02)
 
     @pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
-    def test_training_and_new_rows_are_projected_alike(self, rng, kernel):
+    def test_training_and_new_rows_are_projected_the_same(self, rng, kernel):
         views = some_views(rng, 50)
         data = [x @ x.T for x in views] if kernel == "precomputed" else views
         model = KernelSumCor(2, kernel=kernel, low_rank="cholesky", rank=10, random_state=0).fit(data)
@@ -429,7 +429,7 @@ class TestRefusals:
         self.refused([constant, *some_views(rng)], "rank, centred, is 0", **settings)
 
 
-def test_saved_models_project_alike(rng, tmp_path):
+def test_saved_models_project_the_same(rng, tmp_path):
     views = some_views(rng)
     for settings in ({"kernel": ["rbf", "linear", "poly"]}, {"low_rank": "cholesky", "rank": 20}):
         model = KernelSumCor(2, random_state=0, **settings).fit(views)

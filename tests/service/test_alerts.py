@@ -251,7 +251,7 @@ def test_a_search_that_fails_stops_no_other_alert(filled, receiver, monkeypatch)
     assert [told["event"]["id"] for told in receiver.accepted()] == ["e2"]
 
 
-def test_the_thread_goes_on_after_an_error_that_nobody_expected(filled, receiver, monkeypatch):
+def test_the_thread_continues_after_an_error_that_nobody_expected(filled, receiver, monkeypatch):
     settings = alert_settings(receiver.port)
     follow(filled, settings, event="e1", channel="webhook", address=receiver.url)
     change(filled)

@@ -185,7 +185,7 @@ def refused_body(connect, sent, length=1000):
     return connection
 
 
-def test_the_rest_of_a_refused_body_is_dropped_and_the_connection_goes_on(serving):
+def test_the_rest_of_a_refused_body_is_dropped_and_the_connection_stays_usable(serving):
     connect, _ = serving()
     with refused_body(connect, b"a") as connection:
         for _ in range(9):

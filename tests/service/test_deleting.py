@@ -81,7 +81,7 @@ def test_events_are_those_of_a_store_that_never_had_the_article(store, tmp_path)
         }
 
 
-def test_a_worker_that_runs_notices_and_makes_events_anew(store):
+def test_a_worker_that_runs_notices_and_rebuilds_events(store):
     told = []
 
     def wait(_):
@@ -107,7 +107,7 @@ def test_a_worker_that_runs_notices_and_makes_events_anew(store):
 
 
 @pytest.mark.usefixtures("warm_processes")
-def test_a_worker_in_its_own_process_makes_events_anew_once(store):
+def test_a_worker_in_its_own_process_rebuilds_events_once(store):
     worker = WorkerProcess(store, poll_seconds=0.01, stop_seconds=LIMIT_S)
     worker.start()
     try:

@@ -156,7 +156,7 @@ def test_the_cookie_has_positions_and_times_only(visitor):
     "cookie",
     ["", "x", "1.2.3", "1.2.3.4.5", "-1.2.3.4", "9" * 40, "²." * 3 + "²", "99.5.99.9", f"0.0.0.{NOW + 9}"],
 )
-def test_a_cookie_that_is_invalid_or_of_another_store_begins_anew(cookie):
+def test_a_cookie_that_is_invalid_or_of_another_store_starts_over(cookie):
     assert Visits.parse(cookie).at(line=7, now=NOW) == Visits(line=7, time=NOW)
 
 

@@ -125,7 +125,7 @@ def test_nothing_is_deleted_before_the_setting_was_approved(either, clock, caplo
     assert not retention.status()["approved"]
 
 
-def test_what_was_approved_is_deleted_and_goes_on_by_itself(either, clock):
+def test_what_was_approved_is_deleted_and_continues_by_itself(either, clock):
     clock.now, count = archive(either)
     told = settings(keep_days=ONE_OLD, prune_max_percent=3.0)
     assert Retention(either, told, clock).run() == 0
@@ -368,7 +368,7 @@ def through_the_year(store, clock, *, keep_days, save=True):
     return retention, processor
 
 
-def test_a_story_that_goes_on_is_kept_and_those_that_ended_are_not(store, clock):
+def test_a_story_that_continues_is_kept_and_those_that_ended_are_not(store, clock):
     retention, _ = through_the_year(store, clock, keep_days=12)
     counts = store.counts()
     assert retention.pruned > 0

@@ -84,7 +84,7 @@ def test_the_same_calls_give_the_same_answers(vectors):
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
 
 
-def test_documents_that_left_are_not_found_and_the_graph_is_made_anew(vectors):
+def test_documents_that_left_are_not_found_and_the_graph_is_rebuilt(vectors):
     graph = GraphIndex(DIMS).add(np.arange(N), vectors, times=np.arange(N))
     assert graph.expire(before=1000) == 1000
     assert graph.search(vectors[:100], k=10).indices.min() >= 1000

@@ -14,7 +14,7 @@ def test_a_missing_journal_line_is_reported(store):
     assert check_store(store) == ["1 articles without a journal line"]
 
 
-def test_a_damaged_search_index_is_reported_and_made_anew(tmp_path):
+def test_a_damaged_search_index_is_reported_and_rebuilt(tmp_path):
     """What SQLite's own check of the file overlooks before version 3.44."""
     with Store(tmp_path / "news.db") as store:
         data.fill(store)

@@ -116,7 +116,7 @@ def test_stories_keep_their_ids_and_others_get_new_ones(filled):
     assert check_store(filled) == []
 
 
-def test_the_stream_goes_on_with_these_ids(filled):
+def test_the_stream_continues_with_these_ids(filled):
     rebuilt(filled, clusters=[1, 4], events=[1])
     ids = filled.public_ids()
     assert ids == PublicIds(20, 30, {21: 11}, {31: 5})

@@ -48,7 +48,7 @@ def test_a_step_that_stops_anywhere_is_taken_whole_later(database):
     assert migrate(database, GROWTH) == 1
 
 
-def test_a_store_that_cannot_be_brought_up_is_closed(tmp_path):
+def test_a_store_that_cannot_be_migrated_is_closed(tmp_path):
     with Store(tmp_path / "news.db") as store, store.database.write() as session:
         session.run("INSERT INTO schema_version VALUES (99)")
     with pytest.raises(StoreVersionError, match="version 99"):
@@ -57,7 +57,7 @@ def test_a_store_that_cannot_be_brought_up_is_closed(tmp_path):
 
 
 @pytest.mark.parametrize("version", releases.VERSIONS)
-def test_a_store_of_every_released_version_is_brought_up_with_all_that_it_holds(database, version):
+def test_a_store_of_every_released_version_is_migrated_with_all_its_contents(database, version):
     releases.put(database, version)
     before = releases.rows(database, version)
     assert all(before.values())
