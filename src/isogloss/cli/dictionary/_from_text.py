@@ -38,7 +38,7 @@ from isogloss.cli.align._options import (
 from isogloss.cli.align._progress import AlignProgress, checkpoint_path, train
 from isogloss.cli.dictionary._folder import check_folder, replaced_folder
 from isogloss.cli.dictionary._languages import named_languages
-from isogloss.cli.dictionary._texts import LOOKED_AT, Reading, paired_text, script_warnings
+from isogloss.cli.dictionary._texts import LOOKED_AT, PairedText, Reading, paired_text, script_warnings
 from isogloss.exceptions import DictionaryError
 from isogloss.io import strip_controls
 
@@ -138,10 +138,8 @@ def from_text(
     console = Console(stderr=True)
     two = named_languages(source, target, languages, names)
     priors = priors_of(lexicon, None, None, prior_weight)
-    aligner = Aligner(
-        **settings_of(preset, None, None, settings or ()), priors=priors, lower=False, n_jobs=jobs
-    )
-    checked(aligner)
+    chosen = settings_of(preset, None, None, settings or ())
+    aligner = checked(Aligner(**chosen, priors=priors, lower=False, n_jobs=jobs))
     reading = Reading(form, columns, strict, max_tokens, tokenised, by_line, jobs)
     with (
         paired_text(source, target, (two[0][0], two[1][0]), reading, console) as text,
@@ -156,14 +154,7 @@ def from_text(
         aligned = AlignedText.of(*sides, aligner.align(bitext))
     warnings = (*text.warnings, *script_warnings(sides, (two[0][0], two[1][0])))
     least = min_count or (1 if len(bitext) < FEW_PAIRS else 2)
-    options = {
-        "Texts": " and ".join(file.name for file in (source, target) if file is not None),
-        "Sentences were paired": text.pairing,
-        "Words": describe_tokens(text.words),
-        **_word_rules(sides),
-        "Aligner": f"preset {preset}",
-        "Minimum frequency of a headword": str(least),
-    }
+    options = _options_shown((source, target), text, sides, preset, least)
     with counting_steps("making the dictionary", STEPS, console) as say:
         dictionary = build_dictionary(aligned, DictionaryRules(min_count=least), progress=say)
         described = _described(two, title, text.words, dictionary, options, warnings)
@@ -189,13 +180,24 @@ def _read(
     return sides
 
 
-def _word_rules(sides: tuple[TextSide, TextSide]) -> dict[str, str]:
-    """Describe which words count as the same."""
+def _options_shown(
+    files: tuple[Path, Path | None],
+    text: PairedText,
+    sides: tuple[TextSide, TextSide],
+    preset: str,
+    min_count: int,
+) -> dict[str, str]:
+    """Return the options that the pages show."""
     rules, other = (side.rules for side in sides)
     return {
+        "Texts": " and ".join(file.name for file in files if file is not None),
+        "Sentences were paired": text.pairing,
+        "Words": describe_tokens(text.words),
         "Case": "distinguished" if rules.case else "ignored",
         "Accents and vowel signs": "distinguished" if rules.marks else "ignored",
         "Signs that are letters": " and ".join(sorted({*rules.letters, *other.letters})) or "none",
+        "Aligner": f"preset {preset}",
+        "Minimum frequency of a headword": str(min_count),
     }
 
 

@@ -128,11 +128,7 @@ def ingest(
         }
         echo_json(report)
         return
-    if left_out:
-        Console(stderr=True).print(escape(str(reader.quarantine)))
-    if failed:
-        message = f"{counted(len(failed), 'article')} could not be processed and went to the quarantine"
-        Console(stderr=True).print(escape(f"{message}; see isogloss doctor"))
+    _warn_of_quarantine(reader, len(failed))
     for line in cut_lines(reader.report.notes, **_text_limits(settings)):
         echo(line)
     kinds = ["new", "revised", "same", *(["deleted"] if statuses["deleted"] else [])]
@@ -145,6 +141,15 @@ def ingest(
             f"older than store.keep_days = {settings.store.keep_days}: {counted(old, 'article')}; "
             "isogloss prune shows what would be deleted"
         )
+
+
+def _warn_of_quarantine(reader: ArticleReader, failed: int) -> None:
+    console = Console(stderr=True)
+    if reader.quarantine.reasons:
+        console.print(escape(str(reader.quarantine)))
+    if failed:
+        message = f"{counted(failed, 'article')} could not be processed and went to the quarantine"
+        console.print(escape(f"{message}; see isogloss doctor"))
 
 
 def _nothing_processed(articles: int, reason: str) -> ArticleError:
