@@ -47,6 +47,25 @@ def test_four_sentences_of_the_slides():
     }  # fmt: skip
 
 
+def test_model_1_with_null_is_that_of_the_textbook():
+    pairs = [("the house", "la maison"), ("the flower", "la fleur"), ("the blue flower", "la fleur bleue")]
+    texts = [(["", *e.split()], f.split()) for e, f in pairs]
+    t = {(f, e): 0.25 for source, target in texts for e in source for f in target}  # of four French words
+    for _ in range(5):
+        counts = dict.fromkeys(t, 0.0)
+        for source, target in texts:
+            for f in target:
+                total = sum(t[f, e] for e in source)
+                for e in source:
+                    counts[f, e] += t[f, e] / total
+        sums = {e: sum(c for (_, of), c in counts.items() if of == e) for _, e in counts}
+        t = {(f, e): c / sums[e] for (f, e), c in counts.items()}
+    aligner = Aligner("1:5", agreement=None, null=None, ensemble=(), spelling=0).fit(pairs)
+    found = {(f, e): p for e, f, p, *_ in aligner.translation_table_}
+    assert found.keys() == {pair for pair in t if pair[1]}
+    assert max(abs(found[pair] - t[pair]) for pair in found) < 1e-6
+
+
 def test_threads_batches_and_the_index_change_nothing_that_matters():
     pairs, _ = planted(400)
     plain = Aligner().fit(pairs)

@@ -37,7 +37,7 @@ from isogloss.multiview import (
     SSCor,
     SumCor,
 )
-from isogloss.sequences import DiscreteHMM, NgramModel
+from isogloss.sequences import DiscreteHMM, NgramModel, SpectralHMM
 from isogloss.similarity import (
     CCASimilarity,
     CombinedSimilarity,
@@ -269,6 +269,12 @@ WORDS_CASES = {
     DiscreteHMM: Case(
         DiscreteHMM(2, symbols=["H", "T"], random_state=0, max_iter=50, tol=0.1),
         lambda: ([list("HTHHT")] * 3,),
+        lambda fitted, data: fitted.score_samples(*data),
+        ((([],), "no sequences|not one symbol"), (([["X"]],), "'X'")),
+    ),
+    SpectralHMM: Case(
+        SpectralHMM(2, symbols=["H", "T"], random_state=0),
+        lambda: ([list("HHHHHHTTTTTTTHHHHHHTTTTT")] * 20,),
         lambda fitted, data: fitted.score_samples(*data),
         ((([],), "no sequences|not one symbol"), (([["X"]],), "'X'")),
     ),

@@ -9,9 +9,12 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isogloss.alignment.aligner
@@ -21,7 +24,7 @@ from isogloss.mixture import GaussianMixture, KernelKMeans
 from isogloss.multiview import ColumnViews, OptimalWeighting, SumCor
 from isogloss.topics import LatentDirichletAllocation, PolylingualTopicModel
 from isogloss.views import Views
-from tests.contract.cases import CASES, ROWS_CASES, VIEWS_CASES, WITHOUT_FIT, every_estimator
+from tests.contract.cases import CASES, ROWS_CASES, VIEWS_CASES, WITHOUT_FIT, every_estimator, rows_data
 
 JOINT = {
     InterBatteryFA,
@@ -241,3 +244,20 @@ def test_any_batches_are_one_batch(kind):
             warnings.simplefilter("ignore", ConvergenceWarning)
             parts.partial_fit(data[rows])
     np.testing.assert_allclose(output_of(case, parts), output_of(case, case.fitted()), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [GaussianMixture, KernelKMeans], ids=name_of)
+def test_sample_weights_are_routed_through_a_pipeline(kind):
+    X, weights = rows_data(), np.arange(90) % 3 + 1.0
+    alone = clone(ROWS_CASES[kind].estimator)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, clone(alone).set_fit_request(sample_weight=True))
+        pipeline.fit(X, sample_weight=weights)
+        expected = alone.fit(StandardScaler().fit_transform(X), sample_weight=weights)
+        np.testing.assert_array_equal(
+            pipeline.predict(X), expected.predict(StandardScaler().fit_transform(X))
+        )
+        refusing = make_pipeline(scaler, clone(ROWS_CASES[kind].estimator))
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            refusing.fit(X, sample_weight=weights)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from isogloss.engine import tree_reduce
-from isogloss.stats import Counts, CountTable, ExpectedCounts, Sketch, ViewMoments
+from isogloss.stats import Counts, CountTable, ExpectedCounts, Sketch, TripleCounts, ViewMoments
 from isogloss.views import Views
 
 DIMS = (3, 1, 2)
@@ -41,7 +41,7 @@ class Kind:
         return self.add(self.empty(), rows)
 
 
-# --------------------------------------------------------------------------- rows of the five statistics
+# --------------------------------------------------------------------------- rows of the statistics
 
 
 def draw_views(rng, n):
@@ -99,6 +99,12 @@ KINDS = {
         CountTable.update,
         lambda codes, rows: codes[rows],
     ),
+    "TripleCounts": Kind(
+        lambda: TripleCounts(3),
+        lambda rng, n: rng.integers(-1, 3, (n, 3)),
+        TripleCounts.update,
+        lambda codes, rows: codes[rows],
+    ),
     "ExpectedCounts": Kind(
         lambda: expected_of(np.zeros((0, 2))),
         lambda rng, n: rng.standard_normal((n, 2)),
@@ -124,7 +130,7 @@ def assert_same(a, b, size):
     """Equal to the bit for integers, to 1e-9 of the size of ``size`` (which has seen all rows) for floats."""
     if isinstance(a, Counts):
         assert a == b
-    elif isinstance(a, CountTable):
+    elif isinstance(a, (CountTable, TripleCounts)):
         assert same_bits(a, b)
     elif isinstance(a, ExpectedCounts):
         assert a.parameters_id == b.parameters_id

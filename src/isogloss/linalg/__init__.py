@@ -5,6 +5,7 @@
   :func:`whitening_matrix`.
 - Solvers: :func:`block_cg`, conjugate gradients for many right-hand sides.
 - Positive semi-definite matrices: :func:`is_psd`, :func:`nearest_psd`, :func:`shrink_to_psd`.
+- Moments of third order: :func:`decompose_tensor`, :func:`project_to_simplex`.
 - Nearest neighbours by inner product, in blocks: :func:`top_k`, :func:`top_k_both`, :class:`PiecewiseSearch`.
 - Argument checks with helpful messages: ``check_...``.
 

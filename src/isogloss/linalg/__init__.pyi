@@ -12,6 +12,9 @@ from ._psd import shrink_to_psd as shrink_to_psd
 from ._rounded import RoundedVectors as RoundedVectors
 from ._svd import randomized_eigh as randomized_eigh
 from ._svd import randomized_svd as randomized_svd
+from ._tensor import decompose_tensor as decompose_tensor
+from ._tensor import frequency_scale as frequency_scale
+from ._tensor import project_to_simplex as project_to_simplex
 from ._topk import TopK as TopK
 from ._topk import rescore as rescore
 from ._topk import top_k as top_k

@@ -5,3 +5,6 @@ from ._hmm import DiscreteHMM as DiscreteHMM
 from ._hmm_steps import HMMParameters as HMMParameters
 from ._ngram import NgramModel as NgramModel
 from ._ngram import count_ngrams as count_ngrams
+from ._spectral import HMMMoments as HMMMoments
+from ._spectral import ObservableOperators as ObservableOperators
+from ._spectral_hmm import SpectralHMM as SpectralHMM

@@ -23,7 +23,15 @@ from isogloss.em import EM_CONSTRAINTS, Callback, EMMixin, EMResult, FullExpecta
 from isogloss.engine import Batches, Engine, Rows, Source
 from isogloss.graphical import BayesianNetwork, Sequences, encode_sequences, symbols_of, unrolled_hmm
 from isogloss.kernels import hmm_best_paths, hmm_posteriors
-from isogloss.sequences._hmm_steps import PARTS, HMMParameters, count_labelled, draw_start, hmm_model
+from isogloss.sequences._hmm_steps import (
+    PARTS,
+    HMMParameters,
+    count_labelled,
+    draw_start,
+    hmm_model,
+    match_labels,
+)
+from isogloss.sequences._spectral import HMMMoments, count_moments, estimate_parameters, spread
 from isogloss.stats import ExpectedCounts
 from isogloss.threads import count_threads
 
@@ -49,8 +57,13 @@ class DiscreteHMM(EMMixin, Estimator):
         What ``fit`` changes; the rest stays as it starts.
     start_init, transition_init, emission_init : array, optional
         Where to start; rows are states. Probabilities of zero stay zero.
+    init : {'random', 'spectral'}
+        Where EM starts: at random, or at the estimate from moments of three symbols in a row (see
+        :class:`SpectralHMM`), with a little weight on what it says is impossible. ``max_iter=0`` gives the
+        estimate.
     n_init : int
-        Number of random starts, of which the one with the highest bound is kept.
+        Number of starts, of which the one with the highest bound is kept. With 'spectral' those after the
+        first are random.
     tol : float
         EM stops when a pass gains less than this per symbol.
     max_iter : int
@@ -115,6 +128,7 @@ class DiscreteHMM(EMMixin, Estimator):
         "start_init": ["array-like", None],
         "transition_init": ["array-like", None],
         "emission_init": ["array-like", None],
+        "init": [StrOptions({"random", "spectral"})],
         "n_init": [POSITIVE_INT],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
@@ -141,6 +155,7 @@ class DiscreteHMM(EMMixin, Estimator):
         start_init: ArrayLike | None = None,
         transition_init: ArrayLike | None = None,
         emission_init: ArrayLike | None = None,
+        init: str = "random",
         n_init: int = 1,
         tol: float = 1e-4,
         max_iter: int = 100,
@@ -160,6 +175,7 @@ class DiscreteHMM(EMMixin, Estimator):
         self.start_init = start_init
         self.transition_init = transition_init
         self.emission_init = emission_init
+        self.init = init
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
@@ -200,10 +216,11 @@ class DiscreteHMM(EMMixin, Estimator):
         model = hmm_model(smoothing=self.smoothing, learn=self.learn, threads=count_threads(self.n_jobs))
         expectation = FullExpectation(model, source, engine)
         rng = check_random_state(self.random_state)
-        starts = [
-            self._with_known_parts(draw_start(counts, self.n_components, rng)) for _ in range(self.n_init)
-        ]
-        return self._take(best_of(self._run_em(model, expectation, start, callbacks) for start in starts))
+        starts = [draw_start(counts, self.n_components, rng) for _ in range(self.n_init)]
+        if self.init == "spectral":
+            starts[0] = self._spectral_start(source, engine, counts)
+        known = [self._with_known_parts(start) for start in starts]
+        return self._take(best_of(self._run_em(model, expectation, start, callbacks) for start in known))
 
     def predict(self, X: Any, y: Any = None) -> list[NDArray[Any]]:
         """The likeliest path of states of each sequence (Viterbi), through the states known in ``y``."""
@@ -295,10 +312,10 @@ class DiscreteHMM(EMMixin, Estimator):
                 raise ValueError(
                     "a source of Sequences carries labels and weights; give symbols to the model"
                 )
-            self.symbols_ = _names(self.symbols)
+            self.symbols_ = symbol_names(self.symbols)
             return X
         X = X if isinstance(X, (Sequences, np.ndarray)) else list(X)
-        self.symbols_ = symbols_of(X) if self.symbols is None else _names(self.symbols)
+        self.symbols_ = symbols_of(X) if self.symbols is None else symbol_names(self.symbols)
         if not self.symbols_:
             raise ValueError("there is not one symbol in the sequences; nothing to learn from")
         text = self._encoded(X, y, sample_weight)
@@ -319,6 +336,15 @@ class DiscreteHMM(EMMixin, Estimator):
         tables = self.parameters_.tables()
         kernel(text.codes, text.labels, text.offsets, *tables, count_threads(self.n_jobs), *out)
 
+    def _spectral_start(
+        self, source: Source[Sequences], engine: Engine, counts: ExpectedCounts
+    ) -> HMMParameters:
+        """The estimate from moments, its states in the order of those that are labelled."""
+        count = partial(count_moments, len(self.symbols_))
+        moments = engine.map_reduce(count, HMMMoments.merge, source)
+        found = estimate_parameters(moments, self.n_components, self.random_state).parameters
+        return match_labels(spread(found, counts["symbols"]), counts)
+
     def _with_known_parts(self, start: HMMParameters) -> HMMParameters:
         parts = {name: (getattr(self, f"{name}_init"), getattr(start, name)) for name in PARTS}
         return HMMParameters(**{name: _given(name, given, drawn) for name, (given, drawn) in parts.items()})
@@ -330,7 +356,8 @@ class DiscreteHMM(EMMixin, Estimator):
         return self
 
 
-def _names(symbols: Sequence[Hashable] | int) -> tuple[Hashable, ...]:
+def symbol_names(symbols: Sequence[Hashable] | int) -> tuple[Hashable, ...]:
+    """The symbols of a parameter that has them, or their number."""
     names = tuple(range(symbols)) if isinstance(symbols, int) else tuple(symbols)
     if len(set(names)) < len(names):
         raise ValueError("symbols has one twice; each needs a name of its own")

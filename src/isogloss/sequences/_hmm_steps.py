@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
 
 from isogloss.em import EMModel
@@ -115,6 +116,15 @@ def draw_start(counts: ExpectedCounts, n_states: int, rng: np.random.RandomState
         _rows(counts["transition"] + rng.dirichlet(np.ones(n_states), n_states)),
         _rows(counts["emission"] + _rows(noise * shares)),
     )
+
+
+def match_labels(p: HMMParameters, counts: ExpectedCounts) -> HMMParameters:
+    """Put states in the order in which they explain the symbols that are labelled best."""
+    if not counts["emission"].any():
+        return p
+    gain = counts["emission"] @ np.log(np.maximum(p.emission, 1e-300)).T
+    order = linear_sum_assignment(-gain)[1]
+    return HMMParameters(p.start[order], p.transition[np.ix_(order, order)], p.emission[order])
 
 
 def _tally(

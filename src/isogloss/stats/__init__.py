@@ -3,6 +3,7 @@
 A :class:`Statistic` has ``update(batch)`` and ``merge(other)``, so streams, clusters, resumed runs and pooled
 archives are the same operation. :class:`ViewMoments` holds means and cross products of every pair of views,
 :class:`PatternMoments` does so per presence pattern, :class:`Counts` and :class:`CountTable` hold integers,
+:class:`TripleCounts` holds how often three discrete views took each combination of values,
 :class:`Sketch` holds random products of large cross-covariances, and :class:`ExpectedCounts` holds the sums
 of an E-step.
 """

@@ -9,3 +9,4 @@ from ._moments import ViewMoments as ViewMoments
 from ._patterns import Pattern as Pattern
 from ._patterns import PatternMoments as PatternMoments
 from ._sketch import Sketch as Sketch
+from ._triples import TripleCounts as TripleCounts

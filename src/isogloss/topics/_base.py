@@ -40,6 +40,7 @@ from isogloss.threads import count_threads
 from isogloss.topics import _gibbs, _variational
 from isogloss.topics._documents import DocumentExpectation
 from isogloss.topics._parameters import TopicParameters, start_parameters
+from isogloss.topics._spectral import spectral_start
 
 Array = NDArray[np.float64]
 Counts: TypeAlias = Any
@@ -60,6 +61,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         "doc_topic_prior": [NON_NEGATIVE, None],
         "topic_word_prior": [NON_NEGATIVE, None],
         "learning_method": [StrOptions(LEARNING_METHODS)],
+        "init": [StrOptions({"random", "spectral"})],
         "learn_priors": ["boolean"],
         "learning_decay": [Interval(Real, 0.5, 1, closed="right")],
         "learning_offset": [Interval(Real, 1, None, closed="left")],
@@ -87,6 +89,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         doc_topic_prior: float | None = None,
         topic_word_prior: float | None = None,
         learning_method: str = "batch",
+        init: str = "random",
         learn_priors: bool = True,
         learning_decay: float = 0.7,
         learning_offset: float = 10.0,
@@ -106,6 +109,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.learning_method = learning_method
+        self.init = init
         self.learn_priors = learn_priors
         self.learning_decay = learning_decay
         self.learning_offset = learning_offset
@@ -153,7 +157,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             return self._fit_online(source, rng, tuple(callbacks))
         if self.learning_method == "gibbs":
             return self._fit_gibbs(source, rng, tuple(callbacks))
-        start, model, point = self._start(self._tokens(source), rng), self._model(), self._point
+        start, model, point = self._start(source, rng), self._model(), self._point
         expectation = DocumentExpectation(
             _variational.begin,
             partial(_variational.advance, point=point),
@@ -188,8 +192,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         first = not hasattr(self, "statistic_")
         source = Rows(self._counts(X, reset=first), batch_rows=self.batch_rows)
         if first:
-            tokens = self._tokens(source)
-            self.parameters_ = self._start(tokens, check_random_state(self.random_state))
+            self.parameters_ = self._start(source, check_random_state(self.random_state))
             self._begin_batches()
         self._take_batch(source)
         return self
@@ -199,7 +202,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     ) -> Self:
         """Steps over batches of ``batch_size`` documents, in their order, ``max_iter`` times."""
         self.__dict__.pop("statistic_", None)
-        self.parameters_ = self._start(self._tokens(source), rng)
+        self.parameters_ = self._start(source, rng)
         self._begin_batches()
         rows = sum(load().shape[0] for load in source.loaders())
         for _ in range(self.max_iter):
@@ -235,7 +238,7 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     def _fit_gibbs(
         self, source: Source[Counts], rng: np.random.RandomState, callbacks: tuple[Callback, ...]
     ) -> Self:
-        start = self._start(self._tokens(source), rng)
+        start = self._start(source, rng)
         seeded = _gibbs.SeededSource(source, int(rng.randint(2**31 - 1)))
         sweeps = _gibbs.SWEEPS_OF_ONE_BATCH if len(source.loaders()) == 1 else 1
         expectation = DocumentExpectation(
@@ -268,6 +271,12 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                     f"{name}=0 with learning_method={self.learning_method!r}; expected a positive number "
                     "(only 'map' does without a prior)"
                 )
+        if self.init == "spectral" and (self.learning_method == "gibbs" or self.doc_topic_prior == 0):
+            raise ValueError(
+                f"init='spectral' with learning_method={self.learning_method!r} and "
+                f"doc_topic_prior={self.doc_topic_prior}; 'gibbs' begins with topics by chance, and "
+                "moments need a positive prior: use 'batch', 'online' or 'map'"
+            )
 
     @property
     def _point(self) -> bool:
@@ -298,11 +307,15 @@ class TopicModel(EMMixin, BatchesMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             raise ValueError("all documents are empty: not one word was counted; expected some words")
         return np.asarray(tokens)
 
-    def _start(self, tokens: Array, rng: np.random.RandomState) -> TopicParameters:
-        k, widths = self.n_components, self._widths()
+    def _start(self, source: Source[Counts], rng: np.random.RandomState) -> TopicParameters:
+        """Where learning begins: topics by chance, or those of the moments of words."""
+        k, widths, tokens = self.n_components, self._widths(), self._tokens(source)
         alpha = 1.0 / k if self.doc_topic_prior is None else float(self.doc_topic_prior)
         eta = 1.0 / k if self.topic_word_prior is None else float(self.topic_word_prior)
-        return start_parameters(widths, np.full(k, alpha), np.full(len(widths), eta), tokens, rng)
+        start = start_parameters(widths, np.full(k, alpha), np.full(len(widths), eta), tokens, rng)
+        if self.init == "random":
+            return start
+        return spectral_start(source, self._engine(), start, tokens, rng)
 
     # Using
 

@@ -39,6 +39,11 @@ class LatentDirichletAllocation(TopicModel):
         over the last quarter of the draws: as a rule the best topics in the least time. 'map' is EM for
         point estimates with priors as pseudo-counts (the Dirichlet parameters less one); with both priors 0
         it is probabilistic latent semantic analysis (PLSA).
+    init : {'random', 'spectral'}
+        Where learning starts: at topics that are nearly alike, or at those estimated from moments of two and
+        three words of a document, with the sum of the Dirichlet parameters of topics taken as known. With
+        many topics the second is far better. ``max_iter=0`` and 'batch' give the estimate itself. Not for
+        'gibbs'.
     learn_priors : bool
         Whether priors are learned: :math:`\alpha`, another one for each topic, and :math:`\eta`. Not those
         of 'map'.

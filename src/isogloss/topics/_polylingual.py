@@ -34,8 +34,9 @@ class PolylingualTopicModel(ViewsMixin, TopicModel):
 
     Parameters
     ----------
-    n_components, doc_topic_prior, topic_word_prior, learning_method, learn_priors
-        As in :class:`LatentDirichletAllocation`; each language learns a prior of words of its own.
+    n_components, doc_topic_prior, topic_word_prior, learning_method, init, learn_priors
+        As in :class:`LatentDirichletAllocation`; each language learns a prior of words of its own. With
+        ``init='spectral'`` topics start from the moments of the language with the most words.
     learning_decay, learning_offset, batch_size, total_samples, max_iter, tol
         As in :class:`LatentDirichletAllocation`.
     mean_change_tol, max_doc_update_iter, on_decrease, random_state, n_jobs, batch_rows, engine

@@ -109,10 +109,11 @@ def solve_lexicon(table: PairTable, counts: Array, prior: LexicalPrior) -> tuple
     return lexicon, posterior
 
 
-def null_lexicon(counts: Array) -> Single:
+def null_lexicon(counts: Array, pseudo: float = NULL_PSEUDO) -> Single:
     """Return the translation probabilities of the null word."""
-    counts = counts + NULL_PSEUDO
-    return np.asarray(counts / counts.sum(), dtype=np.float32)
+    counts = counts + pseudo
+    total = counts.sum()
+    return np.asarray(counts / total if total > 0 else counts + 1.0 / len(counts), dtype=np.float32)
 
 
 def _totals(table: PairTable, values: Array, direction: int) -> Array:

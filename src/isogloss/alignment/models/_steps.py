@@ -73,6 +73,11 @@ class TrainingSettings:
     so on the way from the old one to the best one it only rises.
     """
 
+    @property
+    def null_pseudo(self) -> float:
+        """Pseudo-count of every word that may come from nothing; none for Model 1 as first described."""
+        return 0.0 if self.null is None and self.agreement is None else NULL_PSEUDO
+
     def numbers(self) -> tuple[int, int, float, float]:
         """Return the arguments of the kernel."""
         null = -1.0 if self.null is None else self.null
@@ -195,8 +200,8 @@ def solve(
         p,
         lexicon=lexicon,
         posterior=posterior,
-        null_forward=null_lexicon(found["null_forward"]),
-        null_backward=null_lexicon(found["null_backward"]),
+        null_forward=null_lexicon(found["null_forward"], settings.null_pseudo),
+        null_backward=null_lexicon(found["null_backward"], settings.null_pseudo),
     )
     if settings.model == "hmm":
         forward, backward = (_solve_jumps(settings, found, p, d) for d in (0, 1))
@@ -248,7 +253,8 @@ def expected_log_joint(settings: TrainingSettings, found: ExpectedCounts, p: Ali
 def _log_prior(settings: TrainingSettings, table: PairTable, p: AlignmentParameters) -> float:
     lexical = settings.lexical
     out = lexical.log_density(table, p.lexicon, p.posterior)
-    out += NULL_PSEUDO * float(np.log(p.null_forward).sum() + np.log(p.null_backward).sum())
+    if settings.null_pseudo:
+        out += settings.null_pseudo * float(np.log(p.null_forward).sum() + np.log(p.null_backward).sum())
     if settings.model == "hmm":
         for d, weights in enumerate((p.jumps_forward, p.jumps_backward)):
             out += log_prior(weights, settings.jumps_before(d, weights.shape[1] // 2))
