@@ -38,10 +38,10 @@ class Setting(NamedTuple):
     targets: Texts | None
 
 
-def settings(texts: Texts, seed: int) -> dict[str, Setting]:
-    """The three settings by their names."""
+def settings(texts: Texts, seed: int, weighing: int | None = WEIGHING) -> dict[str, Setting]:
+    """The three settings by their names; with None, weights are learned from all rows set aside for them."""
     rows = parts(len(next(iter(texts.values()))), seed)
-    some = rows.valid[:WEIGHING]
+    some = rows.valid[:weighing]
     train, valid, test = chosen(texts, rows.train), chosen(texts, some), chosen(texts, rows.test)
     return {
         "strict": Setting(train, valid, test, None),

@@ -119,8 +119,30 @@ def test_rows_can_be_read_in_blocks(place):
     run(*fit, "-o", place / "blocks", "--batch-rows", 40)
     assert io.load(place / "blocks").batch_rows == 40
     fit = ("similar", "fit", place / "train", "--kind", "kmeans", "-d", 4, "-o", place / "never")
-    assert "expected hub or lsi or cca" in run(*fit, "--batch-rows", 40, code=2).output
+    assert "expected hub or hub-thesis or lsi" in run(*fit, "--batch-rows", 40, code=2).output
     assert not (place / "never").exists()
+
+
+def test_the_variants_of_the_thesis_are_kinds_of_models(place):
+    fit = ("similar", "fit", place / "train", "-d", 6)
+    run(*fit, "-o", place / "hub-thesis", "--kind", "hub-thesis")
+    hub = io.load(place / "hub-thesis")
+    assert (hub.agreement, hub.ridge, hub.power, hub.n_directions, hub.scheme) == ("hub", 0, 0, 6, "tfidf")
+    run(*fit, "-o", place / "lsi-thesis", "--kind", "lsi-thesis")
+    assert io.load(place / "lsi-thesis").inverse
+    found = run("evaluate", "retrieval", place / "hub-thesis", place / "test", "--json").stdout
+    assert json.loads(found)["amrr"] > 0.1
+
+
+def test_the_order_of_documents_is_that_of_csls_unless_asked_otherwise(place):
+    where = ("-m", place / "model", "--corpus", place / "train", "--lang", "en", "-k", 30, "--json")
+    plain, corrected = (
+        json.loads(run("similar", "en3w1 en3w2 en5w4", *where, "--csls", csls).stdout) for csls in (0, 10)
+    )
+    german = [[one for one in found if one["lang"] == "de"] for found in (plain, corrected)]
+    cosines = [[one["similarity"] for one in found] for found in german]
+    assert cosines[0] == sorted(cosines[0], reverse=True)
+    assert cosines[1] != sorted(cosines[1], reverse=True)
 
 
 def test_a_fit_says_before_what_it_takes_and_after_what_it_took(place):

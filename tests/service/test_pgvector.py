@@ -10,7 +10,7 @@ pytest.importorskip("fastapi")
 from isogloss.service.search import NeighbourIndex, create_neighbour_index
 from isogloss.service.search._neighbours import PgvectorIndex
 from isogloss.service.settings import ModelSettings
-from isogloss.store import Store
+from isogloss.store import Store, Update
 from isogloss.store.queries import Point, PointTable, has_pgvector
 from tests.service import data
 
@@ -64,6 +64,31 @@ def test_the_table_finds_the_same_as_memory(store):
             for one, other in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(one.point, other.point)
     assert stored.nearest(np.zeros_like(QUERY), 3) == []
+
+
+def test_the_order_of_csls_is_that_of_memory(store):
+    rng = np.random.default_rng(0)
+    width = MODELS.width
+    points = rng.normal(size=(260, width)).astype(np.float32)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    langs = [("en", "de")[number % 2] for number in range(len(points))]
+    store.add([data.article(100 + n, lang, f"title {n}", "text") for n, lang in enumerate(langs)])
+    numbers = store.article_numbers_from(0)[-len(points) :]
+    made_up = [Point(seq, lang, 0, vector) for seq, lang, vector in zip(numbers, langs, points, strict=True)]
+    at = store.position()
+    store.apply(Update(at, at, points=made_up, point_model="unnamed"))
+    stored, memory = both(store)
+    cosines = told(memory.nearest(points[7], 9))
+    assert told(stored.nearest(points[7], 9, lang="en")) == cosines
+    stored.trim()
+    expected = memory.nearest(points[7], 9, lang="en")
+    assert told(stored.nearest(points[7], 9, lang="en")) == told(expected)
+    assert told(expected) != cosines
+    assert [near.corrected for near in expected] == sorted((n.corrected for n in expected), reverse=True)
+    plain = NeighbourIndex(store, "unnamed", csls=0)
+    while plain.catch_up():
+        pass
+    assert told(plain.nearest(points[7], 9, lang="en")) == cosines
 
 
 def test_a_revision_replaces_the_point(store):

@@ -51,6 +51,36 @@ def test_documents_find_their_mates(model):
     assert evaluate(clone(model).fit(train), test).amrr > 4 * chance
 
 
+def with_few_words(language, words):
+    """A corpus in which a language has few different words, and so few directions."""
+    texts = comparable_texts()
+    known = sorted({word for text in texts[language] for word in text.split()})
+    fewer = {word: known[place % words] for place, word in enumerate(known)}
+    texts[language] = [" ".join(fewer[word] for word in text.split()) for text in texts[language]]
+    return as_corpus(texts)
+
+
+def test_a_language_with_few_directions_bounds_the_components_of_the_thesis_variant(tmp_path):
+    train, test = split(with_few_words("sl", 9))
+    model = HubSimilarity(30, agreement="hub", ridge=0, power=0, n_directions=30, random_state=0)
+    with pytest.warns(UserWarning, match=r"'sl' and the hub 'en' have \d directions .* n_components=30"):
+        model.fit(train)
+    found = len(model.strengths_)
+    assert found < 10
+    assert {model.project_corpus(test, code).shape[1] for code in model.languages} == {found}
+    assert evaluate(model, test, languages=["en", "de", "fr"]).amrr > 4 * np.log(60) / 60
+    with pytest.warns(UserWarning, match="directions in common"):
+        part = clone(model).fit(train.select(languages=["en", "de", "sl"]))
+    io.save(part, tmp_path / "part")
+    grown = io.load(tmp_path / "part").add_language("fr", train)
+    assert evaluate(grown, test, languages=["en", "fr"]).amrr > 4 * np.log(60) / 60
+    with (
+        pytest.warns(UserWarning, match="directions"),
+        pytest.raises(ValueError, match="drop_first=29 leaves none of the"),
+    ):
+        clone(model).set_params(drop_first=29).fit(train)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_fitting_again_gives_the_same(model):
     train, test = split(comparable_corpus())

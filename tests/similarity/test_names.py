@@ -6,7 +6,7 @@ import pytest
 from isogloss import extras, io
 from isogloss.similarity import CombinedSimilarity, HubSimilarity, NameChannel, mate_ranks
 from isogloss.similarity.models import _names as names
-from isogloss.similarity.models._combined import _most_likely
+from isogloss.similarity.models._combined import _Case, _most_likely
 from isogloss.text import Gazetteer
 from tests.similarity.data import as_corpus, comparable_texts
 
@@ -73,6 +73,33 @@ def test_the_combination_is_no_worse_than_either_channel_and_reports_both(latent
     np.testing.assert_array_equal(again.combined, scores.combined)
 
 
+def test_a_channel_that_does_not_help_gets_no_weight_at_all(latent):
+    rng = np.random.default_rng(4)
+    texts = comparable_texts(n=60, seed=4, languages=("en", "de"))
+    # Endings that German texts share with the wrong English ones.
+    wrong = {code: [f"{text} 00{rng.integers(5)}" for text in column] for code, column in texts.items()}
+    fitted = CombinedSimilarity(latent).fit(wrong)
+    assert fitted.quality_.combined <= fitted.quality_.latent
+    assert fitted.quality_.names < fitted.quality_.latent
+    assert fitted.weights_.tolist() == [1, 0]
+
+
+def test_names_get_less_weight_among_more_candidates_with_the_same_names(latent):
+    texts, others = named_texts(40, 1), named_texts(300, 7)
+    # Other texts have the names of these, so that a name says less.
+    pool = {
+        code: [f"{text.rsplit(' ', 1)[0]} {texts[code][i % 40].split()[-1]}" for i, text in enumerate(column)]
+        for code, column in others.items()
+    }
+    few, many = (CombinedSimilarity(latent).fit(texts, pool=given) for given in (None, pool))
+    assert few.weights_.tolist() == [0, 1]
+    assert many.weights_[0] > 0
+    assert many.quality_.names < few.quality_.names
+    assert many.quality_.combined >= max(many.quality_.names, many.quality_.latent)
+    rest = {code: column[:0] for code, column in pool.items()}
+    np.testing.assert_array_equal(CombinedSimilarity(latent).fit(texts, pool=rest).weights_, few.weights_)
+
+
 def _mrr(table):
     return np.mean(1 / ((table > np.diag(table)[:, None]).sum(axis=1) + 1))
 
@@ -132,10 +159,15 @@ def test_places_need_a_language_and_their_package(monkeypatch, tmp_path):
         io.load(tmp_path / "m").project(["London"], "en")
 
 
+def as_case(table):
+    """Cosines by two channels whose mates are on the diagonals."""
+    return _Case(table, np.arange(table.shape[1]), np.arange(table.shape[1]))
+
+
 def test_a_channel_that_knows_nothing_gets_no_weight():
     rng = np.random.default_rng(0)
     good = np.eye(50) * 3 + rng.standard_normal((50, 50))
-    weights = _most_likely([np.stack([good, rng.standard_normal((50, 50)) - np.eye(50)])])
+    weights = _most_likely([as_case(np.stack([good, rng.standard_normal((50, 50)) - np.eye(50)]))])
     assert weights[0] > 0.5
     assert weights[1] == 0
 
@@ -143,7 +175,7 @@ def test_a_channel_that_knows_nothing_gets_no_weight():
 def test_weights_are_where_the_likelihood_does_not_rise():
     rng = np.random.default_rng(1)
     case = np.stack([2 * np.eye(30) + rng.standard_normal((30, 30)) for _ in range(2)])
-    best = _most_likely([case])
+    best = _most_likely([as_case(case)])
 
     def likelihood(w):
         s = np.tensordot(w, case, axes=1)

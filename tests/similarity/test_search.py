@@ -18,7 +18,7 @@ def model(corpus):
 
 
 def test_the_nearest_are_those_with_the_largest_cosines(corpus, model):
-    found = find_similar(model, corpus, "en2w1 en2w3 en5w0", "en", k=4, languages=["de"])
+    found = find_similar(model, corpus, "en2w1 en2w3 en5w0", "en", k=4, languages=["de"], csls=0)
     cosines = model.project(["en2w1 en2w3 en5w0"], "en") @ model.project_corpus(corpus, "de").T
     best = np.argsort(-cosines[0], kind="stable")[:4]
     assert [one.id for one in found] == [corpus.ids[row] for row in corpus.rows("de")[best]]

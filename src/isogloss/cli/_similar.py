@@ -25,14 +25,21 @@ if TYPE_CHECKING:
 
 MODELS = {
     "hub": "HubSimilarity",
+    "hub-thesis": "HubSimilarity",
     "lsi": "LSISimilarity",
+    "lsi-thesis": "LSISimilarity",
     "kmeans": "KMeansSimilarity",
     "cca": "CCASimilarity",
     "topics": "TopicSimilarity",
     "opca": "OPCASimilarity",
     "esa": "ESASimilarity",
 }
-Kind = Literal["hub", "lsi", "kmeans", "cca", "topics", "opca", "esa"]
+Kind = Literal["hub", "hub-thesis", "lsi", "lsi-thesis", "kmeans", "cca", "topics", "opca", "esa"]
+# The models as Rupnik's dissertation prints them (section 8.3), without what was added since.
+THESIS: dict[str, dict[str, Any]] = {
+    "hub-thesis": {"agreement": "hub", "ridge": 0.0, "power": 0.0, "scheme": "tfidf"},
+    "lsi-thesis": {"inverse": True, "scheme": "tfidf"},
+}
 PICTURES = (".html", ".svg", ".png", ".pdf")
 # Candidates that an encoder looks at for each document that is shown.
 CANDIDATES = 5
@@ -65,6 +72,14 @@ def find(
     lang: Annotated[str, typer.Option("--lang", "-l", help="Language of the text.")],
     k: Annotated[int, typer.Option("-k", help="Documents per language.", min=1)] = 3,
     languages: Languages = None,
+    csls: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Neighbours that tell how near a document is to everything, which counts against it "
+            "(CSLS); 0 for the order of cosines.",
+        ),
+    ] = 10,
     encoder: Annotated[
         bool, typer.Option("--encoder", help="Rerank the best candidates with a sentence encoder.")
     ] = False,
@@ -83,7 +98,7 @@ def find(
     only, read = languages.split(",") if languages else None, _check_texts(encoder, texts, encoder_model)
     with Console(stderr=True).status("looking"):
         fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
-        found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only)
+        found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only, csls=csls)
         if encoder:
             judge = EncoderSimilarity(chosen_encoder(encoder_model, jobs))
             found = rerank_found(judge, text, lang, found, named_texts(read), k=k, weight=weight)
@@ -107,7 +122,11 @@ def fit(
     ],
     kind: Annotated[
         Kind,
-        typer.Option("--kind", help="The kind of model; cca needs two languages."),
+        typer.Option(
+            "--kind",
+            help="The kind of model; cca needs two languages. The thesis variants weigh words by TF-IDF and "
+            "are those of section 8.3 of Rupnik's dissertation.",
+        ),
     ] = "hub",
     dimensions: Annotated[
         int, typer.Option("--dimensions", "-d", help="Dimensions of the space.", min=1)
@@ -150,7 +169,10 @@ def fit(
     if encoder and (kind != "hub" or batch_rows is not None):
         raise typer.BadParameter("--encoder: expected --kind hub without --batch-rows")
     settings = {"min_df": min_df, "max_features": max_features, "random_state": random_state}
-    model = _with_settings(kind, _model_class(kind)(dimensions, **settings), batch_rows, directions)
+    fresh = _model_class(kind)(dimensions, **settings, **THESIS.get(kind, {}))
+    if kind == "hub-thesis":
+        fresh.set_params(n_directions=dimensions)
+    model = _with_settings(kind, fresh, batch_rows, directions)
     check_outputs(False, output, error=ModelFileError)
     console, start = Console(stderr=True), (time.perf_counter(), time.process_time())
     with console.status("fitting"):
@@ -170,11 +192,12 @@ def fit(
         io.save(model, output)
     wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     console.print(f"it took {wall:.0f} s ({cpu:.0f} s of CPU){_peak_memory()}")
+    found = next(iter(model.words.projectors_.values())).shape[1]
     if as_json:
-        summary = {"output": str(output), "kind": kind, "dimensions": dimensions}
+        summary = {"output": str(output), "kind": kind, "dimensions": found}
         echo_json(summary | {"languages": list(model.languages)})
         return
-    echo(f"{output}: {dimensions} dimensions, {', '.join(model.languages)}")
+    echo(f"{output}: {found} dimensions, {', '.join(model.languages)}")
 
 
 def _peak_memory() -> str:

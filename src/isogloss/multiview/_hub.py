@@ -25,6 +25,7 @@ from isogloss.multiview.solvers import (
     HubOperator,
     Survey,
     check_bases,
+    check_rank,
     check_rows,
     couple,
     hub_bases,
@@ -244,7 +245,8 @@ class HubCCA(BatchesMixin, LinearMultiview):
         check_bases(bases, seen, hub)
         moments = engine.map_reduce(projected_moments, ViewMoments.merge, source, bases)
         white = whiten(self.hub_covariance_, self.ridge)
-        coupling = couple(white, moments, hub, new, self.n_components, ridge=self.ridge, names=seen.names)
+        coupling = couple(white, moments, hub, new, ridge=self.ridge, names=seen.names)
+        check_rank(coupling, self.n_components, (seen.names[new], seen.names[hub]))
         weights = [self.weights_[self.hub_]] * 2
         weights[new] = bases[new] @ spoke_coefficients(coupling, self._hub_directions(white.ridged))
         rho = streamed_correlations(engine, source, weights)[:, 0, 1]

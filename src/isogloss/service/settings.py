@@ -251,6 +251,13 @@ class ModelSettings(_Section):
         True,
         description="search for similar articles in PostgreSQL with pgvector; false for an index in memory",
     )
+    csls: int = Field(
+        10,
+        ge=0,
+        le=1000,
+        description="similar articles: neighbours that tell how near an article is to everything, which "
+        "counts against it (CSLS); 0 for the order of cosines",
+    )
     aligners: list[str] = Field(
         default_factory=list, description="word aligner files, named like en-de.isogloss"
     )

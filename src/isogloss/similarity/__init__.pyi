@@ -17,12 +17,17 @@ from .evaluation._topics import topics_json as topics_json
 from .evaluation._topics import topics_table as topics_table
 from .fitting._spaces import LanguageSpace as LanguageSpace
 from .index._graph_index import GraphIndex as GraphIndex
+from .index._hubness import Candidates as Candidates
+from .index._hubness import CorrectedRows as CorrectedRows
+from .index._hubness import CrossLingualSearch as CrossLingualSearch
+from .index._hubness import HubnessSample as HubnessSample
 from .index._index import Index as Index
 from .index._together import NearRows as NearRows
 from .index._together import search_each as search_each
 from .models._base import DocumentModel as DocumentModel
 from .models._base import TextModel as TextModel
 from .models._cca import CCASimilarity as CCASimilarity
+from .models._combined import ChannelQuality as ChannelQuality
 from .models._combined import ChannelScores as ChannelScores
 from .models._combined import CombinedSimilarity as CombinedSimilarity
 from .models._combined import Nearest as Nearest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,9 @@ from numpy.typing import ArrayLike
 from isogloss.corpora import Corpus
 from isogloss.linalg import check_count
 from isogloss.similarity.evaluation import shared_topics
-from isogloss.similarity.index import GraphIndex, Index
+from isogloss.similarity.index import NEIGHBOURS, AnyIndex, CrossLingualSearch, HubnessSample, Index
 from isogloss.similarity.models import DocumentModel, EncoderSimilarity, TextModel, rerank
 from isogloss.threads import thread_bound
-
-AnyIndex: TypeAlias = Index | GraphIndex
-"""An index that looks at every vector, or at most of the near ones."""
 
 
 class Found(NamedTuple):
@@ -27,7 +24,7 @@ class Found(NamedTuple):
     lang, id, title : str
         Which it is.
     similarity : float
-        Cosine with the query.
+        Cosine with the query. Documents are in the order of CSLS, so it need not fall.
     because : tuple of (tuple of str, tuple of str)
         For the components that add most to the cosine, words of the query's language and of the
         document's.
@@ -84,6 +81,7 @@ def find_similar(
     topics: int = 2,
     words: int = 4,
     index: Mapping[str, AnyIndex] | None = None,
+    csls: int = NEIGHBOURS,
 ) -> list[Found]:
     """The documents of each language that are most similar to a text.
 
@@ -105,6 +103,9 @@ def find_similar(
         Components of each explanation, and words of each.
     index : mapping of str to Index, optional
         What :func:`index_corpus` made, for many questions.
+    csls : int
+        Neighbours in the language of the text that tell how near a document is to everything, which counts
+        against it (:class:`CrossLingualSearch`); 0 for the order of cosines.
     """
     check_count(k, "k", 1, 10**9, "documents of each language")
     query = model.project([text], lang)
@@ -112,17 +113,20 @@ def find_similar(
         raise ValueError(f"the text has no word that the model knows in {lang!r}: is it in another language?")
     wanted = _common(model, corpus, languages)
     ready = index_corpus(model, corpus, languages=wanted) if index is None else index
+    missing = [code for code in wanted if code not in ready]
+    if missing:
+        raise ValueError(
+            f"no index of {missing[0]!r}; there are those of {', '.join(ready)}: make one, or ask less"
+        )
+    search = CrossLingualSearch(ready, neighbours=csls)
+    sample = None if lang in ready else _sample(model, corpus, lang, csls)
+    nearest = search.collect(query[0], lang, k, languages=wanted, sample=sample).best(k)
     found: list[Found] = []
     for code in wanted:
-        if code not in ready:
-            raise ValueError(
-                f"no index of {code!r}; there are those of {', '.join(ready)}: make one, or ask less"
-            )
-        best = ready[code].search(query, min(k, max(len(ready[code]), 1)))
-        rows = best.indices[0][best.indices[0] >= 0]
-        points = model.project_corpus(corpus.select(rows, [code]), code)
-        titles, lines = corpus.titles(code), np.searchsorted(corpus.rows(code), rows)
-        for row, line, cosine, point in zip(rows, lines, best.scores[0][: len(rows)], points, strict=True):
+        best = nearest[code]
+        points = model.project_corpus(corpus.select(best.ids, [code]), code)
+        titles, lines = corpus.titles(code), np.searchsorted(corpus.rows(code), best.ids)
+        for row, line, cosine, point in zip(best.ids, lines, best.scores, points, strict=True):
             why = _because(model.words, query[0], point, (lang, code), topics, words)
             found.append(Found(code, corpus.ids[int(row)], titles[int(line)], float(cosine), why))
     return found
@@ -170,6 +174,14 @@ def rerank_found(
             ]
         out += here[:k]
     return out
+
+
+def _sample(model: TextModel, corpus: Corpus, lang: str, csls: int) -> HubnessSample:
+    """Draw the sample of a language that is not searched; of none if the corpus does not have it."""
+    rows = corpus.rows(lang) if lang in corpus.languages else np.empty(0, np.int64)
+    return HubnessSample.draw(
+        rows, lambda drawn: model.project_corpus(corpus.select(drawn, [lang]), lang), neighbours=csls
+    )
 
 
 def _text_of(one: Found, texts: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from ._hub_reduction import projected_moments as projected_moments
 from ._hub_reduction import sketch as sketch
 from ._hub_solution import Coupling as Coupling
 from ._hub_solution import Whitenings as Whitenings
+from ._hub_solution import check_rank as check_rank
 from ._hub_solution import couple as couple
 from ._hub_solution import solve_hub as solve_hub
 from ._hub_solution import spoke_coefficients as spoke_coefficients

@@ -27,7 +27,15 @@ from scipy.linalg import eigh
 from isogloss.linalg import shrink_to_psd, whitening_matrix
 from isogloss.stats import ViewMoments
 
-__all__ = ["Coupling", "HubSolution", "couple", "solve_hub", "spoke_coefficients", "whiten"]
+__all__ = [
+    "Coupling",
+    "HubSolution",
+    "check_rank",
+    "couple",
+    "solve_hub",
+    "spoke_coefficients",
+    "whiten",
+]
 
 Array = NDArray[np.float64]
 
@@ -54,6 +62,8 @@ class Coupling:
     """:math:`G_i`, shrunk. Shape (rank of the hub, rank)."""
     shrinkage: float
     """The part of :math:`D_{1i}` that was taken away."""
+    rank: int
+    """Directions that the view and the hub have in common."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +84,9 @@ def solve_hub(
     _check_varying(moments, hub, names)
     white = whiten(moments.covariance(hub), ridge)
     others = [j for j in range(len(moments.dims)) if j != hub]
-    coupled = {j: couple(white, moments, hub, j, n_components, ridge=ridge, names=names) for j in others}
+    coupled = {j: couple(white, moments, hub, j, ridge=ridge, names=names) for j in others}
+    for j, coupling in coupled.items():
+        check_rank(coupling, n_components, (names[j], names[hub]))
     S = np.sum([coupled[j].cross @ coupled[j].cross.T for j in others], axis=0)
     values, vectors = eigh(S)
     Y = vectors[:, : -n_components - 1 : -1]
@@ -90,7 +102,6 @@ def couple(
     moments: ViewMoments,
     hub: int,
     view: int,
-    n_components: int,
     *,
     ridge: float,
     names: Sequence[str],
@@ -100,13 +111,16 @@ def couple(
     own, D = whiten(moments.covariance(view), ridge), moments.covariance(hub, view)
     shrinkage = _excess(white.plain.T @ D @ own.plain)
     G = white.ridged.T @ ((1.0 - shrinkage) * D) @ own.ridged
-    rank = np.linalg.matrix_rank(G, rtol=_RANK_TOL)
-    if rank < n_components:
+    return Coupling(own.ridged, G, shrinkage, int(np.linalg.matrix_rank(G, rtol=_RANK_TOL)))
+
+
+def check_rank(coupling: Coupling, n_components: int, names: Sequence[str]) -> None:
+    """Refuse more components than a view and the hub, with these names, have directions in common."""
+    if coupling.rank < n_components:
         raise ValueError(
-            f"view {names[view]!r} and the hub {names[hub]!r} have {rank} directions in common; "
+            f"view {names[0]!r} and the hub {names[1]!r} have {coupling.rank} directions in common; "
             f"n_components={n_components} asks for more: lower it, or give the views more features or rows"
         )
-    return Coupling(own.ridged, G, shrinkage)
 
 
 def spoke_coefficients(coupling: Coupling, Y: Array) -> Array:

@@ -145,7 +145,7 @@ class EventSearch:
         best: dict[int, float] = {}
         for code in _candidate_languages(text, model.languages):
             point = model.project([text], code)[0]
-            for near in self.neighbours.nearest(point, _MAX_NEAR_ARTICLES)[:_MAX_NEAR_ARTICLES]:
+            for near in self.neighbours.nearest(point, _MAX_NEAR_ARTICLES, lang=code)[:_MAX_NEAR_ARTICLES]:
                 if near.similarity >= max(_MIN_COSINE, best.get(near.seq, 0.0)):
                     best[near.seq] = near.similarity
         articles = sorted(best, key=lambda seq: (-best[seq], seq))

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 from isogloss.service._background import BackgroundThread
 from isogloss.service.models import Models, SimilarityModel
 from isogloss.service.settings import Settings
-from isogloss.similarity import Index, search_each
+from isogloss.similarity import Candidates, CrossLingualSearch, HubnessSample, Index, NearRows
+from isogloss.similarity.index import NO_CORRECTION, candidates
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
 from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
 
@@ -42,28 +44,35 @@ MAX_OVERFLOW = 1.05
 """How far the index grows beyond its bound before the oldest articles are removed, many at a time."""
 
 
+SAMPLE_INTERVAL_S = 60.0
+"""Seconds between two samples of the articles of a database, which CSLS needs."""
+
+
 class ArticleNeighbour(NamedTuple):
-    """A near article: its language, number, cosine and point."""
+    """A near article: its language, number, cosine and point, and the cosine as CSLS corrects it."""
 
     lang: str
     seq: int
     similarity: float
     point: NDArray[np.float32]
+    corrected: float
 
 
 class NeighbourIndex(BackgroundThread):
     """An index of articles by meaning, in memory.
 
     Memory: bounded by the number of articles, four bytes for each dimension of a point. The newest articles
-    are kept. ``model`` is the fingerprint of the similarity model; without one the index stays empty.
+    are kept. ``model`` is the fingerprint of the similarity model; without one the index stays empty. With
+    ``csls`` neighbours, see :class:`~isogloss.similarity.CrossLingualSearch`; 0 for the order of cosines.
     """
 
-    def __init__(self, store: Store, model: str, *, max_articles: int = 200_000) -> None:
+    def __init__(self, store: Store, model: str, *, max_articles: int = 200_000, csls: int = 10) -> None:
         super().__init__("isogloss-neighbours")
         self.store, self.model, self.max_articles = store, model, max_articles
         self.position = 0
         self._trimmed_at, self._deleted = -TRIM_INTERVAL_S, 0
         self._indexes: dict[str, Index] = {}
+        self._search = CrossLingualSearch(self._indexes, neighbours=csls)
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -89,28 +98,24 @@ class NeighbourIndex(BackgroundThread):
         point: NDArray[np.float32],
         k: int,
         *,
+        lang: str = "",
         languages: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[ArticleNeighbour]:
-        """Return the k nearest articles of each language, the nearest first."""
+        """Return the k nearest articles of each language to a point of a language, the nearest first."""
         if not np.any(point):
             return []
         with self._lock:
-            searched = sorted(self._indexes if languages is None else set(languages) & set(self._indexes))
-            best = search_each(
-                [self._indexes[lang] for lang in searched],
+            found = self._search.collect(
                 point,
+                lang,
                 k,
+                languages=languages,
                 since=None if since is None else float(to_micros(since)),
                 until=None if until is None else float(to_micros(until)),
             )
-        found = [
-            ArticleNeighbour(lang, seq, score, vector)
-            for lang, (scores, ids, vectors) in zip(searched, best, strict=True)
-            for seq, score, vector in zip(ids.tolist(), scores.tolist(), vectors, strict=True)
-        ]
-        return sorted(found, key=lambda near: (-near.similarity, near.seq))
+        return _best(found, k)
 
     def __len__(self) -> int:
         return sum(map(len, self._indexes.values()))
@@ -181,9 +186,12 @@ class PgvectorIndex(NeighbourIndex):
     those of :class:`NeighbourIndex`.
     """
 
-    def __init__(self, store: Store, model: str, points: PointTable, *, max_articles: int = 200_000) -> None:
-        super().__init__(store, model, max_articles=max_articles)
-        self.points, self._count = points, 0
+    def __init__(
+        self, store: Store, model: str, points: PointTable, *, max_articles: int = 200_000, csls: int = 10
+    ) -> None:
+        super().__init__(store, model, max_articles=max_articles, csls=csls)
+        self.points, self.csls, self._count = points, csls, 0
+        self._sampled_at, self._samples = -SAMPLE_INTERVAL_S, dict[str, HubnessSample]()
 
     def catch_up(self) -> int:
         """Add the next stored points, unless another service does; return their number."""
@@ -201,32 +209,29 @@ class PgvectorIndex(NeighbourIndex):
         point: NDArray[np.float32],
         k: int,
         *,
+        lang: str = "",
         languages: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[ArticleNeighbour]:
-        """Return the k nearest articles of each language, the nearest first."""
+        """Return the k nearest articles of each language to a point of a language, the nearest first."""
         if not np.any(point):
             return []
+        sample = self._samples.get(lang, NO_CORRECTION)
         found = self.points.nearest(
             point,
-            k,
+            candidates(k) if sample.neighbours else k,
             self.points.languages if languages is None else languages,
             since=None if since is None else to_micros(since),
             until=None if until is None else to_micros(until),
         )
-        exact = point.astype(np.float64)
-        near = [
-            ArticleNeighbour(one.lang, one.article, float(one.vector.astype(np.float64) @ exact), one.vector)
-            for one in found
-        ]
-        return sorted(near, key=lambda each: (-each.similarity, each.seq))
+        return _best(Candidates(_as_rows(found, point), sample), k)
 
     def __len__(self) -> int:
         return self._count
 
     def trim(self) -> None:
-        """Remove the oldest articles if there are too many, and count the others.
+        """Remove the oldest articles if there are too many, count the others, and now and then sample them.
 
         The points of deleted articles are deleted by the database.
         """
@@ -235,6 +240,12 @@ class PgvectorIndex(NeighbourIndex):
         self._trimmed_at = time.monotonic()
         self.points.trim(self.max_articles)
         self._count = len(self.points)
+        if self.csls and time.monotonic() >= self._sampled_at + SAMPLE_INTERVAL_S:
+            self._sampled_at = time.monotonic()
+            self._samples = {
+                lang: HubnessSample.draw(ids, partial(self.points.vectors, lang), neighbours=self.csls)
+                for lang, ids in self.points.articles().items()
+            }
 
 
 def create_neighbour_index(store: Store, models: Models, settings: Settings) -> NeighbourIndex:
@@ -242,6 +253,33 @@ def create_neighbour_index(store: Store, models: Models, settings: Settings) -> 
     model, max_articles = models.similarity, settings.stream.max_articles
     fingerprint = SimilarityModel(model, digest=models.digest).fingerprint
     if model is None or not settings.models.nearest_in_database or not has_pgvector(store.database):
-        return NeighbourIndex(store, fingerprint if model is not None else "", max_articles=max_articles)
+        known = fingerprint if model is not None else ""
+        return NeighbourIndex(store, known, max_articles=max_articles, csls=settings.models.csls)
     points = PointTable(store.database, fingerprint, models.width, model.languages)
-    return PgvectorIndex(store, fingerprint, points, max_articles=max_articles)
+    return PgvectorIndex(store, fingerprint, points, max_articles=max_articles, csls=settings.models.csls)
+
+
+def _as_rows(points: Sequence[Point], query: NDArray[np.float32]) -> dict[str, NearRows]:
+    """Group points that a database found by language, with their exact inner products."""
+    by_language: dict[str, list[Point]] = defaultdict(list)
+    for point in points:
+        by_language[point.lang].append(point)
+    rows, exact = {}, query.astype(np.float64)
+    for lang, own in sorted(by_language.items()):
+        vectors = np.stack([point.vector for point in own])
+        ids = np.array([point.article for point in own], dtype=np.int64)
+        scores = np.array([float(vector.astype(np.float64) @ exact) for vector in vectors])
+        rows[lang] = NearRows(scores, ids, vectors)
+    return rows
+
+
+def _best(found: Candidates, k: int) -> list[ArticleNeighbour]:
+    """Return the best of each language, all of them in one order."""
+    near = [
+        ArticleNeighbour(lang, seq, score, vector, corrected)
+        for lang, rows in found.best(k).items()
+        for seq, score, vector, corrected in zip(
+            rows.ids.tolist(), rows.scores.tolist(), rows.vectors, rows.corrected.tolist(), strict=True
+        )
+    ]
+    return sorted(near, key=lambda each: (-each.corrected, each.seq))

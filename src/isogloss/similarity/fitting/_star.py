@@ -13,7 +13,7 @@ memory is that of some languages (:mod:`~isogloss.similarity.fitting._spokes`) a
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from isogloss._estimator import warn_caller
 from isogloss.engine import Engine, LocalEngine, Source
 from isogloss.linalg import randomized_eigh
 from isogloss.multiview.solvers import (
@@ -29,6 +30,7 @@ from isogloss.multiview.solvers import (
     Survey,
     Whitenings,
     check_bases,
+    check_rank,
     couple,
     merge_surveys,
     projected_moments,
@@ -95,7 +97,8 @@ def fit_star(
 ) -> Star:
     """Directions of all languages by their correlations with the hub.
 
-    Each language shares rows with the hub. ``n_iter`` power iterations with ``C C'`` are made, each worth two
+    Each language shares rows with the hub; the one with the fewest directions in common bounds the number of
+    components, with a warning. ``n_iter`` power iterations with ``C C'`` are made, each worth two
     of an SVD; the other parameters are those of :class:`~isogloss.multiview.HubCCA`.
     """
     engine = LocalEngine() if engine is None else engine
@@ -103,10 +106,10 @@ def fit_star(
     covariance, mean = _reduced_hub(shards, hub, U, engine)
     white = whiten(covariance, ridge)
     reduced = {
-        name: _reduce(shards, (hub, name), [U, basis], white, n_components, ridge, engine)
-        for name, basis in bases.items()
+        name: _reduce(shards, (hub, name), [U, basis], white, ridge, engine) for name, basis in bases.items()
     }
-    values, Y = _agreement([r.coupling for r in reduced.values()], n_components)
+    couplings = {name: r.coupling for name, r in reduced.items()}
+    values, Y = _agreement(list(couplings.values()), _possible_components(couplings, hub, n_components))
     Y = Y * largest_signs(U @ (white.ridged @ Y))
     directions: dict[str, Any] = {hub: U @ (white.ridged @ Y)}
     for name in list(bases):
@@ -195,17 +198,31 @@ def _reduce(
     names: tuple[str, str],
     bases: list[Any],
     white: Whitenings,
-    n_components: int,
     ridge: float,
     engine: Engine,
 ) -> _Reduced:
     seen = _survey(shards, names, engine)
     check_bases(bases, seen, 0)
     moments = engine.map_reduce(projected_moments, ViewMoments.merge, shards.source(names), bases)
-    coupling = couple(white, moments, 0, 1, n_components, ridge=ridge, names=names)
+    coupling = couple(white, moments, 0, 1, ridge=ridge, names=names)
     if coupling.shrinkage > 0:
         logger.debug("%r: covariance with the hub scaled down by %.2g", names[1], coupling.shrinkage)
     return _Reduced(coupling, seen.means[1])
+
+
+def _possible_components(couplings: Mapping[str, Coupling], hub: str, n_components: int) -> int:
+    """Return the number of components that all languages have, with a warning if it is not the wanted one."""
+    poorest = min(couplings, key=lambda name: couplings[name].rank)
+    rank = couplings[poorest].rank
+    if rank >= n_components:
+        return n_components
+    check_rank(couplings[poorest], 1, (poorest, hub))
+    warn_caller(
+        f"{poorest!r} and the hub {hub!r} have {rank} directions in common, fewer than "
+        f"n_components={n_components}: the model has {rank} components",
+        UserWarning,
+    )
+    return rank
 
 
 def _agreement(couplings: Sequence[Coupling], n_components: int) -> tuple[Array, Array]:

@@ -56,6 +56,8 @@ class Collection(abc.ABC):
     dims: int
     storage: str
     n_jobs: int | None
+    changes: int = 0
+    """How often documents have entered or left."""
 
     def add(self, ids: ArrayLike, vectors: ArrayLike, times: ArrayLike | None = None) -> Self:
         """Add vectors under new ids; one bad vector and nothing is added.
@@ -67,15 +69,28 @@ class Collection(abc.ABC):
         _refuse_known(rows[0], self._among(rows[0]))
         if len(rows[0]):
             self._append(rows)
+            self.changes += 1
         return self
 
     def remove(self, ids: ArrayLike) -> int:
         """Forget documents; how many of them were there."""
-        return self._remove(np.unique(np.asarray(ids, dtype=np.int64)))
+        return self._count_change(self._remove(np.unique(np.asarray(ids, dtype=np.int64))))
 
     def expire(self, before: float) -> int:
         """Forget documents from before a time; how many there were."""
-        return self._expire(before)
+        return self._count_change(self._expire(before))
+
+    def _count_change(self, removed: int) -> int:
+        self.changes += removed > 0
+        return removed
+
+    def vectors_of(self, ids: ArrayLike) -> NDArray[np.float32]:
+        """Return the vectors of documents, one row for each id; all of them must be in the index."""
+        wanted = np.asarray(ids, dtype=np.int64)
+        missing = wanted[~self._among(wanted)]
+        if len(missing):
+            raise ValueError(f"the index has no document {missing[0]}; it has {len(self)} others")
+        return self._vectors_of(wanted)
 
     def search(
         self,
@@ -120,6 +135,15 @@ class Collection(abc.ABC):
 
     @abc.abstractmethod
     def __len__(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def ids(self) -> Ids:
+        """All ids, ascending."""
+
+    @abc.abstractmethod
+    def _vectors_of(self, ids: Ids) -> NDArray[np.float32]:
+        """Vectors of documents that are there."""
 
     @abc.abstractmethod
     def _among(self, ids: Ids) -> Mask:

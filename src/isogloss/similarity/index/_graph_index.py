@@ -152,6 +152,9 @@ class GraphIndex(Collection):
             return np.empty((0, self.dims), dtype=np.float32)
         return np.asarray(self._graph.reconstruct_batch(places), dtype=np.float32)
 
+    def _vectors_of(self, ids: Ids) -> NDArray[np.float32]:
+        return self._vectors(self._nodes.places(ids))
+
     def _forget(self, places: Ids) -> int:
         self._nodes.live[places] = False
         if self._nodes.n > _FEW and 2 * len(self) <= self._nodes.n:

@@ -177,6 +177,14 @@ class Index(Collection):
         found = [segment.place(ids) >= 0 for segment in self.segments]
         return np.asarray(np.any(found, axis=0))
 
+    def _vectors_of(self, ids: Ids) -> NDArray[np.float32]:
+        out = np.empty((len(ids), self.dims), np.float32)
+        for segment in self.segments:
+            rows = segment.place(ids)
+            here = rows >= 0
+            out[here] = segment.vectors[rows[here]]
+        return out
+
     def _tidy(self) -> None:
         """Drop closed segments without documents and shrink those that have lost half of them."""
         kept = [segment for segment in self._closed if len(segment)]

@@ -216,6 +216,11 @@ class DocumentModel(TextModel, Estimator):
 
     def _keep(self, solution: FittedDirections) -> None:
         """Store what projects: directions with the weights of components in them, in single precision."""
+        if self.drop_first >= len(solution.strengths):
+            raise ValueError(
+                f"drop_first={self.drop_first} leaves none of the {len(solution.strengths)} components that "
+                "were found; lower it"
+            )
         self.strengths_ = solution.strengths
         self.projectors_, self.offsets_ = {}, {}
         for language in list(solution.directions):

@@ -59,7 +59,8 @@ class HubSimilarity(EngineMixin, DocumentModel):
     Parameters
     ----------
     n_components : int
-        Dimensions of the common space.
+        Dimensions of the common space. With ``agreement="hub"`` it has fewer, and a warning says so, if a
+        language has fewer directions in common with the hub.
     hub : str or None
         The language that others share documents with; the one with most documents by default.
     agreement : {'all', 'hub'}
@@ -270,7 +271,7 @@ class HubSimilarity(EngineMixin, DocumentModel):
     def _scale(self) -> Array:
         """Deviations of the hub's components: what directions of unit variance lack to be like the others."""
         if self.agreement == "hub":
-            return np.ones(self.n_components)
+            return np.ones(len(self.strengths_))
         coefficients = self.anchor_.bases_[0].T @ self.anchor_.weights_[0]
         variances = np.einsum(
             "ic,ij,jc->c", coefficients, self.anchor_.hub_covariance_, coefficients, optimize=True
@@ -298,14 +299,13 @@ class HubSimilarity(EngineMixin, DocumentModel):
 
     def _anchor(self, star: Star) -> HubCCA:
         """The hub as a hub CCA without other views, which is all that more views need."""
-        hub = HubCCA(
-            self.n_components, n_directions=self._directions(), ridge=self._ridge(), n_jobs=self.n_jobs
-        )
+        found = len(star.eigenvalues)
+        hub = HubCCA(found, n_directions=self._directions(), ridge=self._ridge(), n_jobs=self.n_jobs)
         hub.hub_, hub.view_names_, hub.dims_ = 0, (self.hub_,), (len(star.basis),)
         hub.weights_, hub.means_ = [star.directions[self.hub_]], [star.means[self.hub_]]
         hub.bases_, hub.hub_covariance_ = [star.basis], star.covariance
         hub.counts_, hub.shrinkage_ = np.array([[self.shared_[self.hub_]]]), np.zeros(1)
-        hub.correlations_ = np.ones((self.n_components, 1, 1))
+        hub.correlations_ = np.ones((found, 1, 1))
         hub.eigenvalues_ = star.eigenvalues
         return hub
 

@@ -169,6 +169,22 @@ class PointTable:
                 [max_articles],
             )
 
+    def articles(self) -> dict[str, NDArray[np.int64]]:
+        """Return the articles of each language."""
+        with self.database.read() as session:
+            rows = session.run(f"SELECT lang, array_agg(article) FROM {self.table} GROUP BY lang")
+        return {self.languages[lang]: np.array(articles, dtype=np.int64) for lang, articles in rows}
+
+    def vectors(self, lang: str, articles: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors of articles of a language that are still there, in the order of articles."""
+        with self.database.read() as session:
+            rows = session.run(
+                f"SELECT {self._vector_schema}.vector_send(place) FROM {self.table} "
+                "WHERE lang = ? AND article = ANY(?) ORDER BY article",
+                [self.languages.index(lang), articles.tolist()],
+            )
+        return np.array([_received(sent) for (sent,) in rows], dtype=np.float32)
+
     def nearest(
         self,
         vector: NDArray[np.float32],
@@ -189,10 +205,7 @@ class PointTable:
                 [asked, _vector_text(vector), *bounds.values(), percent, *bounds.values(), k - 1, k],
             )
         return [
-            Point(
-                article, self.languages[lang], time, np.frombuffer(sent, ">f4", offset=4).astype(np.float32)
-            )
-            for article, lang, time, sent in rows
+            Point(article, self.languages[lang], time, _received(sent)) for article, lang, time, sent in rows
         ]
 
     def _nearest_sql(self, conditions: Sequence[str]) -> str:
@@ -225,6 +238,11 @@ def _pgvector_schema(database: PostgresDatabase) -> str:
             "WHERE e.extname = 'vector'"
         )
     return str(row[0]) if row else ""
+
+
+def _received(sent: bytes) -> NDArray[np.float32]:
+    """Read a vector as pgvector sends it."""
+    return np.frombuffer(sent, ">f4", offset=4).astype(np.float32)
 
 
 def _vector_text(vector: NDArray[np.float32]) -> str:

@@ -82,6 +82,7 @@ def _similar(
     near = state.neighbours.nearest(
         point,
         filters.k + (exclude is not None),
+        lang=lang,
         languages=_codes(filters.languages),
         since=_utc(filters.since),
         until=_utc(filters.until),
