@@ -67,6 +67,7 @@ RUN = {
     "similar find": ("en5w1 en3w2", "-m", "hub", "--corpus", "corpus", "-l", "en"),
     "similar fit": ("corpus", "-o", "hub2", "-d", 3),
     "similar map": ("hub", "--corpus", "corpus", "--method", "pca", "-o", "map.svg"),
+    "similar pack": ("hub", "-o", "packed"),
     "similar topics": ("hub",),
     "token list": STORE,
     "token make": ("read", *STORE),

@@ -134,6 +134,26 @@ def test_the_variants_of_the_thesis_are_kinds_of_models(place):
     assert json.loads(found)["amrr"] > 0.1
 
 
+def test_a_packed_model_takes_the_place_of_the_file(place, tmp_path):
+    said = run("similar", "pack", place / "model", "-o", tmp_path / "packed").stdout
+    assert "2 languages as int8" in said
+    asked = ("--corpus", place / "train", "--lang", "en", "--json")
+    found, same = (
+        json.loads(run("similar", "find", "en3w1 en3w2", "-m", model, *asked).stdout)
+        for model in (place / "model", tmp_path / "packed")
+    )
+    assert [one["id"] for one in found] == [one["id"] for one in same]
+    run("evaluate", "retrieval", tmp_path / "packed", place / "test")
+    run("similar", "topics", tmp_path / "packed")
+    assert "new folder" in str(
+        runner.invoke(
+            app, ["similar", "pack", str(place / "model"), "-o", str(tmp_path / "packed")]
+        ).exception
+    )
+    wrong = run("similar", "pack", place / "model", "-o", tmp_path / "x", "--storage", "int4", code=2)
+    assert "'int8', 'float16'" in wrong.output
+
+
 def test_the_order_of_documents_is_that_of_csls_unless_asked_otherwise(place):
     where = ("-m", place / "model", "--corpus", place / "train", "--lang", "en", "-k", 30, "--json")
     plain, corrected = (
@@ -161,7 +181,7 @@ def test_two_languages_can_be_chosen_for_cca(place, tmp_path):
 
 def test_wrong_use_ends_with_a_sentence(place):
     wrong = run("similar", "fit", place / "train", "-o", "x", "--kind", "svd", code=2)
-    assert "'svd' is not one of 'hub', 'lsi'" in wrong.output
+    assert "'svd' is not one of 'hub', 'hub-thesis'" in wrong.output
     where = ("-m", place / "model", "--corpus", place / "test")
     error = runner.invoke(app, ["similar", "unknown words", *map(str, where), "--lang", "en"]).exception
     assert "no word that the model knows in 'en'" in str(error)

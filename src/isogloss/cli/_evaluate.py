@@ -43,14 +43,12 @@ def retrieval(
     as_json: Json = False,
 ) -> None:
     """Evaluate how well documents find their versions in other languages (mate retrieval)."""
-    from isogloss import io
     from isogloss.corpora import ComparableCorpus
-    from isogloss.similarity import evaluate
-    from isogloss.similarity.models import TextModel
+    from isogloss.similarity import evaluate, load_model
 
     only = languages.split(",") if languages else None
     with _counting_pairs("retrieving") as count:
-        fitted = io.load(model, expected=TextModel)
+        fitted = load_model(model)
         report = evaluate(fitted, ComparableCorpus(corpus), csls=csls, languages=only, progress=count)
     _show(report, as_json)
 

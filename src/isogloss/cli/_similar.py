@@ -15,6 +15,7 @@ from isogloss.cli._console import Console
 from isogloss.cli._lazy import DefaultGroup
 from isogloss.cli._options import Json, Languages, RandomState, renaming
 from isogloss.cli._output import check_outputs, echo, echo_json, is_stdout, not_stdout, report_output, written
+from isogloss.cli._progress import progress_bar
 from isogloss.cli._similar_texts import EncoderModel, chosen_encoder, named_texts
 from isogloss.exceptions import ModelFileError
 from isogloss.extras import require_extra
@@ -51,7 +52,9 @@ similar_group = typer.Typer(
     no_args_is_help=True,
 )
 
-Model = Annotated[Path, typer.Option("--model", "-m", help="A model made by 'similar fit'.")]
+Model = Annotated[
+    Path, typer.Option("--model", "-m", help="A model made by 'similar fit' or 'similar pack'.")
+]
 Corpus = Annotated[Path, typer.Option("--corpus", help="A corpus made by 'corpus build'.")]
 Texts = Annotated[
     list[str] | None,
@@ -90,14 +93,12 @@ def find(
     as_json: Json = False,
 ) -> None:
     """Find the nearest documents in each language, and the topics they share with the text."""
-    from isogloss import io
     from isogloss.corpora import ComparableCorpus
-    from isogloss.similarity import EncoderSimilarity, find_similar, rerank_found
-    from isogloss.similarity.models import TextModel
+    from isogloss.similarity import EncoderSimilarity, find_similar, load_model, rerank_found
 
     only, read = languages.split(",") if languages else None, _check_texts(encoder, texts, encoder_model)
     with Console(stderr=True).status("looking"):
-        fitted, many = io.load(model, expected=TextModel), k * CANDIDATES if encoder else k
+        fitted, many = load_model(model), k * CANDIDATES if encoder else k
         found = find_similar(fitted, ComparableCorpus(corpus), text, lang, k=many, languages=only, csls=csls)
         if encoder:
             judge = EncoderSimilarity(chosen_encoder(encoder_model, jobs))
@@ -265,10 +266,9 @@ def draw_map(
     as_json: Json = False,
 ) -> None:
     """Draw a map of the documents of a corpus, coloured by language."""
-    from isogloss import io
     from isogloss.corpora import ComparableCorpus
     from isogloss.plotting import map_documents
-    from isogloss.similarity.models import TextModel
+    from isogloss.similarity import load_model
 
     check_outputs(as_json, output)
     if not is_stdout(output) and output.suffix not in PICTURES:
@@ -277,7 +277,7 @@ def draw_map(
         require_extra("plot", f"a {output.suffix} file")
     only = languages.split(",") if languages else None
     with Console(stderr=True).status("drawing"):
-        fitted, read = io.load(model, expected=TextModel), ComparableCorpus(corpus)
+        fitted, read = load_model(model), ComparableCorpus(corpus)
         names = [code for code in read.languages if code in fitted.languages and (not only or code in only)]
         projected = {code: fitted.project_corpus(read, code) for code in names}
         found = map_documents(projected, method=method, max_documents=documents, random_state=random_state)
@@ -312,12 +312,10 @@ def show_topics(
     as_json: Json = False,
 ) -> None:
     """Show the strongest words of each component, in all languages side by side."""
-    from isogloss import io
-    from isogloss.similarity import find_topics, topics_html, topics_json, topics_table
-    from isogloss.similarity.models import TextModel
+    from isogloss.similarity import find_topics, load_model, topics_html, topics_json, topics_table
 
     check_outputs(as_json, html)
-    found = find_topics(io.load(model, expected=TextModel).words, components=components, words=words)
+    found = find_topics(load_model(model).words, components=components, words=words)
     if html is not None:
         with written(html) as path, atomic_write(path) as file:
             file.write(f'<!doctype html><meta charset="utf-8">{topics_html(found)}\n'.encode())
@@ -331,3 +329,41 @@ def show_topics(
     for row in rows:
         table.add_row(*map(escape, row))
     Console().print(table)
+
+
+@similar_group.command("pack")
+def pack(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model made by 'similar fit'.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The folder to write; it must not exist.", callback=not_stdout),
+    ],
+    storage: Annotated[
+        Literal["int8", "float16"],
+        typer.Option(help="Bytes per weight: one, or two for half the rounding error."),
+    ] = "int8",
+    as_json: Json = False,
+) -> None:
+    """Write a model as a folder that is read where it is needed, for many languages in little memory.
+
+    The service and other commands take the folder in the place of the model file.
+    """
+    from isogloss import io
+    from isogloss.similarity import pack_model
+
+    fitted = io.load(model)
+    with progress_bar() as progress:
+        task = progress.add_task("packing", total=None)
+        packed = pack_model(
+            fitted,
+            output,
+            storage=storage,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    size = sum(path.stat().st_size for path in output.iterdir())
+    if as_json:
+        echo_json(
+            {"output": str(output), "storage": storage, "languages": list(packed.languages), "bytes": size}
+        )
+        return
+    echo(f"{output}: {len(packed.languages)} languages as {storage}, {size / 1e6:,.1f} MB")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,7 @@ __all__ = [
     "model_file_errors",
     "read",
     "read_header",
+    "read_mapped",
     "write",
 ]
 
@@ -38,6 +40,11 @@ FORMAT_VERSION = 1
 MAX_HEADER_BYTES = 16 * 2**20
 _KEYS = {"format", "written_by", "model", "tensors", "digest"}
 _REMEDY = "copy the file or save the model again"
+_SAFETENSORS_DTYPES = {
+    "BOOL": np.dtype(bool),
+    **{f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
+    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+}
 _OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive",
     b"\x80": "a pickle",
@@ -110,6 +117,25 @@ def read(path: str | os.PathLike[str]) -> tuple[Header, dict[str, NDArray[Any]]]
         raise ModelFileError(
             f"has arrays that do not match their digest: it was changed or damaged; {_REMEDY}"
         )
+    return header, tensors
+
+
+def read_mapped(path: str | os.PathLike[str]) -> tuple[Header, dict[str, NDArray[Any]]]:
+    """Read and verify the header, and map the arrays into memory; their digest is not verified."""
+    with _open(path) as file:
+        header = _parse(_header(file), _size(file))
+    first, tensors = header.file_bytes - header.array_bytes, {}
+    for name, entry in header.tensors.items():
+        start, end = (int(offset) for offset in entry["data_offsets"])
+        dtype, shape = _SAFETENSORS_DTYPES[entry["dtype"]], tuple(map(int, entry["shape"]))
+        if not 0 <= start <= end <= header.array_bytes or end - start != dtype.itemsize * math.prod(shape):
+            raise ModelFileError(
+                f"describes the array {name!r:.80} as another than the one it holds; {_REMEDY}"
+            )
+        if start == end:
+            tensors[name] = np.empty(shape, dtype)
+        else:
+            tensors[name] = np.memmap(path, dtype, "r", first + start, shape)
     return header, tensors
 
 

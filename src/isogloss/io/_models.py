@@ -64,10 +64,10 @@ def save(model: Any, path: Path) -> None:
 
 
 @overload
-def load(path: Path, *, expected: type[T]) -> T: ...
+def load(path: Path, *, expected: type[T], mapped: bool = False) -> T: ...
 @overload
-def load(path: Path, *, expected: None = None) -> Any: ...
-def load(path: Path, *, expected: type | None = None) -> Any:
+def load(path: Path, *, expected: None = None, mapped: bool = False) -> Any: ...
+def load(path: Path, *, expected: type | None = None, mapped: bool = False) -> Any:
     """Read a model that :func:`save` wrote.
 
     Parameters
@@ -76,6 +76,9 @@ def load(path: Path, *, expected: type | None = None) -> Any:
         The model file.
     expected : type, optional
         Refuse a file that holds anything else.
+    mapped : bool
+        Whether arrays are mapped into memory, to be read from the file when they are used, and shared with
+        other processes. They are read-only, and only the header is verified.
 
     Raises
     ------
@@ -84,12 +87,12 @@ def load(path: Path, *, expected: type | None = None) -> Any:
 
     Notes
     -----
-    Needs memory for twice the size of the file, whatever the file claims.
+    Needs memory for twice the size of the file, whatever the file claims; mapped, for the header.
     """
     if not (expected is None or isinstance(expected, type)):
         raise TypeError(f"expected={expected!r} is not a class; give the class the file should hold")
     with container.model_file_errors(path, "is damaged or no model file"):
-        header, tensors = container.read(path)
+        header, tensors = (container.read_mapped if mapped else container.read)(path)
         kind, content = _root(header)
         found = resolve_class(content["class"], kind)
         if expected is not None and not issubclass(found, expected):

@@ -239,7 +239,9 @@ class ModelSettings(_Section):
     """Models of the service."""
 
     similarity: str = Field(
-        "", description="file of 'isogloss similar fit', or store:NAME for a model in the store"
+        "",
+        description="file of 'isogloss similar fit', folder of 'isogloss similar pack', or store:NAME for a "
+        "model in the store",
     )
     concepts: str = Field("", description="folder of 'isogloss concepts build'; events are made with it")
     linker: str = Field(

@@ -17,10 +17,10 @@ from .evaluation._topics import topics_json as topics_json
 from .evaluation._topics import topics_table as topics_table
 from .fitting._spaces import LanguageSpace as LanguageSpace
 from .index._graph_index import GraphIndex as GraphIndex
-from .index._hubness import Candidates as Candidates
 from .index._hubness import CorrectedRows as CorrectedRows
 from .index._hubness import CrossLingualSearch as CrossLingualSearch
 from .index._hubness import HubnessSample as HubnessSample
+from .index._hubness import SearchCandidates as SearchCandidates
 from .index._index import Index as Index
 from .index._together import NearRows as NearRows
 from .index._together import search_each as search_each
@@ -51,3 +51,6 @@ from .models._names import Shared as Shared
 from .models._opca import OPCASimilarity as OPCASimilarity
 from .models._proxy import ProxyMatrix as ProxyMatrix
 from .models._topics import TopicSimilarity as TopicSimilarity
+from .packed._model import PackedSimilarity as PackedSimilarity
+from .packed._model import load_model as load_model
+from .packed._model import pack_model as pack_model

@@ -24,7 +24,8 @@ from isogloss.events.annotate import ConceptDictionary
 from isogloss.events.link import Linker
 from isogloss.exceptions import SettingsError
 from isogloss.service.settings import ModelSettings
-from isogloss.similarity import CombinedSimilarity, NameChannel, TextModel
+from isogloss.similarity import CombinedSimilarity, NameChannel, PackedSimilarity, TextModel
+from isogloss.similarity.packed import MANIFEST
 from isogloss.store import Store, to_micros
 from isogloss.store.queries import Point, rebuild_requested
 
@@ -51,7 +52,7 @@ class SimilarityModel:
     report: Mapping[str, Any] = field(default_factory=dict)
     """Its evaluation, if the store has it."""
     digest: str = ""
-    """SHA-256 of its file, which identifies the model."""
+    """SHA-256 of its file, or of the one in a folder that tells of the others; identifies the model."""
 
     @property
     def fingerprint(self) -> str:
@@ -85,6 +86,8 @@ class SimilarityModel:
         if not place:
             return cls()
         if not place.startswith(STORE_PREFIX):
+            if Path(place).is_dir():
+                return cls(PackedSimilarity(place), digest=_file_digest(str(Path(place, MANIFEST))))
             return cls._create(io.load(place), place, {}, _file_digest(place))
         stored = store.model(place.removeprefix(STORE_PREFIX))
         if stored is None:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from isogloss.service._background import BackgroundThread
 from isogloss.service.models import Models, SimilarityModel
 from isogloss.service.settings import Settings
-from isogloss.similarity import Candidates, CrossLingualSearch, HubnessSample, Index, NearRows
-from isogloss.similarity.index import NO_CORRECTION, candidates
+from isogloss.similarity import CrossLingualSearch, HubnessSample, Index, NearRows, SearchCandidates
+from isogloss.similarity.index import NO_CORRECTION, candidate_count
 from isogloss.store import DELETED_TALLY, PRUNED_TALLY, Store, to_micros
 from isogloss.store.queries import Point, PointTable, first_point, has_pgvector, read_points
 
@@ -220,12 +220,12 @@ class PgvectorIndex(NeighbourIndex):
         sample = self._samples.get(lang, NO_CORRECTION)
         found = self.points.nearest(
             point,
-            candidates(k) if sample.neighbours else k,
+            candidate_count(k) if sample.neighbours else k,
             self.points.languages if languages is None else languages,
             since=None if since is None else to_micros(since),
             until=None if until is None else to_micros(until),
         )
-        return _best(Candidates(_as_rows(found, point), sample), k)
+        return _best(SearchCandidates(_as_rows(found, point), sample), k)
 
     def __len__(self) -> int:
         return self._count
@@ -273,7 +273,7 @@ def _as_rows(points: Sequence[Point], query: NDArray[np.float32]) -> dict[str, N
     return rows
 
 
-def _best(found: Candidates, k: int) -> list[ArticleNeighbour]:
+def _best(found: SearchCandidates, k: int) -> list[ArticleNeighbour]:
     """Return the best of each language, all of them in one order."""
     near = [
         ArticleNeighbour(lang, seq, score, vector, corrected)

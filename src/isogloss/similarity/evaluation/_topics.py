@@ -59,19 +59,13 @@ def find_topics(model: DocumentModel, *, components: int | list[int] = 10, words
     for component in chosen:
         check_count(component, "components", 0, width - 1, f"columns of projections, {width} of them")
     n = check_count(words, "words", 1, 10**6, "words for each end of a component")
-    pulls = {lang: _pulls(model, lang, chosen) for lang in model.languages}
+    ends = {lang: model.strongest_words(lang, chosen, n) for lang in model.languages}
     strengths = model.strengths_[model.drop_first :]
     return [
         Topic(
             component,
             float(strengths[component]),
-            *(
-                {
-                    lang: _strongest(sign * pull[:, at], model.spaces_[lang].vocabulary.words, n)
-                    for lang, pull in pulls.items()
-                }
-                for sign in (1, -1)
-            ),
+            *({lang: found[at][end] for lang, found in ends.items()} for end in (0, 1)),
         )
         for at, component in enumerate(chosen)
     ]
@@ -136,17 +130,6 @@ def _ends(topic: Topic) -> list[tuple[str, dict[str, Words]]]:
 def topics_json(found: list[Topic]) -> str:
     """Everything as JSON text."""
     return json.dumps([asdict(topic) for topic in found], ensure_ascii=False)
-
-
-def _pulls(model: DocumentModel, lang: str, components: list[int]) -> NDArray[np.float64]:
-    """Return the loading of each word on the components."""
-    idf = model.spaces_[lang].weighting.idf_
-    return np.asarray(model.projectors_[lang][:, components] * idf[:, None], dtype=np.float64)
-
-
-def _strongest(pull: NDArray[np.float64], words: tuple[str, ...], n: int) -> Words:
-    best = np.argsort(-pull, kind="stable")[:n]
-    return [(words[word], round(float(pull[word]), 6)) for word in best.tolist() if pull[word] > 0]
 
 
 def _turned(topic: Topic, sign: float) -> Topic:

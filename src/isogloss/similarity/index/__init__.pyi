@@ -2,10 +2,10 @@ from ._graph_index import GraphIndex as GraphIndex
 from ._hubness import NEIGHBOURS as NEIGHBOURS
 from ._hubness import NO_CORRECTION as NO_CORRECTION
 from ._hubness import AnyIndex as AnyIndex
-from ._hubness import Candidates as Candidates
 from ._hubness import CorrectedRows as CorrectedRows
 from ._hubness import CrossLingualSearch as CrossLingualSearch
 from ._hubness import HubnessSample as HubnessSample
-from ._hubness import candidates as candidates
+from ._hubness import SearchCandidates as SearchCandidates
+from ._hubness import candidate_count as candidate_count
 from ._hubness import sample_ids as sample_ids
 from ._index import Index as Index

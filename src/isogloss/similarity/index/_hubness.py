@@ -108,7 +108,7 @@ class HubnessSample:
 NO_CORRECTION = HubnessSample(np.empty((0, 0), np.float32), 0)
 
 
-class Candidates(NamedTuple):
+class SearchCandidates(NamedTuple):
     """Documents of each language with the highest inner products, and what corrects these.
 
     Attributes
@@ -205,7 +205,7 @@ class CrossLingualSearch:
         since: float | None = None,
         until: float | None = None,
         sample: HubnessSample | None = None,
-    ) -> Candidates:
+    ) -> SearchCandidates:
         """Return the documents that may be the nearest: the part of a search that reads the indexes.
 
         A program whose threads share the indexes holds its lock here. ``sample`` replaces that of the query's
@@ -214,9 +214,9 @@ class CrossLingualSearch:
         k = check_count(k, "k", 1, 2**31 - 1, "documents of each index")
         wanted = [code for code in self.indexes if languages is None or code in languages]
         sample = self.sample_of(lang) if sample is None else sample
-        listed = candidates(k) if sample.neighbours else k
+        listed = candidate_count(k) if sample.neighbours else k
         found = _search([self.indexes[code] for code in wanted], point, listed, since, until)
-        return Candidates(dict(zip(wanted, found, strict=True)), sample)
+        return SearchCandidates(dict(zip(wanted, found, strict=True)), sample)
 
     def sample_of(self, lang: str) -> HubnessSample:
         """Return the sample of a language, drawn anew if documents entered or left."""
@@ -232,7 +232,7 @@ class CrossLingualSearch:
         return known[2]
 
 
-def candidates(k: int) -> int:
+def candidate_count(k: int) -> int:
     """Return how many documents with the highest inner products are put into a new order for ``k`` answers.
 
     With k = 1, the mean reciprocal rank was that of all documents to .0002.

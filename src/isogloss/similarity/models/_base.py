@@ -13,9 +13,9 @@ found for them: :math:`D_{cc} = s_c^{p/2}`, so that an inner product has the p-t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,10 @@ Single = NDArray[np.float32]
 
 # Documents that are projected together: so many that a product is fast, so few that it needs little memory.
 _BLOCK_DOCUMENTS = 8192
+
+
+WordPulls: TypeAlias = list[tuple[str, float]]
+"""Words and how far they move a document along a component."""
 
 
 class FittedDirections(NamedTuple):
@@ -187,15 +191,23 @@ class DocumentModel(TextModel, Estimator):
     def project_vectors(self, X: Matrix, lang: str) -> Single:
         """Weighted counts of words, as ``spaces_[lang]`` makes them, to points of the common space."""
         self._check_language(lang)
-        projector, offset = self.projectors_[lang], self.offsets_[lang]
-        if X.shape[1] != len(projector):
-            raise ValueError(f"vectors of {X.shape[1]} words; the model has {len(projector)} in {lang!r}")
-        out = np.empty((X.shape[0], projector.shape[1]), dtype=np.float32)
-        for start in range(0, X.shape[0], _BLOCK_DOCUMENTS):
-            part = X if X.shape[0] <= _BLOCK_DOCUMENTS else X[start : start + _BLOCK_DOCUMENTS]
-            known = np.diff(part.indptr)[:, None] > 0
-            out[start : start + _BLOCK_DOCUMENTS] = np.where(known, part @ projector - offset, np.float32(0))
-        return unit_rows(out) if self.normalise else out
+        return project_weighted(X, self.projectors_[lang], self.offsets_[lang], lang, self.normalise)
+
+    def strongest_words(
+        self, lang: str, components: Sequence[int], n: int
+    ) -> list[tuple[WordPulls, WordPulls]]:
+        """The words that move documents most towards either end of each of some components, and how far.
+
+        A word counts as much as a document that holds only this word would move: its weight in the projector
+        times its weight in documents.
+        """
+        self._check_language(lang)
+        space = self.spaces_[lang]
+        pulls = np.asarray(
+            self.projectors_[lang][:, components] * space.weighting.idf_[:, None], dtype=np.float64
+        )
+        words = space.vocabulary.words
+        return [(_strongest(pull, words, n), _strongest(-pull, words, n)) for pull in pulls.T]
 
     def similarity(self, lang_a: str, lang_b: str) -> ProxyMatrix:
         """The bilinear form that compares documents of two languages, known by its factors."""
@@ -257,6 +269,24 @@ class DocumentModel(TextModel, Estimator):
         if lang not in self.projectors_:
             known = ", ".join(self.projectors_)
             raise ValueError(f"the model does not know the language {lang!r}; it has {known}")
+
+
+def project_weighted(X: Matrix, projector: Any, offset: Single, lang: str, normalise: bool) -> Single:
+    """Project weighted documents of a language by a matrix, or by what takes its place in a product."""
+    words, width = projector.shape
+    if X.shape[1] != words:
+        raise ValueError(f"vectors of {X.shape[1]} words; the model has {words} in {lang!r}")
+    out = np.empty((X.shape[0], width), dtype=np.float32)
+    for start in range(0, X.shape[0], _BLOCK_DOCUMENTS):
+        part = X if X.shape[0] <= _BLOCK_DOCUMENTS else X[start : start + _BLOCK_DOCUMENTS]
+        known = np.diff(part.indptr)[:, None] > 0
+        out[start : start + _BLOCK_DOCUMENTS] = np.where(known, part @ projector - offset, np.float32(0))
+    return unit_rows(out) if normalise else out
+
+
+def _strongest(pull: Array, words: Sequence[str], n: int) -> WordPulls:
+    best = np.argsort(-pull, kind="stable")[:n]
+    return [(words[word], round(float(pull[word]), 6)) for word in best.tolist() if pull[word] > 0]
 
 
 def component_weights(strengths: Array, power: float) -> Array:
