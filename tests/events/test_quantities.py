@@ -112,6 +112,19 @@ def test_the_latest_value_of_a_language_counts():
     assert dead.differing == {"en"}  # as many languages say 12 as 9, and 12 is later
 
 
+def test_nothing_differs_where_no_value_is_that_of_half_of_the_languages():
+    rising = [
+        article("Gull", "en", "9 dead"),
+        article("Bote", "de", "12 Tote", hours=1),
+        article("Phare", "fr", "Le bilan s'établit à quatorze morts", hours=2),
+        article("Faro", "es", "15 muertos", hours=3),
+        article("Vesti", "ru", "15 погибших", hours=4),
+    ]
+    (dead,) = compare_quantities(rising)
+    assert [one.value for one in dead.mentions] == [15, 15, 14, 12, 9]
+    assert dead.differing == frozenset()
+
+
 def test_one_article_is_not_enough():
     assert compare_quantities([article("Bote", "de", "Zwölf Tote, 30 Verletzte")]) == []
 

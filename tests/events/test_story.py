@@ -14,6 +14,7 @@ from isogloss.events.story import (
     describe_coverage,
     find_chapters,
     find_related,
+    prominent_places,
     term_weights,
 )
 
@@ -141,11 +142,27 @@ def test_a_strong_link_is_enough_and_named():
 
 def test_a_weak_link_needs_a_term_in_common():
     event, others = outline("e1", 0, "ab"), [outline("e2", 5, "c"), outline("e3", 5, "b")]
-    (found,) = find_related(event, others, WEIGHTS, {"e2": 0.3, "e3": 0.3})
+    (found,) = find_related(event, others, WEIGHTS, {"e2": 0.6, "e3": 0.6})
     assert found.id == "e3"
     assert found.reason.startswith(
-        "4 days later; both are about B; some of their articles are linked with 30 %"
+        "4 days later; both are about B; some of their articles are linked with 60 %"
     )
+
+
+def test_a_link_that_is_more_likely_wrong_does_not_count():
+    (found,) = find_related(outline("e1", 0, "ab"), [outline("e2", 5, "ab")], WEIGHTS, {"e2": 0.4})
+    assert (found.link, "linked" in found.reason) == (None, False)
+    assert find_related(outline("e1", 0, "ab"), [outline("e2", 5, "b")], WEIGHTS, {"e2": 0.4}) == []
+
+
+def test_events_years_apart_must_be_more_similar():
+    event, others = outline("e1", 0, "abc"), [outline("e2", 300, "abd"), outline("e3", 3000, "abd")]
+    assert [one.id for one in find_related(event, others, WEIGHTS)] == ["e2"]
+
+
+def test_places_that_are_mentioned_in_passing_do_not_count():
+    assert prominent_places({"1": 12.0, "2": 3.0, "3": 2.0}) == ["1", "2"]
+    assert prominent_places({}) == []
 
 
 def test_the_most_closely_related_come_first():

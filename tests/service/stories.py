@@ -74,7 +74,7 @@ def fill(store, told=TOLD, *, base=0):
         terms = [("concept", term) for term in TERMS.get(name, ())]
         langs = [one.lang for one in articles]
         events.append(EventRow(name, min(times), max(times), len(articles), langs, terms, details))
-    link = LinkRow(1, 4, 0.24, {"features": {}, "contributions": {}, "pairs": []})
+    link = LinkRow(1, 4, 0.64, {"features": {}, "contributions": {}, "pairs": []})
     store.apply(
         Update(
             before,

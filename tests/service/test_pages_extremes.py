@@ -47,7 +47,9 @@ def _columns(text):
 
 
 def test_a_large_event_says_how_many_articles_it_does_not_show(client):
-    columns = list(_columns(client.get(f"/event/{extremes.LARGE}").text))
+    text = client.get(f"/event/{extremes.LARGE}").text
+    columns = list(_columns(text))
+    assert len(list(_columns(text.partition(f"Articles in {len(columns) - 8} more languages")[0]))) == 8
     assert len(columns) == len(extremes.LANGUAGES)
     assert sum(size for size, _, _ in columns) == extremes.ARTICLES
     for size, shown, more in columns:

@@ -13,6 +13,7 @@ from isogloss.service.search import (
     EventSearch,
     NeighbourIndex,
     QueryWord,
+    _event_search,
     _word_matches,
     evaluate_search,
     highlight,
@@ -330,6 +331,42 @@ def test_every_word_of_a_short_query_counts(small):
 def test_titles_come_before_texts_and_new_before_old(small):
     assert titles(small, "antitrust") == ["Antitrust", "Microsoft", "Report"]
     assert titles(small, "ruling") == ["Ruling", "Microsoft"]
+
+
+def _store_articles(store, *articles):
+    """Store articles of different weeks, each group of one week, and make events of them."""
+    store.add(
+        [
+            replace(data.article(number, lang, title, body), time=data.START + timedelta(days=40 * week))
+            for number, (week, lang, title, body) in enumerate(articles)
+        ]
+    )
+    processor = JournalProcessor(store, StreamFactory())
+    processor.catch_up()
+    processor.close()
+
+
+def test_a_long_text_that_mentions_a_frequent_word_once_is_a_weak_match(store, monkeypatch):
+    filler = "Members of the foundation met in the library and talked about the next months. " * 60
+    _store_articles(
+        store,
+        (0, "en", "Yearly report", f"{filler} Somebody asked about microphones. {filler}"),
+        (1, "en", "Short note", "We have bought new microphones."),
+        (2, "en", "Long note", "The microphones are here, and all microphones work. " * 20 + filler),
+    )
+    assert sorted(titles(store, "microphones")) == ["Long", "Short", "Yearly"]  # a rare word
+    monkeypatch.setattr(_word_matches, "MAX_RARE_ARTICLES", 2)
+    assert sorted(titles(store, "microphones")) == ["Long", "Short"]
+    found = EventSearch(store, Models(), NeighbourIndex(store, "")).find("microphones")
+    assert [store.event(each.id)["title"]["en"] for each in found.weak] == ["Yearly report"]
+
+
+def test_of_equal_matches_the_one_with_most_articles_comes_first():
+    found = [
+        _event_search.FoundEvent(name, relevance) for name, relevance in (("a", 0.9), ("b", 0.9), ("c", 0.6))
+    ]
+    ranked = _event_search.rank(found, {"a": 2, "b": 90, "c": 500})
+    assert [each.id for each in ranked] == ["b", "a", "c"]
 
 
 def articles_with(store, word):

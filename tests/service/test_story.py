@@ -35,16 +35,16 @@ def test_a_title_whose_article_was_not_read_stands_alone(news):
 
 def test_links_between_events_are_no_links_of_the_event(news):
     assert news.event("e1")["links"] == []
-    assert news.linked_events([1, 2, 3]) == {"e2": 0.24}
-    assert news.linked_events([4]) == {"e1": 0.24}
+    assert news.linked_events([1, 2, 3]) == {"e2": 0.64}
+    assert news.linked_events([4]) == {"e1": 0.64}
     assert news.linked_events([1, 2, 3, 4, 5]) == {}
     assert news.linked_events([]) == {}
 
 
 def test_follow_ups_are_found_from_both_sides(news):
     (later,) = read(news).related
-    assert (later.related.id, later.related.relation, later.related.link) == ("e2", "later", 0.24)
-    assert "linked with 24 %" in later.related.reason
+    assert (later.related.id, later.related.relation, later.related.link) == ("e2", "later", 0.64)
+    assert "linked with 64 %" in later.related.reason
     (earlier,) = read(news, "e2").related
     assert (earlier.related.id, earlier.related.relation) == ("e1", "earlier")
     assert read(news, "e3").related == []

@@ -2,7 +2,13 @@
 
 import pytest
 
-from isogloss.events.annotate import SearchTerms, article_search_terms
+from isogloss.events.annotate import (
+    SearchTerms,
+    article_search_terms,
+    query_forms,
+    query_keys,
+    search_forms,
+)
 from isogloss.store import Update, check_store, prune_before
 from isogloss.store.queries import (
     ArticleText,
@@ -140,3 +146,14 @@ def test_any_text_has_terms_that_can_be_stored_and_found(filled, title, lang, wa
     for word in terms.title.split():
         assert ("e2", 4) in found(filled, "text", [[word]])[1], word
     assert article_search_terms("", "", lang) == SearchTerms()
+
+
+def test_latin_words_in_texts_of_other_scripts_stay_as_they_are():
+    """Korean words are cut to two letters, under which English words must not be found."""
+    assert search_forms("Microsoft 지진으로", "ko") == ["microsoft", "지진"]
+    assert query_forms("turkey", ["ko", "en", "sq"]) == {"turkey", "turke"}
+
+
+def test_what_a_word_means_in_few_languages_does_not_count():
+    assert query_keys("europe", ["en", "fr", "de", "it", "sl", "hr"]) == {"meaningeurope"}
+    assert query_keys("Erdbeben", ["en", "de"]) == {"meaningearthquake"}

@@ -1,7 +1,8 @@
 """Search terms: what an article is found by, and the same of the words of a query.
 
 The words of an article are indexed in the form that suits its language: the Snowball stem, or the first
-letters in languages without a stemmer, or pairs of characters in scripts without blanks. Nobody knows the
+letters in languages without a stemmer, or pairs of characters in scripts without blanks; words in Latin
+letters in texts of other scripts stay as they are. Nobody knows the
 language of a query of a few words, so a word of it stands for its forms in all languages of a store. Accents
 do not count. Keys are what languages share: meanings of news words, and names by their sound.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -21,7 +23,7 @@ from isogloss.events.annotate._words import TokenisedText, is_unspaced, stop_wor
 from isogloss.extras import has_module
 from isogloss.text import Tokeniser, language
 
-SEARCH_TERMS_VERSION = 1
+SEARCH_TERMS_VERSION = 2
 """Articles whose terms are of another version get new ones."""
 
 MAX_INDEXED_CHARS = 20_000
@@ -117,9 +119,10 @@ def query_keys(word: str, langs: Iterable[str]) -> frozenset[str]:
     """
     lower, known = word.lower(), sorted({*map(_known_language, langs), *_query_languages()})
     known = [lang for lang in known if not is_unspaced(lang)]
-    meanings = {_meaning_key(each) for lang in known for each in NEWS_WORDS.find(lower, lang)}
+    meanings = Counter(each for lang in known for each in NEWS_WORDS.find(lower, lang))
     if meanings:
-        return frozenset(meanings)
+        least = max(meanings.values()) / 2  # in some languages the beginning of a word means something else
+        return frozenset(_meaning_key(each) for each, count in meanings.items() if count >= least)
     if is_stop_word(word, known):
         return frozenset()
     return frozenset(filter(None, [_name_key(name_key(word))]))
@@ -164,7 +167,7 @@ def _name_key(key: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def _form(word: str, lang: str) -> str:
     """Return the form of a lower-case word in the index of a language."""
-    if not has_module("snowballstemmer"):
+    if not has_module("snowballstemmer") or (word.isascii() and language(lang).script != "Latn"):
         return _fold(word)
     return _fold(word_form(word, lang, choose_forms(lang)))
 

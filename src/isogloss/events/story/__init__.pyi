@@ -15,4 +15,5 @@ from ._quantities import find_quantities as find_quantities
 from ._related import EventOutline as EventOutline
 from ._related import RelatedEvent as RelatedEvent
 from ._related import find_related as find_related
+from ._related import prominent_places as prominent_places
 from ._related import term_weights as term_weights

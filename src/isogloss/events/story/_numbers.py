@@ -1,7 +1,8 @@
 """Numbers in running text as values: digits with separators, multipliers, and small numbers in words.
 
 Separators, multipliers (*million*, *Mrd.*, *万*) and units of time are those of Unicode's CLDR (``babel``).
-Number words from two to twelve are in ``numberwords.tsv``: the language, then the words of each number.
+Number words from two to twelve, in many languages to twenty, are in ``numberwords.tsv``: the language, then
+the words of each number.
 """
 
 from __future__ import annotations

@@ -118,7 +118,9 @@ class QuantityComparison:
     latest: Mapping[str, QuantityMention]
     """The latest of each language."""
     differing: frozenset[str]
-    """Languages whose latest value is not that of most languages; the later one counts if as many have it."""
+    """Languages whose latest value is not that of most languages; the later one counts if as many have it.
+    None differ if no value is that of half of the languages, as while a toll rises.
+    """
 
 
 def find_quantities(text: str, lang: str) -> list[Quantity]:
@@ -178,6 +180,8 @@ def _compare(kind: str, mentions: Sequence[QuantityMention]) -> QuantityComparis
     counts = Counter(mention.value for mention in latest.values())
     common = max(counts, key=counts.__getitem__)  # of equals the latest, since the mentions are in that order
     differing = frozenset(lang for lang, mention in latest.items() if mention.value != common)
+    if 2 * counts[common] < len(latest):
+        differing = frozenset()
     return QuantityComparison(kind, tuple(mentions), latest, differing)
 
 

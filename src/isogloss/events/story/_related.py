@@ -7,8 +7,10 @@ Events are compared by the terms that they share, weighted by how rare they are,
     s(E, F) = \frac{\sum_{t \in E \cap F} i_t}{\sqrt{\sum_{t \in E} i_t \sum_{t \in F} i_t}},
     \qquad i_t = \log \frac{n}{n_t},
 
-where :math:`n_t` of n events have the term t. A link between clusters of both events, which was not probable
-enough to merge them, counts by half its probability, p: the score is :math:`1 - (1 - s)(1 - p / 2)`.
+where :math:`n_t` of n events have the term t. A place counts if at least a quarter as many articles name it
+as name the most frequent place of the event. The similarity halves with every year between the events. A link
+between clusters of both events, which was not probable enough to merge them, but is more likely right than
+wrong, counts by half its probability, p: the score is :math:`1 - (1 - s)(1 - p / 2)`.
 """
 
 from __future__ import annotations
@@ -32,8 +34,14 @@ MIN_SIMILARITY, MIN_SHARED_TERMS = 0.3, 2
 MIN_LINKED_SIMILARITY = 0.15
 """Linked events are related if they are at least as similar."""
 
-MIN_LINK = 0.7
-"""Events that share no term are related if a link is at least as probable."""
+MIN_LINK, MIN_STRONG_LINK = 0.5, 0.7
+"""A link counts if it is at least as probable; events that share no term need a stronger one."""
+
+HALF_LIFE = timedelta(days=365)
+"""Time between two events that halves their similarity."""
+
+MIN_PLACE_SHARE = 1 / 4
+"""Mentions of a place that counts, as a share of those of the most frequent place of an event."""
 
 _MAX_LABELS = 3
 
@@ -53,7 +61,7 @@ class EventOutline:
     def from_event(cls, event: Event) -> Self:
         """Return what an event is compared by: its strongest places, names and concepts."""
         written = ChainMap(*(dict(surface_forms(title, "")) for title in event.titles.values()))
-        terms = {f"geo:{place}" for place in event.places} | event.concepts.keys()
+        terms = {f"geo:{place}" for place in prominent_places(event.places)} | event.concepts.keys()
         labels = {term: concept_label(term) or written.get(term) for term in sorted(terms)}
         known = {term: label for term, label in labels.items() if label is not None}
         return cls(str(event.id), event.first, event.last, known)
@@ -77,6 +85,18 @@ class RelatedEvent:
     """Why, in words."""
     link: float | None = None
     """The probability of the strongest link between clusters of both events."""
+
+
+def prominent_places(mentions: Mapping[str, float]) -> list[str]:
+    """Return the places of an event that are more than asides, by the weights of their mentions.
+
+    Examples
+    --------
+    >>> prominent_places({"Antofagasta": 12, "Chile": 11, "London": 1})
+    ['Antofagasta', 'Chile']
+    """
+    least = MIN_PLACE_SHARE * max(mentions.values(), default=0.0)
+    return [place for place, weight in mentions.items() if weight >= least]
 
 
 def find_related(
@@ -128,9 +148,10 @@ def _relate(
     ours, theirs, both = (
         sum(weights.get(term, 0.0) for term in terms) for terms in (event.terms, other.terms, shared)
     )
-    similarity = both / sqrt(ours * theirs) if both else 0.0
+    similarity = both / sqrt(ours * theirs) * 0.5 ** (_gap(event, other) / HALF_LIFE) if both else 0.0
+    link = link if link is not None and link >= MIN_LINK else None
     similar = len(shared) >= MIN_SHARED_TERMS and similarity >= MIN_SIMILARITY
-    linked = link is not None and (similarity >= MIN_LINKED_SIMILARITY or link >= MIN_LINK)
+    linked = link is not None and (similarity >= MIN_LINKED_SIMILARITY or link >= MIN_STRONG_LINK)
     if not (similar or linked):
         return None
     score = 1 - (1 - similarity) * (1 - (link or 0.0) / 2)
@@ -163,11 +184,15 @@ def _reason(
     return "; ".join(parts)
 
 
+def _gap(event: EventOutline, other: EventOutline) -> timedelta:
+    """Return the time between two events; none if they overlap."""
+    return max(other.first - event.last, event.first - other.last, timedelta(0))
+
+
 def _distance(event: EventOutline, other: EventOutline, relation: Relation) -> str:
     if relation == "related":
         return "at the same time"
-    gap = other.first - event.last if relation == "later" else event.first - other.last
-    days = max(gap, timedelta(0)) // timedelta(days=1)
+    days = _gap(event, other) // timedelta(days=1)
     if days < 1:
         return "right after it" if relation == "later" else "right before it"
     return f"{days} day{'' if days == 1 else 's'} {relation}"

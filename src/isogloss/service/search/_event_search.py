@@ -11,8 +11,9 @@ half of the labelled queries of the sample news; ``isogloss evaluate search`` re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
 from typing import Literal
 
 from isogloss.service.api.errors import ServiceError
@@ -26,6 +27,7 @@ from isogloss.service.search._word_matches import (
     match_excluded,
     match_phrases,
     match_words,
+    read_densities,
     read_words,
 )
 from isogloss.store import Store
@@ -59,12 +61,18 @@ _ANY_TITLE, _ANY_TEXT, _EVERY_TEXT = 0.5, 0.2, 0.8
 contribute that all have it in their texts alone.
 """
 
+_SIZE_WEIGHT = 0.02
+"""What twice as many articles add to the relevance that decides the order."""
+
 _CONCEPT_FACTOR, _NAME_WEIGHT = 1.5, 0.7
 _MISSING_PENALTY = 0.4
 """The share of the relevance that depends on the word that matches least."""
 
 _MAX_REQUIRED, _MISSING_RELEVANCE = 3, 0.5
 """Of so few words an event must match every one; the largest relevance of one that does not."""
+
+_SURE_COSINE = 0.8
+"""Articles with a larger cosine to the whole query need not match every word."""
 
 _MIN_WORD_WEIGHT = 0.25
 """A word of less than this share of the largest weight may be missing."""
@@ -87,7 +95,7 @@ class FoundEvent:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The events that match a query, the best first."""
+    """The events that match a query, the best first; of those that match equally well, large ones first."""
 
     relevant: Sequence[FoundEvent] = ()
     weak: Sequence[FoundEvent] = ()
@@ -125,8 +133,14 @@ class EventSearch:
             if query.excluded:
                 candidates -= match_excluded(session, query.excluded, langs, sorted(candidates))
             sizes = count_articles(session, sorted(candidates))
-        found = [_judge(event, matches, sizes[event], near.get(event)) for event in candidates]
-        found.sort(key=lambda each: (-each.relevance, -each.article, each.id))
+            likely = rank((_judge(event, matches, sizes, near) for event in candidates), sizes)[:MAX_FOUND]
+            read_densities(session, matches, [each.id for each in likely])
+        found = []
+        for before in likely:
+            now = _judge(before.id, matches, sizes, near)
+            mentions = now.relevance < WEAK_CUT_OFF <= before.relevance
+            found.append(replace(now, relevance=WEAK_CUT_OFF) if mentions else now)
+        found = rank(found, sizes)
         return SearchResult(
             [each for each in found if each.relevance >= CUT_OFF][:MAX_FOUND],
             [each for each in found if WEAK_CUT_OFF <= each.relevance < CUT_OFF][:MAX_FOUND],
@@ -157,6 +171,18 @@ class EventSearch:
         return found
 
 
+def rank(found: Iterable[FoundEvent], sizes: Mapping[str, int]) -> list[FoundEvent]:
+    """Return events, the most relevant first; of events that match equally well the largest."""
+    return sorted(
+        found,
+        key=lambda each: (
+            -each.relevance - _SIZE_WEIGHT * log2(max(sizes[each.id], 1)),
+            -each.article,
+            each.id,
+        ),
+    )
+
+
 def _candidate_languages(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
     if len(text) < _MIN_IDENTIFIABLE_CHARS:
         return known
@@ -166,13 +192,15 @@ def _candidate_languages(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
         return ()
 
 
-def _judge(event: str, matches: WordMatches, size: int, near: tuple[float, int] | None) -> FoundEvent:
+def _judge(
+    event: str, matches: WordMatches, sizes: Mapping[str, int], near: Mapping[str, tuple[float, int]]
+) -> FoundEvent:
     """Return an event with its relevance and the reasons for it."""
-    cosine, nearest = near or (0.0, 0)
+    cosine, nearest = near.get(event, (0.0, 0))
     if not matches.events:  # no word is known, so the meaning of the query must do
         return FoundEvent(event, cosine, ("meaning",), nearest)
     own = matches.events.get(event) or [WordMatch() for _ in matches.words]
-    strengths = [_strength(match, max(size, 1)) for match in own]
+    strengths = [_strength(match, max(sizes[event], 1)) for match in own]
     total, largest = sum(matches.weights), max(matches.weights)
     mean = sum(weight * value for weight, (value, _) in zip(matches.weights, strengths, strict=True)) / total
     required = [
@@ -183,7 +211,7 @@ def _judge(event: str, matches: WordMatches, size: int, near: tuple[float, int] 
     least = min(required)
     gain = _COSINE_WEIGHT * max(0.0, cosine - _MIN_COSINE)
     relevance = mean * (1 - _MISSING_PENALTY + _MISSING_PENALTY * least) + gain
-    if least == 0 and len(required) <= _MAX_REQUIRED:
+    if least == 0 and len(required) <= _MAX_REQUIRED and cosine < _SURE_COSINE:
         relevance = min(relevance, _MISSING_RELEVANCE)
     by_reason: dict[Reason, float] = defaultdict(float)
     for weight, (value, reason) in zip(matches.weights, strengths, strict=True):
@@ -196,10 +224,10 @@ def _judge(event: str, matches: WordMatches, size: int, near: tuple[float, int] 
 
 def _strength(match: WordMatch, size: int) -> tuple[float, Reason]:
     """Return how well an event of some articles matches a word, from 0 to 1, and in which way."""
-    share = 1 / size
+    share, spread = 1 / size, _EVERY_TEXT - _ANY_TEXT
     ways: list[tuple[float, Reason]] = [
         (_ANY_TITLE + (1 - _ANY_TITLE) * min(1.0, 2 * match.title * share) if match.title else 0.0, "text"),
-        (_ANY_TEXT + (_EVERY_TEXT - _ANY_TEXT) * min(1.0, match.text * share) if match.text else 0.0, "text"),
+        (_ANY_TEXT + spread * match.density * min(1.0, match.text * share) if match.text else 0.0, "text"),
         (1.0 if match.place else 0.0, "place"),
         (_NAME_WEIGHT * min(1.0, 0.5 + match.name * share) if match.name else 0.0, "name"),
         (min(1.0, _CONCEPT_FACTOR * match.meaning * share), "concept"),

@@ -15,7 +15,7 @@ from isogloss.extras import has_module
 from isogloss.service.search._query_syntax import ParsedQuery
 from isogloss.store import Session
 from isogloss.store.interface import TextColumn
-from isogloss.store.queries import TextMatch, events_with_terms, match_articles, match_phrase
+from isogloss.store.queries import TextMatch, events_with_terms, match_articles, match_phrase, text_densities
 from isogloss.text import Gazetteer, language
 
 MAX_WORDS = 8
@@ -23,6 +23,12 @@ MAX_WORDS = 8
 
 MAX_EXAMINED = 100
 """Different words of a query whose meanings are looked up; of longer queries the longest ones."""
+
+WORDS_PER_OCCURRENCE = 150
+"""A text that is about a word has it at least this often; a longer text that has it once mentions it."""
+
+MAX_RARE_ARTICLES = 20
+"""An article that mentions a word once is found by it if so few articles have the word."""
 
 MAX_ARTICLES = 2_000
 """Articles with a word that are examined, the newest ones."""
@@ -55,6 +61,10 @@ class WordMatch:
     place: bool = False
     article: int = 0
     """The newest article that matches."""
+    density: float = 1.0
+    """Occurrences of the word for each :data:`WORDS_PER_OCCURRENCE` words of the body of that article, at
+    most 1. It is read for words that are in bodies alone (:func:`read_densities`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,8 @@ class WordMatches:
     words: list[QueryWord] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     events: dict[str, list[WordMatch]] = field(default_factory=dict)
+    counts: list[int] = field(default_factory=list)
+    """Articles that match each word, at most :data:`MAX_ARTICLES`."""
 
 
 def read_words(query: ParsedQuery, langs: Sequence[str]) -> list[QueryWord]:
@@ -106,7 +118,26 @@ def match_words(session: Session, words: Sequence[QueryWord]) -> WordMatches:
         for at in common:
             _add(session, events, at, words[at], sorted(events))
     weights = [log(1 + max(newest, 1) / (count + _RARE_ARTICLES)) for count in counts]
-    return WordMatches(list(words), weights, dict(events))
+    return WordMatches(list(words), weights, dict(events), counts)
+
+
+def read_densities(session: Session, matches: WordMatches, events: Iterable[str]) -> None:
+    """Read how often articles of some events have the words that match in their bodies alone.
+
+    A mention of a rare word is enough.
+    """
+    frequent = [at for at, count in enumerate(matches.counts) if count > MAX_RARE_ARTICLES]
+    found = [
+        (match, matches.words[at].forms)
+        for event in events
+        if event in matches.events
+        for at in frequent
+        for match in [matches.events[event][at]]
+        if match.text and not (match.title or match.place)
+    ]
+    densities = text_densities(session, [(match.article, forms) for match, forms in found])
+    for match, forms in found:
+        match.density = min(1.0, WORDS_PER_OCCURRENCE * densities.get((match.article, forms), 1.0))
 
 
 def _add(

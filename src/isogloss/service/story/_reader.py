@@ -29,6 +29,7 @@ from isogloss.events.story import (
     describe_coverage,
     find_chapters,
     find_related,
+    prominent_places,
     term_weights,
 )
 from isogloss.store import EventQuery, Store, from_micros
@@ -287,9 +288,10 @@ def _titles(event: Mapping[str, Any], articles: Iterable[Article]) -> list[Event
 
 
 def _outline(event: Mapping[str, Any], names: Mapping[str, str]) -> EventOutline:
+    found = {str(place["id"]): place for place in event.get("places") or ()}
     places = {
-        _term_key(str(place["id"])): place.get("name") or str(place["id"])
-        for place in event.get("places") or ()
+        _term_key(number): found[number].get("name") or number
+        for number in prominent_places({number: each.get("count") or 1 for number, each in found.items()})
     }
     concepts = {
         each["id"]: each.get("label") or each["id"]

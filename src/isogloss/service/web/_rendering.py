@@ -149,7 +149,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        minute=lambda value: f"{_as_datetime(value).day} {_as_datetime(value):%b %Y, %H:%M}",
+        minute=day_and_time,
         date_range=date_range,
         split_text=split_text,
         iso=lambda value: _as_datetime(value).isoformat(),
@@ -185,6 +185,19 @@ def _as_datetime(value: int | datetime) -> datetime:
     return from_micros(value) if isinstance(value, int) else value
 
 
+def day_and_time(value: int | datetime) -> str:
+    """Format a time; one at midnight to the microsecond is that of a source that knows only the day.
+
+    Examples
+    --------
+    >>> day_and_time(datetime(2025, 3, 5, 14, 30)), day_and_time(datetime(2025, 3, 5))
+    ('5 Mar 2025, 14:30', '5 Mar 2025')
+    """
+    time = _as_datetime(value)
+    day = f"{time.day} {time:%b %Y}"
+    return f"{day}, {time:%H:%M}" if time.hour or time.minute or time.second or time.microsecond else day
+
+
 def date_range(first: int | datetime, last: int | datetime) -> str:
     """Format two times as a short range.
 
@@ -196,7 +209,7 @@ def date_range(first: int | datetime, last: int | datetime) -> str:
     """
     start, end = _as_datetime(first), _as_datetime(last)
     if start.date() == end.date():
-        return f"{end.day} {end:%b %Y, %H:%M}"
+        return day_and_time(end)
     month = "" if (start.year, start.month) == (end.year, end.month) else f" {start:%b}"
     year = "" if start.year == end.year else f" {start.year}"
     return f"{start.day}{month}{year} to {end.day} {end:%b %Y}"

@@ -126,3 +126,4 @@ from ._texts import articles_without_text as articles_without_text
 from ._texts import events_with_terms as events_with_terms
 from ._texts import match_articles as match_articles
 from ._texts import match_phrase as match_phrase
+from ._texts import text_densities as text_densities

@@ -15,6 +15,7 @@ PUT_TEXT = (
 )
 
 _EVENTS_PER_STATEMENT = 300
+_ARTICLES_PER_STATEMENT = 500
 
 
 class ArticleText(NamedTuple):
@@ -98,6 +99,24 @@ def _newest(rows: Iterable[Sequence[object]]) -> list[TextMatch]:
             newest.setdefault(str(event), int(str(article)))
             counts[str(event)] += 1
     return [TextMatch(event, article, counts[event]) for event, article in newest.items()]
+
+
+def text_densities(
+    session: Session, words: Sequence[tuple[int, frozenset[str]]]
+) -> dict[tuple[int, frozenset[str]], float]:
+    """Return the share of the words of a body that are forms of a word, for articles and forms."""
+    bodies: dict[int, Counter[str]] = {}
+    articles = sorted({article for article, _ in words})
+    for at in range(0, len(articles), _ARTICLES_PER_STATEMENT):
+        part = articles[at : at + _ARTICLES_PER_STATEMENT]
+        marks = ", ".join("?" * len(part))
+        rows = session.run(f"SELECT rowid, body FROM article_text WHERE rowid IN ({marks})", part)
+        bodies.update((int(article), Counter(body.split())) for article, body in rows)
+    return {
+        (article, forms): sum(bodies[article][form] for form in forms) / max(bodies[article].total(), 1)
+        for article, forms in words
+        if article in bodies
+    }
 
 
 def match_phrase(session: Session, phrase: Sequence[Sequence[str]], limit: int) -> list[TextMatch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from functools import lru_cache, partial
 from itertools import chain
@@ -79,6 +79,9 @@ PAGE_ARTICLES, MIN_LANGUAGE_ARTICLES, MAX_LANGUAGE_ARTICLES = 100, 3, 12
 
 MAX_LANGUAGE_REPRINTS = 20
 MAX_LANGUAGES = 60
+MAX_COLUMNS = 8
+"""Languages whose articles are shown at once; the others are in a list that opens."""
+
 _JOURNAL_LINE = re.compile(r"[0-9]{1,18}")
 
 
@@ -153,7 +156,10 @@ def event_page(request: Request, state: AppStateDep, id: str, principal: PageRea
         describe_lag=describe_lag,
         max_titles=MAX_TITLE_ROWS,
         max_sources=MAX_SOURCES,
-        columns=_columns(event, shown, reprints, articles | store.articles(_newest(shown, articles))),
+        columns=_columns(
+            event, shown, reprints, articles | store.articles(_newest(shown, articles)), preferred
+        ),
+        max_columns=MAX_COLUMNS,
         timeline=timeline(
             card.days,
             _lanes(event),
@@ -287,11 +293,18 @@ def _columns(
     shown: Mapping[str, list[int]],
     reprints: Mapping[str, list[int]],
     articles: Mapping[int, Article],
+    preferred: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Return for each language its newest articles, how many more there are, and its reprints."""
+    """Return for each language its newest articles, how many more there are, and its reprints.
+
+    The languages of the reader come first.
+    """
     sizes = _sizes(event)
     columns = []
-    for lang, numbers in shown.items():
+    for lang in sorted(
+        shown, key=lambda lang: preferred.index(lang) if lang in preferred else len(preferred)
+    ):
+        numbers = shown[lang]
         own, copies = (
             sorted(
                 (articles[number] for number in dict.fromkeys(some) if number in articles),

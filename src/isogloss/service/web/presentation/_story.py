@@ -74,9 +74,11 @@ class ValueRow(NamedTuple):
 
 
 class QuantityView(NamedTuple):
-    """A quantity, its value in each language, and in how many other languages it is stated."""
+    """A quantity, its value in each language, and in how many more languages it is stated."""
 
     kind: str
+    range: str
+    """The least and the largest value, if they differ."""
     rows: list[ValueRow]
     more: int
 
@@ -169,6 +171,8 @@ def _quantities(story: EventStory) -> list[QuantityView]:
             rows.append(ValueRow(lang, value, differs, mention, tuple(dict.fromkeys(before))))
         rows.sort(key=lambda row: (not row.differs, -row.mention.article.time.timestamp(), row.lang))
         shown = rows[:MAX_QUANTITY_LANGUAGES]
+        values = sorted({mention.value for mention in quantity.latest.values()})
+        limits = " to ".join(format_value(value, quantity.kind) for value in (values[0], values[-1]))
         name = f"amount in {quantity.kind}" if quantity.kind.isupper() else quantity.kind
-        views.append(QuantityView(name, shown, len(rows) - len(shown)))
+        views.append(QuantityView(name, limits if len(values) > 1 else "", shown, len(rows) - len(shown)))
     return views
