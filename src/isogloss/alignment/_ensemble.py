@@ -10,8 +10,6 @@ from isogloss.alignment._bitext import Bitext
 from isogloss.alignment.models import OnIteration, Progress
 from isogloss.em import Iteration
 
-__all__ = ["EnsembleTraining", "member_prefixes"]
-
 Fit: TypeAlias = Callable[[Bitext, OnIteration | None, Progress | None], bool]
 """Trains one aligner and returns whether it was stopped."""
 

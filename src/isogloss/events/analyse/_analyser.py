@@ -41,8 +41,6 @@ from isogloss.extras import import_extra
 from isogloss.similarity import Encoder, TextModel
 from isogloss.threads import count_threads
 
-__all__ = ["AnalysedArticle", "AnalyserDiedError", "ArticleAnalyser"]
-
 logger = logging.getLogger(__name__)
 
 Batch = list[Article]

@@ -17,8 +17,6 @@ from isogloss.events.cluster._terms import N_TERMS, Ids
 from isogloss.events.cluster._vectors import Vector
 from isogloss.kernels import find_clusters, list_cluster
 
-__all__ = ["PostingLists"]
-
 
 class PostingLists:
     """Posting lists of fixed length for all terms.

@@ -20,8 +20,6 @@ from isogloss.events.cluster._vectors import (
     dot_products,
 )
 
-__all__ = ["MAX_CENTROID_TERMS", "Cluster", "ClusterSettings", "ClusterState", "Member"]
-
 _DAY_S = 86_400.0
 
 

@@ -23,8 +23,6 @@ from isogloss.events.article import Article
 from isogloss.kernels import count_terms
 from isogloss.text import Tokeniser
 
-__all__ = ["N_TERMS", "Terms", "article_terms", "strip_site_name"]
-
 N_TERMS = 1 << 20
 """Number of term ids, of all languages together."""
 

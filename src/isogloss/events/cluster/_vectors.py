@@ -20,19 +20,6 @@ from numpy.typing import NDArray
 from isogloss.events.cluster._terms import N_TERMS, Ids, Terms, Weights
 from isogloss.kernels import add_sparse, dot_each, dot_sparse, weigh_article
 
-__all__ = [
-    "EMPTY_VECTOR",
-    "MAX_DENSE_LANGUAGES",
-    "MAX_DICT_TERMS",
-    "MAX_DICT_TERMS_LOW_MEMORY",
-    "TermCountTable",
-    "TermWindow",
-    "Vector",
-    "add_vectors",
-    "dot_product",
-    "dot_products",
-]
-
 MAX_DICT_TERMS = 1 << 12
 """Terms at which counts change from a dictionary to a dense table, which is faster."""
 

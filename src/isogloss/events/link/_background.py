@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_BACKGROUND", "Background", "BackgroundSample"]
-
 _CAPACITY = 2048
 """Embeddings in the sample."""
 _SPAN_S = 10 * 86_400.0

@@ -21,8 +21,6 @@ from isogloss.events.link._profiles import ArticleProfile
 from isogloss.events.link._vector_tables import RecentPoints, VectorTable
 from isogloss.kernels import find_nearest, list_cluster
 
-__all__ = ["MIN_SIMILARITY", "CandidateIndex", "Candidates"]
-
 MIN_SIMILARITY = 0.05
 """Minimum similarity of the texts of two candidates."""
 

@@ -22,16 +22,6 @@ from isogloss.events.link._linker import Linker
 from isogloss.events.link._links import Link
 from isogloss.events.link._profiles import ArticleProfile
 
-__all__ = [
-    "FeatureContribution",
-    "LinkExplanation",
-    "explain_link",
-    "find_shared",
-    "link_summary",
-    "summarise_link",
-    "surface_forms",
-]
-
 MAX_REASONS = 3
 _MAX_SHARED = 4
 """Names, and other things, that a reason lists."""

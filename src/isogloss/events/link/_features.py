@@ -50,8 +50,6 @@ from isogloss.events.link._candidates import MIN_SIMILARITY
 from isogloss.events.link._profiles import COMPARED_FIELDS, PROFILE_STATISTICS, ClusterProfile
 from isogloss.kernels import PackedProfile, measure_profiles, overlap_pairs
 
-__all__ = ["FEATURES", "LINKER_FEATURES", "THESIS_FEATURES", "feature_rows", "pair_features"]
-
 Array = NDArray[np.float64]
 Ids = NDArray[np.int32]
 Columns = dict[str, NDArray[Any]]

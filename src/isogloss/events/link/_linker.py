@@ -38,8 +38,6 @@ from isogloss import io
 from isogloss._estimator import POSITIVE, Constraints, Estimator
 from isogloss.events.link._features import FEATURES, LINKER_FEATURES
 
-__all__ = ["Linker"]
-
 Array = NDArray[np.float64]
 
 _Parameters = tuple[Array, Array, float]

@@ -39,19 +39,6 @@ from isogloss.events.cluster import (
 from isogloss.events.link._background import NO_BACKGROUND, Background, BackgroundSample
 from isogloss.kernels import PackedProfile, count_terms
 
-__all__ = [
-    "COMPARED_FIELDS",
-    "PROFILE_STATISTICS",
-    "AnnotationLike",
-    "ArrivalRates",
-    "ArticleProfile",
-    "ClusterProfile",
-    "EmbeddingCentring",
-    "ProfileBuilder",
-    "UnweightedProfile",
-    "extract_profile",
-]
-
 _LATIN_TOKEN = re.compile(r"[a-z]+|[0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
 _NGRAM_CHARS = 4

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from isogloss.events.cluster import Ids, Vector
 from isogloss.kernels import nearest_points
 
-__all__ = ["RecentPoints", "VectorTable"]
-
 _MISSING = "no vector {}; expected the number of a vector in the table"
 
 

@@ -44,8 +44,6 @@ import numpy as np
 
 from isogloss.kernels import join_clusters
 
-__all__ = ["AgglomerationRules", "agglomerate", "group_linked"]
-
 Pair = tuple[int, int]
 
 

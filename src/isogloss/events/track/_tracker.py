@@ -14,8 +14,6 @@ from isogloss.events.link import LinkState
 from isogloss.events.track._agglomeration import AgglomerationRules, group_linked
 from isogloss.kernels import replace_links
 
-__all__ = ["EventIds", "EventTracker"]
-
 _MIN_PLAUSIBLE_SHARE = 0.5
 """Share of the merge threshold that the mean link of a cluster to an event must reach to be considered."""
 

@@ -25,17 +25,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from sklearn.model_selection import StratifiedKFold
 
-__all__ = [
-    "ClusteringScores",
-    "LanguageScores",
-    "LinkScores",
-    "bcubed",
-    "cross_validate_links",
-    "monolingual",
-    "pairwise",
-    "score_links",
-]
-
 
 class ClusteringScores(NamedTuple):
     """Precision, recall and their harmonic mean."""

@@ -27,18 +27,6 @@ from isogloss.exceptions import ArticleError, CorpusError
 from isogloss.io import open_decompressed
 from isogloss.similarity import Encoder, TextModel
 
-__all__ = [
-    "LOOSE_CLUSTERS",
-    "LabelledNews",
-    "LabelledPairs",
-    "find_clusters",
-    "find_events",
-    "labelled_pairs",
-    "load_labelled_news",
-    "read_labelled_news",
-    "train_linker",
-]
-
 _SNAPSHOT_ARTICLES = 50
 """Articles between snapshots of the links of changed clusters."""
 

@@ -21,8 +21,6 @@ from sklearn.model_selection import GroupKFold
 
 from isogloss.events.link import Linker
 
-__all__ = ["JudgedPairs", "judged_pairs", "train_on_verdicts"]
-
 VERDICT_C = 0.02
 """Inverse strength of the shrinkage to the prior."""
 

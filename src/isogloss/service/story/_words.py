@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-__all__ = ["describe_lag", "format_value"]
-
 
 def describe_lag(lag: timedelta) -> str:
     """Return a time after the first article in words.

@@ -25,17 +25,6 @@ from isogloss.similarity.models._base import unit_rows
 from isogloss.text import check_text, language
 from isogloss.threads import count_threads
 
-__all__ = [
-    "ENCODER_CONSTRAINTS",
-    "PIECE",
-    "Encoder",
-    "EncoderSimilarity",
-    "Reranked",
-    "UniversalEncoder",
-    "encode_documents",
-    "rerank",
-]
-
 Single = NDArray[np.float32]
 
 PIECE = 300

@@ -34,8 +34,6 @@ from isogloss.similarity.models._encoder import (
 from isogloss.similarity.models._extra_views import ExtraView, ViewProjection
 from isogloss.similarity.models._hub import HubSimilarity
 
-__all__ = ["EncodedHub", "encoder_rows"]
-
 Single = NDArray[np.float32]
 
 # No language has such a code.

@@ -28,8 +28,6 @@ from isogloss.similarity.models._encoder import Encoder, UniversalEncoder
 from isogloss.text import language
 from isogloss.threads import count_threads
 
-__all__ = ["LocalEncoder", "installed_encoder", "open_encoder"]
-
 Single = NDArray[np.float32]
 Encode = Callable[[str], Any]
 
