@@ -1,6 +1,6 @@
 """The known languages: codes, names, scripts, writing directions, stop words.
 
-To add a language, add a line to ``_TABLE``. ``docs/design/architecture.rst`` lists further tables to extend.
+To add a language, add a line to ``languages.tsv``; ``docs/design/architecture.rst`` lists further tables.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 from isogloss.text._extras import need_extra
@@ -140,7 +141,8 @@ def _near(base: str) -> list[Language]:
 @cache
 def _index() -> dict[str, Language]:
     """Map every code, including those of dialects, to its language."""
-    rows = (row.split(maxsplit=3) for row in _TABLE.strip().splitlines())
+    table = files("isogloss.text").joinpath("languages.tsv").read_text(encoding="utf-8")
+    rows = (row.split("\t") for row in table.splitlines())
     found = [Language(code, code3, name, script) for code, code3, script, name in rows]
     index = {code: one for one in found for code in (one.code, one.code3)}
     return index | {other: index[code] for other, code in _OTHER_CODES.items()}
@@ -168,251 +170,3 @@ _OTHER_TAGS = {
     "zh-wuu": "wuu", "zh-yue": "yue",
 }  # fmt: skip
 """Codes of Wikipedias and extended tags whose first part is not their language."""
-
-_TABLE = """
-aa aar Latn Afar
-ab abk Cyrl Abkhaz
-ace ace Latn Acehnese
-ae ave Latn Avestan
-af afr Latn Afrikaans
-ak aka Latn Akan
-am amh Ethi Amharic
-an arg Latn Aragonese
-ar ara Arab Arabic
-ary ary Arab Moroccan Arabic
-arz arz Arab Egyptian Arabic
-as asm Beng Assamese
-ast ast Latn Asturian
-av ava Cyrl Avar
-ay aym Latn Aymara
-az aze Latn Azerbaijani
-azb azb Arab South Azerbaijani
-ba bak Cyrl Bashkir
-ban ban Latn Balinese
-bar bar Latn Bavarian
-bcl bcl Latn Central Bikol
-be bel Cyrl Belarusian
-bg bul Cyrl Bulgarian
-bho bho Deva Bhojpuri
-bi bis Latn Bislama
-bm bam Latn Bambara
-bn ben Beng Bengali
-bo bod Tibt Tibetan
-br bre Latn Breton
-bs bos Latn Bosnian
-ca cat Latn Catalan
-ce che Cyrl Chechen
-ceb ceb Latn Cebuano
-ch cha Latn Chamorro
-ckb ckb Arab Central Kurdish
-co cos Latn Corsican
-cr cre Cans Cree
-crh crh Latn Crimean Tatar
-cs ces Latn Czech
-cu chu Cyrl Church Slavonic
-cv chv Cyrl Chuvash
-cy cym Latn Welsh
-da dan Latn Danish
-de deu Latn German
-dsb dsb Latn Lower Sorbian
-dv div Thaa Dhivehi
-dz dzo Tibt Dzongkha
-ee ewe Latn Ewe
-el ell Grek Greek
-en eng Latn English
-eo epo Latn Esperanto
-es spa Latn Spanish
-et est Latn Estonian
-eu eus Latn Basque
-ext ext Latn Extremaduran
-fa fas Arab Persian
-ff ful Latn Fulah
-fi fin Latn Finnish
-fj fij Latn Fijian
-fo fao Latn Faroese
-fr fra Latn French
-frp frp Latn Arpitan
-fur fur Latn Friulian
-fuv fuv Latn Nigerian Fulfulde
-fy fry Latn Western Frisian
-ga gle Latn Irish
-gan gan Hans Gan Chinese
-gcf gcf Latn Guadeloupean Creole
-gcr gcr Latn Guianese Creole
-gd gla Latn Scottish Gaelic
-gl glg Latn Galician
-gn grn Latn Guarani
-gom gom Deva Goan Konkani
-grc grc Grek Ancient Greek
-gsw gsw Latn Alemannic German
-gu guj Gujr Gujarati
-guw guw Latn Gun
-gv glv Latn Manx
-ha hau Latn Hausa
-hak hak Latn Hakka Chinese
-hbo hbo Hebr Ancient Hebrew
-he heb Hebr Hebrew
-hi hin Deva Hindi
-ho hmo Latn Hiri Motu
-hr hrv Latn Croatian
-hsb hsb Latn Upper Sorbian
-ht hat Latn Haitian Creole
-hu hun Latn Hungarian
-hy hye Armn Armenian
-hz her Latn Herero
-ia ina Latn Interlingua
-id ind Latn Indonesian
-ie ile Latn Interlingue
-ig ibo Latn Igbo
-ii iii Yiii Nuosu
-ik ipk Latn Inupiaq
-ilo ilo Latn Ilocano
-io ido Latn Ido
-is isl Latn Icelandic
-it ita Latn Italian
-iu iku Cans Inuktitut
-ja jpn Jpan Japanese
-jv jav Latn Javanese
-ka kat Geor Georgian
-kaa kaa Latn Karakalpak
-kab kab Latn Kabyle
-kg kon Latn Kongo
-ki kik Latn Kikuyu
-kj kua Latn Kuanyama
-kk kaz Cyrl Kazakh
-kl kal Latn Kalaallisut
-km khm Khmr Khmer
-kn kan Knda Kannada
-ko kor Kore Korean
-kr kau Latn Kanuri
-ks kas Arab Kashmiri
-ku kur Latn Kurdish
-kv kom Cyrl Komi
-kw cor Latn Cornish
-ky kir Cyrl Kyrgyz
-la lat Latn Latin
-lb ltz Latn Luxembourgish
-lg lug Latn Ganda
-li lim Latn Limburgish
-lij lij Latn Ligurian
-lmo lmo Latn Lombard
-ln lin Latn Lingala
-lo lao Laoo Lao
-lt lit Latn Lithuanian
-ltg ltg Latn Latgalian
-lu lub Latn Luba-Katanga
-lv lav Latn Latvian
-lzh lzh Hans Literary Chinese
-mai mai Deva Maithili
-mg mlg Latn Malagasy
-mh mah Latn Marshallese
-mi mri Latn Maori
-min min Latn Minangkabau
-mk mkd Cyrl Macedonian
-ml mal Mlym Malayalam
-mn mon Cyrl Mongolian
-mr mar Deva Marathi
-ms msa Latn Malay
-mt mlt Latn Maltese
-my mya Mymr Burmese
-mzn mzn Arab Mazanderani
-na nau Latn Nauruan
-nan nan Latn Southern Min
-nap nap Latn Neapolitan
-nb nob Latn Norwegian Bokmal
-nd nde Latn Northern Ndebele
-nds nds Latn Low German
-ne nep Deva Nepali
-new new Deva Newar
-ng ndo Latn Ndonga
-nl nld Latn Dutch
-nn nno Latn Norwegian Nynorsk
-no nor Latn Norwegian
-nr nbl Latn Southern Ndebele
-nso nso Latn Northern Sotho
-nv nav Latn Navajo
-ny nya Latn Chichewa
-oc oci Latn Occitan
-oj oji Latn Ojibwe
-om orm Latn Oromo
-or ori Orya Odia
-os oss Cyrl Ossetian
-pa pan Guru Punjabi
-pam pam Latn Kapampangan
-pcm pcm Latn Nigerian Pidgin
-pi pli Deva Pali
-pl pol Latn Polish
-pms pms Latn Piedmontese
-pnb pnb Arab Western Punjabi
-ps pus Arab Pashto
-pt por Latn Portuguese
-qu que Latn Quechua
-rm roh Latn Romansh
-rn run Latn Rundi
-ro ron Latn Romanian
-ru rus Cyrl Russian
-rw kin Latn Kinyarwanda
-sa san Deva Sanskrit
-sah sah Cyrl Yakut
-sc srd Latn Sardinian
-scn scn Latn Sicilian
-sco sco Latn Scots
-sd snd Arab Sindhi
-sdh sdh Arab Southern Kurdish
-se sme Latn Northern Sami
-sg sag Latn Sango
-sgs sgs Latn Samogitian
-sh hbs Latn Serbo-Croatian
-si sin Sinh Sinhala
-sk slk Latn Slovak
-sl slv Latn Slovenian
-sm smo Latn Samoan
-sn sna Latn Shona
-so som Latn Somali
-sq sqi Latn Albanian
-sr srp Cyrl Serbian
-ss ssw Latn Swati
-st sot Latn Southern Sotho
-su sun Latn Sundanese
-sv swe Latn Swedish
-sw swa Latn Swahili
-szl szl Latn Silesian
-ta tam Taml Tamil
-te tel Telu Telugu
-tg tgk Cyrl Tajik
-th tha Thai Thai
-ti tir Ethi Tigrinya
-tk tuk Latn Turkmen
-tl tgl Latn Tagalog
-tn tsn Latn Tswana
-to ton Latn Tongan
-tpi tpi Latn Tok Pisin
-tr tur Latn Turkish
-ts tso Latn Tsonga
-tt tat Cyrl Tatar
-tw twi Latn Twi
-ty tah Latn Tahitian
-udm udm Cyrl Udmurt
-ug uig Arab Uyghur
-uk ukr Cyrl Ukrainian
-ur urd Arab Urdu
-uz uzb Latn Uzbek
-uzs uzs Arab Southern Uzbek
-ve ven Latn Venda
-vec vec Latn Venetian
-vi vie Latn Vietnamese
-vo vol Latn Volapuk
-vro vro Latn Voro
-wa wln Latn Walloon
-war war Latn Waray
-wo wol Latn Wolof
-wuu wuu Hans Wu Chinese
-xh xho Latn Xhosa
-xmf xmf Geor Mingrelian
-yi yid Hebr Yiddish
-yo yor Latn Yoruba
-yue yue Hans Cantonese
-za zha Latn Zhuang
-zh zho Hans Chinese
-zu zul Latn Zulu
-"""
