@@ -144,7 +144,7 @@ def test_blocks_are_all_the_rows_once(rng):
     x = rng.standard_normal((70_000, 80))
     present = rng.random((70_000, 2)) > 0.1
     views = Views([x, sparse.csr_array(x[:, :1])], present=present)
-    blocks = list(row_blocks(views))
+    blocks = list(row_blocks(views, views.dims))
     assert len(blocks) > 1
     np.testing.assert_array_equal(np.concatenate([b.arrays[0] for b in blocks]), views.arrays[0])
     np.testing.assert_array_equal(np.concatenate([b.present for b in blocks]), present)

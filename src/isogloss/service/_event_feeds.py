@@ -82,7 +82,7 @@ def feed_of_events(
         FeedEntry(
             id=_urn(instance, f"event:{event['id']}"),
             title=event_title(event)[0],
-            link=_event_url(base, event["id"]),
+            link=event_url(base, event["id"]),
             published=from_micros(event["first"]),
             updated=from_micros(changed.get(event["changed"], event["last"])),
             summary=_summary(event),
@@ -97,13 +97,13 @@ def feed_of_articles(
     store: Store, event: Mapping[str, Any], articles: Mapping[int, Article], base: str
 ) -> EventFeed:
     """Return a feed with an entry for each article of an event."""
-    instance, link = store.instance_id(), _event_url(base, event["id"])
+    instance, link = store.instance_id(), event_url(base, event["id"])
     changed = store.article_change_times([*articles])
     entries = [
         FeedEntry(
             id=_urn(instance, f"article:{seq}"),
             title=article.title or article.body[:100],
-            link=_web_url(article.url) or link,
+            link=safe_url(article.url) or link,
             published=article.time,
             updated=from_micros(changed[seq]) if seq in changed else article.time,
             summary=f"{article.source} ({article.lang})" if article.source else article.lang,
@@ -146,12 +146,19 @@ def _urn(instance: uuid.UUID, name: str) -> str:
     return uuid.uuid5(instance, name).urn
 
 
-def _event_url(base: str, id: str) -> str:
-    return f"{base}/event/{quote(id, safe='')}"
+def event_url(base_url: str, id: str) -> str:
+    """Return the URL of the page of an event; only its path if the URL of the service is not known."""
+    return f"{base_url.rstrip('/')}/event/{quote(id, safe='')}"
 
 
-def _web_url(url: str) -> str:
-    """Return a URL of HTTP or HTTPS; an empty string for any other."""
+def safe_url(url: str) -> str:
+    """Return a URL if it is one of HTTP or HTTPS, otherwise an empty string.
+
+    Examples
+    --------
+    >>> safe_url("https://gull.example/7"), safe_url("javascript:alert(1)"), safe_url("//x")
+    ('https://gull.example/7', '', '')
+    """
     try:
         parts = urlsplit(url.strip())
     except ValueError:

@@ -12,14 +12,14 @@ taken about their mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from isogloss.views import Matrix, Views
+from isogloss.views import Matrix, Views, check_views
 
 Array = NDArray[np.float64]
 
@@ -97,12 +97,15 @@ class CrossMoments:
         return out
 
 
-def row_blocks(batch: Views) -> Iterator[Views]:
-    """Blocks of rows, small enough that their float64 copies stay out of the way.
+def row_blocks(batch: Views | Sequence[Matrix | None], dims: tuple[int, ...]) -> Iterator[Views]:
+    """Blocks of the rows of a batch of these dimensions, small enough for float64 copies.
 
     Blocks of sparse rows are bounded too, because their products are centred afterwards and the digits
     that costs grow with the number of rows.
     """
+    batch = check_views(batch, min_rows=0, dims=dims)
+    if batch.dims != dims:
+        raise ValueError(f"the batch has views of {batch.dims} features; expected {dims}")
     dense = sum(d for d, x in zip(batch.dims, batch.arrays, strict=True) if not issparse(x))
     size = min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // (8 * max(dense, 1))))
     if size >= len(batch):

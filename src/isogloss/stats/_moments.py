@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from isogloss.stats._cross import CrossMoments, about_mean, column_means, row_blocks
 from isogloss.threads import thread_bound
-from isogloss.views import Matrix, Views, check_views
+from isogloss.views import Matrix, Views
 
 Array = NDArray[np.float64]
 
@@ -59,10 +59,7 @@ class ViewMoments:
     @thread_bound
     def update(self, batch: Views | Sequence[Matrix | None]) -> Self:
         """Add the rows of ``batch``, whatever views each of them has; None is a view that no row has."""
-        batch = check_views(batch, min_rows=0, dims=self.dims)
-        if batch.dims != self.dims:
-            raise ValueError(f"the batch has views of {batch.dims} features; expected {self.dims}")
-        for rows in row_blocks(batch):
+        for rows in row_blocks(batch, self.dims):
             self._update_block(rows)
         return self
 

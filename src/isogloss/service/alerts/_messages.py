@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Any
-from urllib.parse import quote
 
 from isogloss.io import strip_controls
+from isogloss.service._event_feeds import event_url
 from isogloss.store import Delivery, event_title, from_micros
 
 SECRET_PREFIX = "whsec_"
@@ -97,11 +97,6 @@ def mail_message(
     message["Auto-Submitted"] = "auto-generated"
     message.set_content("\n".join(lines))
     return message
-
-
-def event_url(base_url: str, id: str) -> str:
-    """Return the URL of the page of an event; only its path if the URL of the service is not known."""
-    return f"{base_url.rstrip('/')}/event/{quote(id, safe='')}"
 
 
 def _shortened(title: str) -> str:

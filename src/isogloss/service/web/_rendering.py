@@ -11,13 +11,14 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from isogloss.service._event_feeds import safe_url
 from isogloss.service.api.errors import API_PREFIX, ErrorResponse, ServiceError
 from isogloss.service.auth import AuthenticatedRoute
 from isogloss.service.web._navigation import Navigation, shown_navigation
@@ -252,21 +253,6 @@ def direction(code: str) -> str:
     """
     found = _language(code)
     return found.direction if found else "auto"
-
-
-def safe_url(url: str) -> str:
-    """Return a URL if it is one of HTTP or HTTPS, otherwise an empty string.
-
-    Examples
-    --------
-    >>> safe_url("https://gull.example/7"), safe_url("javascript:alert(1)"), safe_url("//x")
-    ('https://gull.example/7', '', '')
-    """
-    try:
-        parts = urlsplit(url.strip())
-    except ValueError:
-        return ""
-    return url.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
 
 
 def page_of(kind: str, id: object) -> str:
